@@ -14,9 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from proofsweep.domain.errors import NothingDue
-from proofsweep.domain.text import printable, printable_json
+from proofsweep.domain.text import defused, printable, printable_json
 from proofsweep.ingest.lines import ignored_words
-from proofsweep.sources.completion_report import defused
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 _PLAIN_COLUMNS = 500  # away from a terminal

@@ -18,6 +18,12 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # Persian and the scripts of India need these two to be spelled, and emoji are joined with the second.
 _JOINERS = "\u200c\u200d"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
+# Text that begins so is a formula to a spreadsheet; the wide forms are for those of East Asia. One that cuts cells at
+# semicolons or tabs finds beginnings inside of our cells.
+_BEGINNING = r"(^|[;\t\r\n])"
+_FORMULA = r"(?=[\"']*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 - these letters are meant
+_UNSAFE = re.compile(f"{_BEGINNING}{_FORMULA}")
+_DEFUSED = re.compile(f"{_BEGINNING}'{_FORMULA}")
 
 ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
 
@@ -94,3 +100,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def ask_for(meant: str) -> str:
     return f" (did you mean {meant}?)" if meant else ""
+
+
+def defused(text: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run as a formula; `restored` takes it away."""
+    return _UNSAFE.sub(r"\1'", text)
+
+
+def restored(text: str) -> str:
+    """Return the text from which `defused` made this."""
+    return _DEFUSED.sub(r"\1", text)

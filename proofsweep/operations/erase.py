@@ -20,10 +20,9 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
-from proofsweep.domain.text import printable, text_of_file
+from proofsweep.domain.text import printable, restored, text_of_file
 from proofsweep.operations.operation import KilledOperations, OperationContext, OperationLog, operation_begun
 from proofsweep.queries.connection import opened
-from proofsweep.sources.completion_report import restored
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results

@@ -16,7 +16,7 @@ from proofsweep.domain.text import printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier, told_reason
 from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, write_csv, write_xlsx
-from proofsweep.sources.completion_report import CELLS, own_cells, own_header
+from proofsweep.sources.columns import CELLS, own_cells, own_header
 
 LETTER = "letter"
 ENDINGS: Mapping[str, str] = {"csv": ".csv", "xlsx": ".xlsx", LETTER: ".txt"}

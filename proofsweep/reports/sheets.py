@@ -22,8 +22,8 @@ from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # th
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import key_of_value, unified
-from proofsweep.domain.text import printable
-from proofsweep.sources.completion_report import SHEETS, defused, restored
+from proofsweep.domain.text import defused, printable, restored
+from proofsweep.sources.columns import SHEETS
 
 _WAITING_ROWS = 5_000
 

@@ -5,7 +5,6 @@ import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -150,16 +149,18 @@ class CatalogBase:
         self.root = resolved_location(folder if root is None else root)
         self.boundary = self.root if is_confined else None  # what lies outside must not be named
         self.name = utf8_text(name or posixpath.basename(self.root) or self.root)
-        self._folder = folder
         self._real_folder: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(os.path.realpath)
+        self._written = posixpath.join(folder, "")
+        self._resolved = posixpath.join(self._real(folder), "")
 
     def named(self, location: str | None) -> str:
         """Name a file relative to the root; absolute if it lies outside it."""
-        if not location or not location.startswith("/"):  # a URL
-            return path_within(location or "", self.root)
-        base = posixpath.join(self._folder, "")
-        if location.startswith(base):  # a link in the catalog keeps its own name, however the catalog was spelled
-            name = self._relative(posixpath.join(self._real(self._folder), location[len(base) :]))
+        if not location:
+            return ""
+        if not location.startswith("/"):  # a URL
+            return path_within(location, self.root)
+        if location.startswith(self._written):  # a link in it keeps its own name, however the catalog was spelled
+            name = self._relative(self._resolved + location[len(self._written) :])
             if not name.startswith("/"):
                 return name
         folder, name = posixpath.split(location)
@@ -176,9 +177,10 @@ class CatalogBase:
         return path_within(posixpath.normpath(path), self.root)
 
     def _real(self, folder: str) -> str:
-        with suppress(ValueError):  # no folder can have such a name
+        try:
             return self._real_folder(folder)
-        return folder
+        except ValueError:  # no folder can have such a name
+            return folder
 
 
 FactsOf = Callable[[str], FileFacts | Unlisted | None]

@@ -1,4 +1,7 @@
-"""Read a manifest's header and cells: which column is the audio, the sidecar or the id, and which are tags. Pure."""
+"""What the header and the cells of a manifest say: the audio, the sidecar, the id, and tags. Pure.
+
+A completion report is a manifest of our own that also says of each row how it ended. It can be verified again as it is.
+"""
 
 import json
 import re
@@ -9,14 +12,41 @@ from decimal import Decimal
 from math import isfinite, isnan
 
 from proofsweep.config.sections import CatalogSettings
-from proofsweep.domain.items import hex_digest
-from proofsweep.domain.tags import NO_COLUMN, checksum_columns_in, key_of_tag
-from proofsweep.sources.completion_report import RUN_COLUMN, own_columns, restored
+from proofsweep.domain.items import PROOF_PREFIX, hex_digest
+from proofsweep.domain.reasons import advice_for_outcome, plain_words_for
+from proofsweep.domain.tags import NO_COLUMN, checksum_columns_in, key_of_tag, tag_named
+from proofsweep.domain.text import restored
 
+RUN_COLUMN = "proofsweep_run"  # the run that gave the outcome; a manifest with this column is a report
+FILE_COLUMN = "file"  # the file as seen from the catalog's root, for people: it comes first, before the tags
+# What people read of a row. It stands after the tags.
+READ = (
+    *("outcome", "in_words", "what_to_do", "for_supplier", "detail", "reason", "verdict", "http_status", "error_code"),
+    *("audio_bytes", "finished_at"),
+)
+# Locations and IDs, for the next run and for support. They come last.
+NAMED = (
+    *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
+    RUN_COLUMN,
+)
+_MADE = {FILE_COLUMN, "in_words", "what_to_do", "for_supplier", "id", RUN_COLUMN}
+# The columns of `verdicts` that a report is made of, but for the tags.
+CELLS = (
+    *(name for name in (*READ, *NAMED) if name not in _MADE),
+    *("relative_path", "item_id", "run_id"),
+)
+SHEETS = ("totals", "files")  # of a report as a workbook; the second has the rows, and is read as a manifest
+CALCULATE = "open the workbook in a spreadsheet program and save it, or export it as CSV"
+
+# The names of each role's column, where nobody says another; the first that is there counts.
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
-"""The names of each role's column, where nobody says another; the first that is there counts."""
-
 _FLOAT = re.compile(r"^(\d{4,})\.0$")
+
+
+class Formula(str):
+    """What a cell shows whose formula no spreadsheet has calculated: nothing, or the 0 of a program that wrote it."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +57,14 @@ class Columns:
     sidecar: int | None
     item_id: int | None
     tags: Mapping[str, int]
+    supplier: str | None = None  # of the tags, the supplier's
     run: int | None = None  # of a row in a completion report of ours, whose own columns are no tags
     is_of_proofs: bool = False  # the audio's column holds bare proof IDs
     unknown: Sequence[str] = ()  # names that a person gave, and that the header does not have
     digests: Mapping[int, str] = field(default_factory=dict)  # of the audio, each with its algorithm; they are no tags
 
     @classmethod
-    def of(cls, header: Sequence[str], settings: CatalogSettings) -> "Columns":
+    def of(cls, header: Sequence[str], settings: CatalogSettings, supplier_tag: str = "supplier") -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
         So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
@@ -55,41 +86,53 @@ class Columns:
                 key = key_of_tag(name)
                 tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
                 keys.add(key)
-        is_of_proofs = audio is not None and plain[audio] == "proof_id"
-        run = own.get(RUN_COLUMN)
         unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
-        unknown += [name for name, index in digests.items() if index is None]
-        placed = {index: named[name] for name, index in digests.items() if index is not None}
-        return cls(audio, sidecar, item_id, tags, run, is_of_proofs, unknown, placed)
-
-    def roles(self, header: Sequence[str]) -> list[tuple[str, str]]:
-        named = self._roles
-        return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(header)]
-
-    @property
-    def _roles(self) -> dict[int | None, str]:
-        return {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+        return cls(
+            audio,
+            sidecar,
+            item_id,
+            tags,
+            supplier=tag_named(supplier_tag, tags),
+            run=own.get(RUN_COLUMN),
+            is_of_proofs=audio is not None and plain[audio] == "proof_id",
+            unknown=[*unknown, *(name for name, index in digests.items() if index is None)],
+            digests={index: named[name] for name, index in digests.items() if index is not None},
+        )
 
     @property
     def is_header(self) -> bool:
         return self.audio is not None and not self.unknown
 
-    @staticmethod
-    def is_empty(cells: Sequence[str]) -> bool:
-        """Whether no cell of a row holds anything, nor would if it were calculated."""
-        return not any(cell.strip() or isinstance(cell, Formula) for cell in cells)
+    @property
+    def _roles(self) -> dict[int | None, str]:
+        return {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+
+    def roles(self, header: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the names of a header, each with its role, the algorithm of its digests, or `tag`."""
+        named = self._roles
+        return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(header)]
+
+    def audio_in(self, cells: Sequence[str]) -> str | None:
+        cell = cell_at(cells, self.audio)
+        return f"{PROOF_PREFIX}{cell.strip()}" if cell is not None and self.is_of_proofs else cell
+
+    def id_in(self, cells: Sequence[str]) -> str | None:
+        cell = cell_at(cells, self.item_id)
+        return None if cell is None else self._value(cell)
 
     def tags_in(self, cells: Sequence[str]) -> dict[str, str]:
-        return {name: value for name, at in self.tags.items() if (value := self.value(cells[at]))}
+        return {name: value for name, at in self.tags.items() if (value := self._value(cells[at]))}
 
-    def value(self, cell: str) -> str:
+    def _value(self, cell: str) -> str:
         """Return a tag or an ID without blanks, and without the `.0` that programs give to long numbers."""
-        cell = cell if self.run is not None else cell.strip()
-        return _FLOAT.sub(r"\1", cell) if self.run is None and cell.endswith(".0") else cell
+        if self.run is not None:
+            return cell
+        text = cell.strip()
+        return _FLOAT.sub(r"\1", text) if text.endswith(".0") else text
 
     def formula_in(self, cells: Sequence[str]) -> str | None:
         """Return the column of a formula that gave no value, or a 0 where a location or an ID must be."""
-        if not any(isinstance(cell, Formula) for cell in cells):
+        if Formula not in map(type, cells):
             return None
         roles = self._roles
         names = {at: name for name, at in self.tags.items()} | roles
@@ -115,13 +158,14 @@ def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, name
     return plain.index(chosen.lower()) if chosen.lower() in plain else None
 
 
-CALCULATE = "open the workbook in a spreadsheet program and save it, or export it as CSV"
+def cell_at(cells: Sequence[str], index: int | None) -> str | None:
+    text = "" if index is None else cells[index]
+    return text if text.strip() else None
 
 
-class Formula(str):
-    """What a cell shows whose formula no spreadsheet has calculated: nothing, or the 0 of a program that wrote it."""
-
-    __slots__ = ()
+def is_empty(cells: Sequence[str]) -> bool:
+    """Whether no cell of a row holds anything, nor would if it were calculated."""
+    return not "".join(cells).strip() and Formula not in map(type, cells)
 
 
 def cell_text(value: object) -> str:
@@ -146,3 +190,35 @@ def cell_text(value: object) -> str:
         case list() | dict():
             text = json.dumps(value, ensure_ascii=False, default=cell_text)
     return text
+
+
+def own_columns(header: Sequence[str]) -> Mapping[str, int]:
+    """Return the positions of a report's own columns in a header, by their names; none if it is no report.
+
+    A catalog may have tags of such names. So the last column of a name counts, of `file` the first.
+    """
+    plain = [name.strip().lower() for name in header]
+    if RUN_COLUMN not in plain:
+        return {}
+    own = {name: len(plain) - 1 - plain[::-1].index(name) for name in (*READ, *NAMED) if name in plain}
+    return own | ({FILE_COLUMN: plain.index(FILE_COLUMN)} if FILE_COLUMN in plain else {})
+
+
+def own_header() -> list[str]:
+    """Return the names of a report's own columns; the tags stand between the first and the others."""
+    return [FILE_COLUMN, *READ, *NAMED]
+
+
+def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[object]:
+    """Return the report's own cells of a row of `verdicts`, in the order of `own_header`."""
+    outcome, reason = str(row["outcome"]), str(row["reason"] or "")
+    is_alone = row.get("sidecar", "") is None
+    known = dict(row) | {
+        "in_words": plain_words_for(outcome, reason),
+        "what_to_do": advice_for_outcome(outcome, reason, is_alone=is_alone),
+        "for_supplier": for_supplier,
+        "id": row["item_id"],
+        RUN_COLUMN: row["run_id"],
+    }
+    file = row["audio"] if row["relative_path"] is None else row["relative_path"]
+    return [file, *(known[name] for name in (*READ, *NAMED))]

@@ -32,6 +32,8 @@ _NO_WAV = _PAIR_FORMATS - _ONE_FILE_FORMATS | {AudioFormat.FLAC, AudioFormat.OGG
 _FORMAT_BY_ENDING = {each.value: each for each in _NO_WAV} | {"aif": AudioFormat.AIFF, "oga": AudioFormat.OGG}
 """Endings that leave no doubt; a file named `.wav` may hold anything."""
 
+_JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once: `json.dumps` makes one for each row
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeLimits:
@@ -57,7 +59,7 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         audio_bytes=row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None,
         audio_version=row.audio_version,
         sidecar_version=row.sidecar_version,
-        tags_json=json.dumps(tags, ensure_ascii=False) if tags else None,
+        tags_json=_JSON(tags) if tags else None,
         relative_path=relative_path_of(row),
         manifest_line=row.where or None,
         declared=row.declared,

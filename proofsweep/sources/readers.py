@@ -19,7 +19,7 @@ from io import BufferedIOBase, BufferedReader, TextIOWrapper
 from itertools import chain, count, dropwhile, islice
 from shlex import quote
 from tempfile import TemporaryFile
-from typing import IO, Final, TextIO
+from typing import IO, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,16 +30,47 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.text import marked_codec
 from proofsweep.sources.columns import CALCULATE, Columns, Formula, cell_text
-from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.names import is_audio_name
 from proofsweep.sources.source import OpenFile, Source, buffered
 
-_DECODED_BYTES = 1024 * 1024
+HEADER_BYTES = 4096  # so many bytes at the start of a file show what it is, and the header of a list
+HEADER_ROWS = 100  # in so many first rows the header is looked for
+
+_PIECE_BYTES = 1024 * 1024
+_BATCH_ROWS = 8192
+_GZIP = b"\x1f\x8b"
+_BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
+_DELIMITERS = ",;\t"
+_WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
 # The bytes that Windows-1252 does not define, and where its letters are: below 0xC0 are those of Mac Roman and DOS.
 _UNDEFINED_BYTES = frozenset({0x81, 0x8D, 0x8F, 0x90, 0x9D})
 _LETTER_BYTES = frozenset(range(0xC0, 0x100)) - {0xD7, 0xF7}
 _RAW_BYTE = re.compile("[\udc80-\udcff]")
 _OTHER_LETTER = re.compile("[\x80-\udc7f\udd00-\U0010ffff]")
+
+_TABLE = "save it as .xlsx or CSV"
+_ARCHIVE = "unpack it, and give the manifest or the folder that it holds"
+_BY_MARK = {
+    b"PK\x03\x04": f"a ZIP archive or an Excel workbook: {_ARCHIVE}; let a workbook's name end in .xlsx",
+    b"\xd0\xcf\x11\xe0": f"an Excel workbook of the old kind (xls), or one with a password: {_TABLE}, without one",
+    b"\xfd7zXZ\0": "packed with xz: unpack it, or pack it with gzip",
+    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it, or pack it with gzip",
+    b"BZh": "packed with bzip2: unpack it, or pack it with gzip",
+    b"7z\xbc\xaf\x27\x1c": f"a 7z archive: {_ARCHIVE}",
+    b"Rar!\x1a\x07": f"a RAR archive: {_ARCHIVE}",
+    b"%PDF-": "a PDF document: ask for the list as .xlsx or CSV",
+    b"{\\rtf": f"a text document (RTF): {_TABLE}",
+    b"PAR1": "Parquet: let its name end in .parquet",
+}
+_BY_ENDING = {
+    ".ods": f"a table of LibreOffice: {_TABLE}",
+    ".numbers": f"a table of Numbers: {_TABLE}",
+    ".xlsb": f"a binary Excel workbook: {_TABLE}",
+    ".docx": f"a Word document: {_TABLE}",
+    ".tar": f"an archive: {_ARCHIVE}",
+    ".json": "JSON: write one object a line, and let its name end in .jsonl",
+    ".xml": f"XML: {_TABLE}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,187 +98,12 @@ class Encoding:
 
 UTF_8: Final = Encoding("utf-8")
 
-
-def encoding_of(file: BufferedIOBase) -> Encoding:
-    """Read a file to its end, and return how it is encoded; it stands at its start then.
-
-    (1) A mark at the start, or NULs where UTF-16 has them, say it. (2) What is UTF-8 is UTF-8. (3) If no letter is, and
-    most bytes are letters of Windows-1252, it is that. (4) Else it is UTF-8, and other bytes stay as they are.
-    """
-    try:
-        start = file.read(4)
-        name = marked_codec(start)
-        if name not in {None, "utf-8-sig"}:
-            return Encoding(str(name))
-        return _by_letters(chain([start], iter(partial(file.read, _DECODED_BYTES), b"")))
-    finally:
-        file.seek(0)
-
-
-def _by_letters(pieces: Iterator[bytes]) -> Encoding:
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    has_letters, raw = False, Counter[int]()
-    for piece in chain(pieces, [b""]):
-        if piece and piece.isascii() and not decoder.getstate()[0]:
-            continue
-        text = decoder.decode(piece, final=not piece)
-        has_letters = has_letters or _OTHER_LETTER.search(text) is not None
-        if _RAW_BYTE.search(text):
-            raw.update("".join(_RAW_BYTE.findall(text)).encode("utf-8", "surrogateescape"))
-    if not raw:
-        return UTF_8
-    letters = sum(count for byte, count in raw.items() if byte in _LETTER_BYTES)
-    is_windows = not has_letters and not _UNDEFINED_BYTES & raw.keys() and 2 * letters >= raw.total()
-    return Encoding("cp1252", is_guess=True) if is_windows else Encoding("utf-8", has_raw_bytes=True)
-
-
-Row = tuple[int, list[str]]
-"""The number of a row's first line, from 1, and its cells."""
-
-HEADER_ROWS = 100
-"""In so many first rows the header is looked for."""
-
-_DELIMITERS = ",;\t"
-_WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
-
-
-def delimited_rows(
-    text: TextIO,
-    header_row: int | None,
-    is_header: Callable[[Sequence[str]], bool],
-    remark: Callable[[str], object],
-    told: Callable[[str], object],
-) -> Iterator[Row]:
-    """Yield the rows that are not blank; `remark` is told which may have swallowed others, `told` the delimiter.
-
-    ValueError names the line in which a quote opens that is not closed.
-    """
-    head = list(islice(text, header_row or HEADER_ROWS))
-    text.seek(0)
-    first = head[-1:] if header_row else [line for line in head if line.strip()][:1]
-    found = [] if header_row else [(row, each) for each in _DELIMITERS for row in _headers(head, each, is_header)]
-    at = min((row for row, _ in found), default=0)
-    line = "".join(first) if not found else head[at - 1]
-    among = [each for row, each in found if row == at] or _DELIMITERS
-    delimiter = max(among, key=re.sub(r'"[^"]*"', "", line).count)
-    told(delimiter)
-    for number, cells in _rows(text, delimiter):
-        if any(delimiter in cell and len(cell.splitlines()) > 1 for cell in cells):
-            remark(f"line {number}: a cell spans lines and holds the delimiter: is a quote missing?")
-        yield number, cells
-
-
-def _headers(head: Sequence[str], delimiter: str, is_header: Callable[[Sequence[str]], bool]) -> Iterator[int]:
-    with suppress(ValueError):  # it is raised again when the rows are read
-        yield from (number for number, cells in _rows(head, delimiter) if is_header(cells))
-
-
-def _rows(lines: Iterable[str], delimiter: str) -> Iterator[Row]:
-    """Between tabs, quotes that do not balance are letters, as are those of a cell that would swallow a line."""
-    waiting, ahead, number = iter(lines), deque[str](), 1
-    while record := list(_taken(waiting, ahead)):
-        try:
-            cells = _cells(record, waiting, ahead, delimiter)
-        except csv.Error as error:
-            if delimiter != "\t":
-                raise ValueError(_words_for(record, number, error)) from error
-            ahead.extendleft(record[:0:-1])
-            record = record[:1]
-            cells = [
-                cell[1:-1].replace('""', '"') if _WHOLE_CELL.fullmatch(cell) else cell
-                for cell in record[0].rstrip("\r\n").split(delimiter)
-            ]
-        if len(cells) > 1 or "".join(cells).strip():
-            yield number, cells
-        number += len(record)
-
-
-def _taken(waiting: Iterator[str], ahead: deque[str]) -> Iterator[str]:
-    yield from [ahead.popleft()] if ahead else islice(waiting, 1)
-
-
-def _cells(record: list[str], waiting: Iterator[str], ahead: deque[str], delimiter: str) -> list[str]:
-    """Cut a record, which takes further lines while a quote is open; csv.Error if its quotes do not balance."""
-    while True:
-        try:
-            cells = next(csv.reader(["".join(record)], delimiter=delimiter, strict=True))
-        except csv.Error as error:
-            if "end of data" not in str(error):
-                raise
-            more = list(_taken(waiting, ahead))
-            record += more
-            if not more or (delimiter == "\t" and delimiter in more[0].partition('"')[0]):
-                raise
-        else:
-            if delimiter == "\t" and any(delimiter in cell and len(cell.splitlines()) > 1 for cell in cells):
-                raise csv.Error("a cell spans lines and holds the delimiter")
-            return cells
-
-
-def _words_for(record: Sequence[str], number: int, error: csv.Error) -> str:
-    is_open, opened = False, 0
-    for at, line in enumerate(record):
-        if line.count('"') % 2:
-            is_open, opened = not is_open, opened if is_open else at
-    last = "" if len(record) == 1 else f" in line {number + len(record) - 1}"
-    remedy = "close the quote that opens here, and write quotes inside of quotes twice"
-    return f"line {number + opened}: {remedy} ({error}{last})"
-
-
-HEADER_BYTES = 4096
-"""So many bytes at the start of a file show what it is, and the header of a list."""
-
-_TABLE = "save it as .xlsx or CSV"
-_ARCHIVE = "unpack it, and give the manifest or the folder that it holds"
-_BY_MARK = {
-    b"PK\x03\x04": f"a ZIP archive or an Excel workbook: {_ARCHIVE}; let a workbook's name end in .xlsx",
-    b"\xd0\xcf\x11\xe0": f"an Excel workbook of the old kind (xls), or one with a password: {_TABLE}, without one",
-    b"\xfd7zXZ\0": "packed with xz: unpack it, or pack it with gzip",
-    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it, or pack it with gzip",
-    b"BZh": "packed with bzip2: unpack it, or pack it with gzip",
-    b"7z\xbc\xaf\x27\x1c": f"a 7z archive: {_ARCHIVE}",
-    b"Rar!\x1a\x07": f"a RAR archive: {_ARCHIVE}",
-    b"%PDF-": "a PDF document: ask for the list as .xlsx or CSV",
-    b"{\\rtf": f"a text document (RTF): {_TABLE}",
-    b"PAR1": "Parquet: let its name end in .parquet",
-}
-_BY_ENDING = {
-    ".ods": f"a table of LibreOffice: {_TABLE}",
-    ".numbers": f"a table of Numbers: {_TABLE}",
-    ".xlsb": f"a binary Excel workbook: {_TABLE}",
-    ".docx": f"a Word document: {_TABLE}",
-    ".tar": f"an archive: {_ARCHIVE}",
-    ".json": "JSON: write one object a line, and let its name end in .jsonl",
-    ".xml": f"XML: {_TABLE}",
-}
-
-
-def words_for(start: bytes, name: str = "") -> str | None:
-    """Return what a file is that is no manifest, and what to do; None if nothing shows it."""
-    ending = posixpath.splitext(name.lower())[1]
-    by_mark = next((words for mark, words in _BY_MARK.items() if start.startswith(mark)), None)
-    return _BY_ENDING.get(ending) or by_mark
-
-
-def is_list(start: bytes, name: str) -> bool:
-    """Whether a file may be a list: of text without a delimiter in its first line, only a column of audio is one."""
-    header = start.lstrip().partition(b"\n")[0].strip().lower()
-    is_plain = posixpath.splitext(name.lower())[1] == ".txt"
-    return not is_plain or header in {b"audio", b"path"} or any(delimiter in header for delimiter in b",;\t")
-
-
+Note = Callable[[bytes], object]  # takes bytes, as `update` of hashlib's objects does
 Record = tuple[int, tuple[str, ...], Sequence[str]]
 """The first line, or the row's number in Parquet and workbooks, column names, and as many cells; null is empty."""
 
-Note = Callable[[bytes], object]
-"""Takes bytes, as `update` of hashlib's objects does."""
-
+_Row = tuple[int, list[str]]  # the number of a row's first line, from 1, and its cells
 _PackedOrPlain = gzip.GzipFile | BufferedReader
-_GZIP = b"\x1f\x8b"
-_BATCH_ROWS = 8192
-_PIECE_BYTES = 1024 * 1024
-_LOCAL = LocalFiles()
-_BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,44 +118,7 @@ class ReadAs:
     told: Callable[[str], object] = str  # takes the delimiter
 
 
-def is_manifest_name(path: str) -> bool:
-    return _suffix_of(path) in _READERS
-
-
-def has_one_header(path: str) -> bool:
-    return _READERS.get(_suffix_of(path)) is not _json_lines
-
-
-def refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
-    """Raise CatalogError if a manifest, by its first record, has no column of audio, or lacks one that was named."""
-    if columns.audio is not None and not (columns.unknown and has_one_header(path)):
-        return
-    wanted = one_line(" or ".join(columns.unknown) or "audio or path")
-    found = one_line(", ".join(header))
-    alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
-    hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
-    hint += "; if they are no names of columns, give --header-row N" if has_one_header(path) else ""
-    raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
-
-
-def manifest_words(path: str) -> str:
-    """Name a manifest for a person, up to the number of a record in it."""
-    return f"{one_line(posixpath.basename(path))}, {'line' if _is_text(path) else 'row'}"
-
-
-def encoding_of_manifest(path: str, source: Source = _LOCAL, given: Encoding | None = None) -> Encoding | None:
-    """Return how a manifest is encoded: as was `given`, else as its bytes say; None if its format is no text."""
-    if not _is_text(path):
-        return None
-    if given is not None:
-        return given
-    with _opened(path, source) as (_, plain), _unpacked(plain) as unpacked:
-        return encoding_of(unpacked)
-
-
-def records_of(
-    path: str, source: Source = _LOCAL, note: Note | None = None, read_as: ReadAs | None = None
-) -> Iterator[Record]:
+def records_of(path: str, source: Source, note: Note | None = None, read_as: ReadAs | None = None) -> Iterator[Record]:
     """Read a manifest, compressed with gzip or not; `note` takes its bytes before the first record is given.
 
     CatalogError, possibly after many good records, names the line if there is one, or says that the file changed.
@@ -325,10 +144,93 @@ def note_bytes(path: str, source: Source, note: Note) -> None:
         _refuse_changed(file, before)
 
 
-def _note_all(plain: BufferedReader, note: Note) -> None:
-    while piece := plain.read(_PIECE_BYTES):
-        note(piece)
-    plain.seek(0)
+def encoding_of_manifest(path: str, source: Source, given: Encoding | None = None) -> Encoding | None:
+    """Return how a manifest is encoded: as was `given`, else as its bytes say; None if its format is no text."""
+    if not _is_text(path):
+        return None
+    if given is not None:
+        return given
+    with _opened(path, source) as (_, plain), _unpacked(plain) as unpacked:
+        return encoding_of(unpacked)
+
+
+def encoding_of(file: BufferedIOBase) -> Encoding:
+    """Read a file to its end, and return how it is encoded; it stands at its start then.
+
+    (1) A mark at the start, or NULs where UTF-16 has them, say it. (2) What is UTF-8 is UTF-8. (3) If no letter is, and
+    most bytes are letters of Windows-1252, it is that. (4) Else it is UTF-8, and other bytes stay as they are.
+    """
+    try:
+        start = file.read(4)
+        name = marked_codec(start)
+        if name not in {None, "utf-8-sig"}:
+            return Encoding(str(name))
+        return _by_letters(chain([start], iter(partial(file.read, _PIECE_BYTES), b"")))
+    finally:
+        file.seek(0)
+
+
+def _by_letters(pieces: Iterator[bytes]) -> Encoding:
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    has_letters, raw = False, Counter[int]()
+    for piece in chain(pieces, [b""]):
+        if piece and piece.isascii() and not decoder.getstate()[0]:
+            continue
+        text = decoder.decode(piece, final=not piece)
+        has_letters = has_letters or _OTHER_LETTER.search(text) is not None
+        raw.update("".join(_RAW_BYTE.findall(text)).encode("utf-8", "surrogateescape"))
+    if not raw:
+        return UTF_8
+    letters = sum(count for byte, count in raw.items() if byte in _LETTER_BYTES)
+    is_windows = not has_letters and not _UNDEFINED_BYTES & raw.keys() and 2 * letters >= raw.total()
+    return Encoding("cp1252", is_guess=True) if is_windows else Encoding("utf-8", has_raw_bytes=True)
+
+
+def is_manifest_name(path: str) -> bool:
+    return _suffix_of(path) in _READERS
+
+
+def has_one_header(path: str) -> bool:
+    return _READERS.get(_suffix_of(path)) is not _json_lines
+
+
+def manifest_words(path: str) -> str:
+    """Name a manifest for a person, up to the number of a record in it."""
+    return f"{one_line(posixpath.basename(path))}, {'line' if _is_text(path) else 'row'}"
+
+
+def is_list(start: bytes, name: str) -> bool:
+    """Whether a file may be a list: of text without a delimiter in its first line, only a column of audio is one."""
+    header = start.lstrip().partition(b"\n")[0].strip().lower()
+    is_plain = posixpath.splitext(name.lower())[1] == ".txt"
+    return not is_plain or header in {b"audio", b"path"} or any(delimiter in header for delimiter in b",;\t")
+
+
+def words_for(start: bytes, name: str = "") -> str | None:
+    """Return what a file is that is no manifest, and what to do; None if nothing shows it."""
+    ending = posixpath.splitext(name.lower())[1]
+    by_mark = next((words for mark, words in _BY_MARK.items() if start.startswith(mark)), None)
+    return _BY_ENDING.get(ending) or by_mark
+
+
+def refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
+    """Raise CatalogError if a manifest, by its first record, has no column of audio, or lacks one that was named."""
+    if columns.audio is not None and not (columns.unknown and has_one_header(path)):
+        return
+    wanted = one_line(" or ".join(columns.unknown) or "audio or path")
+    found = one_line(", ".join(header))
+    alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
+    hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
+    hint += "; if they are no names of columns, give --header-row N" if has_one_header(path) else ""
+    raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
+
+
+def _suffix_of(path: str) -> str:
+    return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
+
+
+def _is_text(path: str) -> bool:
+    return _READERS[_suffix_of(path)] in {_delimited, _json_lines}
 
 
 @contextmanager
@@ -356,6 +258,12 @@ def _unpacked(plain: BufferedReader) -> Iterator[_PackedOrPlain]:
         yield plain
 
 
+def _note_all(plain: BufferedReader, note: Note) -> None:
+    while piece := plain.read(_PIECE_BYTES):
+        note(piece)
+    plain.seek(0)
+
+
 def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
     if file.facts() != before:
         changed = "It changed while it was read: let its delivery finish, then try again."
@@ -364,8 +272,7 @@ def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
 
 def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
     with _text(file, read_as.encoding) as text:
-        rows = delimited_rows(text, read_as.header_row, read_as.is_header, read_as.remark, read_as.told)
-        yield from _below_header(rows, read_as, "line")
+        yield from _below_header(_delimited_rows(text, read_as), read_as, "line")
 
 
 def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
@@ -379,9 +286,75 @@ def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
         yield from _below_header(sheet_rows(packed, read_as.sheet), read_as, "row")
 
 
-def _below_header(rows: Iterator[Row], read_as: ReadAs, word: str) -> Iterator[Record]:
+def _json_lines(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
+    with _text(file, read_as.encoding) as text:
+        for number, line in enumerate(text, start=1):
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"line {number} is no JSON: {error}") from error
+            if not isinstance(record, dict):
+                raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
+            yield number, tuple(record), [cell_text(value) for value in record.values()]
+
+
+def _parquet(file: _PackedOrPlain, _: ReadAs) -> Iterator[Record]:
+    with _seekable(file) as seekable:
+        table = pq.ParquetFile(seekable)
+        numbers = count(1)
+        for batch in table.iter_batches(batch_size=_BATCH_ROWS):
+            names = tuple(batch.schema.names)
+            for cells in zip(*map(_texts, batch.columns), strict=True):
+                yield next(numbers), names, cells
+
+
+def _texts(column: "pa.Array[pa.Scalar[Any]]") -> Iterator[str]:
+    try:
+        return map(cell_text, column.to_pylist())
+    except (ValueError, OverflowError):  # Python has no such value, as a date in the year 20000
+        return map(cell_text, column.cast(pa.string()).to_pylist())
+
+
+_READERS: dict[str, Callable[[_PackedOrPlain, ReadAs], Iterator[Record]]] = {
+    ".csv": _delimited,
+    ".tsv": _delimited,
+    ".txt": _delimited,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+    ".xlsx": _workbook,
+    ".xlsm": _workbook,
+}
+
+
+@contextmanager
+def _text(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[TextIOWrapper]:
+    if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
+        raise ValueError(f"it is {words}")
+    known = encoding or encoding_of(file)
+    text = TextIOWrapper(file, known.codec, errors=known.errors, newline="")
+    try:
+        yield text
+    finally:
+        text.detach()
+
+
+@contextmanager
+def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
+    if not isinstance(file, gzip.GzipFile):
+        yield file
+        return
+    with TemporaryFile() as unpacked:
+        shutil.copyfileobj(file, unpacked)
+        unpacked.seek(0)
+        yield unpacked
+
+
+def _below_header(rows: Iterator[_Row], read_as: ReadAs, word: str) -> Iterator[Record]:
     """Yield what stands below the header: the row that is given, else the first one that has the columns."""
-    given, head = read_as.header_row or 0, list[Row]()
+    given, head = read_as.header_row or 0, list[_Row]()
     for row in islice(dropwhile(lambda row: row[0] < given, rows), 1 if given else HEADER_ROWS):
         head.append(row)
         if given or read_as.is_header(row[1]):
@@ -399,76 +372,98 @@ def _below_header(rows: Iterator[Row], read_as: ReadAs, word: str) -> Iterator[R
         yield number, header, cells + [""] * (len(header) - len(cells))
 
 
-def _json_lines(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
-    with _text(file, read_as.encoding) as text:
-        for number, line in enumerate(text, start=1):
-            if not line.strip():
-                continue
+def _delimited_rows(text: TextIOWrapper, read_as: ReadAs) -> Iterator[_Row]:
+    """Yield the rows that are not blank; ValueError names the line in which a quote opens that is not closed."""
+    head = list(islice(text, read_as.header_row or HEADER_ROWS))
+    text.seek(0)
+    delimiter = _delimiter_of(head, read_as)
+    read_as.told(delimiter)
+    yield from _LinesOfCells(text, delimiter, read_as.remark).rows()
+
+
+def _delimiter_of(head: Sequence[str], read_as: ReadAs) -> str:
+    """Return the delimiter that occurs most often in the header, outside of quotes, of those with which it is one."""
+    if read_as.header_row:
+        line, among = "".join(head[-1:]), _DELIMITERS
+    else:
+        line, among = next(filter(str.strip, head), ""), _DELIMITERS
+        found = [(row, each) for each in _DELIMITERS for row in _headers(head, each, read_as.is_header)]
+        if found:
+            at, _ = min(found)
+            line, among = head[at - 1], "".join(each for row, each in found if row == at)
+    return max(among, key=re.sub(r'"[^"]*"', "", line).count)
+
+
+def _headers(head: Sequence[str], delimiter: str, is_header: Callable[[Sequence[str]], bool]) -> Iterator[int]:
+    with suppress(ValueError):  # it is raised again when the rows are read
+        yield from (number for number, cells in _LinesOfCells(head, delimiter).rows() if is_header(cells))
+
+
+class _LinesOfCells:
+    """Cuts lines into cells. Between tabs, quotes that do not balance are letters, as are those that swallow a line."""
+
+    def __init__(self, lines: Iterable[str], delimiter: str, remark: Callable[[str], object] = str) -> None:
+        self._lines = iter(lines)
+        self._again = deque[str]()  # lines that a quote has taken wrongly
+        self._delimiter = delimiter
+        self._remark = remark
+
+    def rows(self) -> Iterator[_Row]:
+        number = 1
+        while (line := self._next()) is not None:
+            record = [line]
+            if '"' not in line and len(line) < csv.field_size_limit():
+                cells = line.rstrip("\r\n").split(self._delimiter)
+            else:
+                cells = self._quoted(record, number)
+                if self._swallows_lines(cells):
+                    self._remark(f"line {number}: a cell spans lines and holds the delimiter: is a quote missing?")
+            if len(cells) > 1 or "".join(cells).strip():
+                yield number, cells
+            number += len(record)
+
+    def _next(self) -> str | None:
+        return self._again.popleft() if self._again else next(self._lines, None)
+
+    def _quoted(self, record: list[str], number: int) -> list[str]:
+        try:
+            return self._balanced(record)
+        except csv.Error as error:
+            if self._delimiter != "\t":
+                raise ValueError(_words_for(record, number, error)) from error
+        self._again.extendleft(record[:0:-1])
+        del record[1:]
+        return [
+            cell[1:-1].replace('""', '"') if _WHOLE_CELL.fullmatch(cell) else cell
+            for cell in record[0].rstrip("\r\n").split(self._delimiter)
+        ]
+
+    def _balanced(self, record: list[str]) -> list[str]:
+        """Cut a record, which takes further lines while a quote is open; csv.Error if its quotes do not balance."""
+        while True:
             try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise ValueError(f"line {number} is no JSON: {error}") from error
-            if not isinstance(record, dict):
-                raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
-            yield number, tuple(record), [cell_text(value) for value in record.values()]
+                cells = next(csv.reader(["".join(record)], delimiter=self._delimiter, strict=True))
+            except csv.Error as error:
+                more = self._next() if "end of data" in str(error) else None
+                if more is None:
+                    raise
+                record.append(more)
+                if self._delimiter == "\t" and "\t" in more.partition('"')[0]:
+                    raise
+            else:
+                if self._delimiter == "\t" and self._swallows_lines(cells):
+                    raise csv.Error("a cell spans lines and holds the delimiter")
+                return cells
+
+    def _swallows_lines(self, cells: Sequence[str]) -> bool:
+        return any(self._delimiter in cell and len(cell.splitlines()) > 1 for cell in cells)
 
 
-@contextmanager
-def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
-    if not isinstance(file, gzip.GzipFile):
-        yield file
-        return
-    with TemporaryFile() as unpacked:
-        shutil.copyfileobj(file, unpacked)
-        unpacked.seek(0)
-        yield unpacked
-
-
-def _parquet(file: _PackedOrPlain, _: ReadAs) -> Iterator[Record]:
-    with _seekable(file) as seekable:
-        table = pq.ParquetFile(seekable)
-        numbers = count(1)
-        for batch in table.iter_batches(batch_size=_BATCH_ROWS):
-            names = tuple(batch.schema.names)
-            for cells in zip(*(_texts(batch, at) for at in range(len(names))), strict=True):
-                yield next(numbers), names, cells
-
-
-def _texts(batch: pa.RecordBatch, at: int) -> Iterator[str]:
-    column = batch.column(at)
-    try:
-        return map(cell_text, column.to_pylist())
-    except (ValueError, OverflowError):  # Python has no such value, as a date in the year 20000
-        return map(cell_text, column.cast(pa.string()).to_pylist())
-
-
-@contextmanager
-def _text(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[TextIOWrapper]:
-    if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
-        raise ValueError(f"it is {words}")
-    known = encoding or encoding_of(file)
-    text = TextIOWrapper(file, known.codec, errors=known.errors, newline="")
-    try:
-        yield text
-    finally:
-        text.detach()
-
-
-def _is_text(path: str) -> bool:
-    return _READERS[_suffix_of(path)] in {_delimited, _json_lines}
-
-
-def _suffix_of(path: str) -> str:
-    return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
-
-
-_READERS: dict[str, Callable[[_PackedOrPlain, ReadAs], Iterator[Record]]] = {
-    ".csv": _delimited,
-    ".tsv": _delimited,
-    ".txt": _delimited,
-    ".jsonl": _json_lines,
-    ".ndjson": _json_lines,
-    ".parquet": _parquet,
-    ".xlsx": _workbook,
-    ".xlsm": _workbook,
-}
+def _words_for(record: Sequence[str], number: int, error: csv.Error) -> str:
+    is_open, opened = False, 0
+    for at, line in enumerate(record):
+        if line.count('"') % 2:
+            is_open, opened = not is_open, opened if is_open else at
+    last = "" if len(record) == 1 else f" in line {number + len(record) - 1}"
+    remedy = "close the quote that opens here, and write quotes inside of quotes twice"
+    return f"line {number + opened}: {remedy} ({error}{last})"

@@ -21,8 +21,7 @@ from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-un
 from openpyxl.xml.constants import SHEET_MAIN_NS  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.functions import fromstring, localname  # type: ignore[import-untyped]  # the same
 
-from proofsweep.sources.columns import Columns, Formula, cell_text
-from proofsweep.sources.completion_report import SHEETS
+from proofsweep.sources.columns import SHEETS, Formula, cell_text, is_empty
 
 EXPORT = "export it as CSV"
 _MOST_BYTES = 2 * 1024**3
@@ -169,7 +168,7 @@ def _rows(archive: WorkbookArchive, sheet: str | None) -> Iterator[tuple[int, li
             seen += merged.begin(number, cells)
             if seen > _MOST_CELLS or number > _MOST_ROWS:
                 raise ValueError(f"it has more than {_MOST_CELLS:,} cells or {_MOST_ROWS:,} rows: {EXPORT}")
-            if not Columns.is_empty(cells):
+            if not is_empty(cells):
                 yield number, merged.filled(cells)
 
 

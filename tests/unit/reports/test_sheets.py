@@ -14,7 +14,7 @@ import pytest
 from proofsweep.domain.errors import UsageError
 from proofsweep.reports import sheets
 from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, write_csv, write_xlsx
-from proofsweep.sources.completion_report import own_header
+from proofsweep.sources.columns import own_header
 
 OWN = own_header()
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

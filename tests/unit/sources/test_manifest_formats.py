@@ -17,7 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofsweep.domain.errors import CatalogError
+from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.readers import Encoding, ReadAs, encoding_of_manifest, manifest_words, records_of
+
+FILES = LocalFiles()
 
 
 def written(folder: Path, name: str, content: bytes | str) -> str:
@@ -29,7 +32,7 @@ def written(folder: Path, name: str, content: bytes | str) -> str:
 
 def cells_of(path: str) -> list[list[str]]:
     """Read a manifest to its end, without the column names."""
-    return [list(cells) for _, _, cells in records_of(path)]
+    return [list(cells) for _, _, cells in records_of(path, FILES)]
 
 
 def parquet(columns: dict[str, list[object]]) -> bytes:
@@ -93,7 +96,9 @@ def test_text_is_read_as_it_is_encoded(tmp_path: Path, name: str, encoding: str)
     path = written(tmp_path, name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
 
     assert cells_of(path) == [["käse.wav"]]
-    assert list(records_of(path, read_as=ReadAs(encoding_of_manifest(path)))) == list(records_of(path))
+    assert list(records_of(path, FILES, read_as=ReadAs(encoding_of_manifest(path, FILES)))) == list(
+        records_of(path, FILES)
+    )
 
 
 def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) -> None:
@@ -102,12 +107,12 @@ def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) 
     table = written(tmp_path, "m.parquet", parquet({"audio": ["a.wav"]}))
     given = Encoding("cp1251")
 
-    assert [cells for _, _, cells in records_of(path, read_as=ReadAs(encoding_of_manifest(path, given=given)))] == [
-        ["жюл.wav"]
-    ]
-    assert encoding_of_manifest(table, given=given) is None
+    assert [
+        cells for _, _, cells in records_of(path, FILES, read_as=ReadAs(encoding_of_manifest(path, FILES, given=given)))
+    ] == [["жюл.wav"]]
+    assert encoding_of_manifest(table, FILES, given=given) is None
     with pytest.raises(CatalogError, match="can't decode byte"):
-        list(records_of(path, read_as=ReadAs(Encoding("ascii"))))
+        list(records_of(path, FILES, read_as=ReadAs(Encoding("ascii"))))
 
 
 def test_json_lines_hold_values_of_every_kind(tmp_path: Path) -> None:
@@ -184,7 +189,7 @@ def test_a_broken_manifest_is_told_in_one_line(tmp_path: Path, name: str, conten
 
 def test_records_before_a_break_are_given(tmp_path: Path) -> None:
     """A manifest is read as a stream: the fault shows when it is reached."""
-    records = records_of(written(tmp_path, "m.jsonl", '{"audio": "a.wav"}\nbroken'))
+    records = records_of(written(tmp_path, "m.jsonl", '{"audio": "a.wav"}\nbroken'), FILES)
 
     first = next(records)
 
@@ -218,7 +223,7 @@ def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, l
     """A person finds it in the file."""
     path = written(tmp_path, name, content)
 
-    assert [line for line, _, _ in records_of(path)] == lines
+    assert [line for line, _, _ in records_of(path, FILES)] == lines
     assert manifest_words("/d/caf\udce9\n.csv").isprintable()
     assert manifest_words(path) == ("m.parquet, row" if name == "m.parquet" else f"{name}, line")
 
@@ -234,7 +239,7 @@ def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> Non
     content = contents[name.removesuffix(".gz")]
     content = gzip.compress(content) if name.endswith(".gz") else content
     path, digest = written(tmp_path, name, content), hashlib.sha256()
-    records = records_of(path, note=digest.update)
+    records = records_of(path, FILES, note=digest.update)
     first = next(records)
     written(tmp_path, "other", content + b"x")
 
@@ -258,7 +263,7 @@ def test_a_manifest_that_changes_while_it_is_read_is_refused(
 ) -> None:
     """A half-written list is no catalog, also if its last line is torn."""
     path = written(tmp_path, name, content)
-    records = records_of(path)
+    records = records_of(path, FILES)
     next(records)
 
     with Path(path).open("ab") as file:

@@ -350,15 +350,6 @@ def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
         open_catalog(str(tmp_path / "m.csv"))
 
 
-def test_the_first_rows_are_suspected_first() -> None:
-    """A catalog may repeat each of a million ids; only a few are looked at again."""
-    ids = RepeatedIds()
-    for item_id, audio in [("z", "1"), ("y", "1"), ("y", "2"), ("z", "2")]:
-        ids.add(item_id, audio)
-
-    assert (ids.hashes(1), ids.hashes()) == ({hash("y")}, {hash("y"), hash("z")})
-
-
 def test_two_ids_that_share_a_hash_are_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The text decides: a right catalog is never refused by chance."""
     monkeypatch.setattr(RepeatedIds, "hashes", lambda *_: frozenset({hash("a"), hash("b")}))

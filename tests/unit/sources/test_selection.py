@@ -1,12 +1,20 @@
-"""Which rows a run is of, as the options of a command or a schedule say."""
+"""Which rows a run is of, as the options say: by their answers, by a condition, and by the age of their files."""
 
+import json
+import os
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import UsageError
-from proofsweep.sources.selection import ANY_AGE, Selection
+from proofsweep.domain.items import ManifestRow
+from proofsweep.sources import selection as selecting
+from proofsweep.sources.open_catalog import open_catalog
+from proofsweep.sources.selection import ANY_AGE, RowChoice, Selection
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -119,3 +127,194 @@ def test_what_is_said_of_a_catalog_goes_before_its_settings_and_is_part_of_the_s
         r"--column id=none --path-map 'D:\Musik=/mnt/musik' --encoding cp1252 --supplier-from 2 "
         "--checksums /SUMS --checksums column:md5:md5"
     )
+
+
+DAY = 86_400
+NEWEST = datetime(2026, 11, 20, 12, tzinfo=UTC)
+"""When b.wav was modified; each file before it a day earlier, and large.wav a day later."""
+
+
+@pytest.fixture
+def music(tmp_path: Path) -> Path:
+    """A manifest of four files, of which one is not there, with what a supplier may write in it."""
+    for number, name in enumerate(("a.wav", "b.wav", "large.wav")):
+        (tmp_path / name).write_bytes(b"RIFF" * (1 if number < 2 else 100))
+        modified = NEWEST.timestamp() + (number - 1) * DAY
+        os.utime(tmp_path / name, (modified, modified))
+    lines = (
+        "audio,id,supplier,Release Date,plays,size,place",
+        "a.wav,A,acme,2025-01-01,7,S,x",
+        "b.wav,B,Zeta's,2026-01-01,many,L,",
+        "large.wav,C,acme,,12,,",
+        "gone.wav,,,,,,",
+    )
+    (tmp_path / "music.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def chosen(location: Path, where: str | None = None, newer_than: datetime | None = None) -> list[str]:
+    """Name the rows that are chosen of a catalog."""
+    catalog = open_catalog(str(location))
+    choice = RowChoice(where, newer_than, catalog_name=catalog.name, tag_names=catalog.tag_names)
+    judged = list(choice.judged(catalog.rows()))
+    assert [row for row, _ in judged] == list(catalog.rows())
+    return [row.named_audio for row, is_chosen in judged if is_chosen]
+
+
+@pytest.mark.parametrize(
+    ("where", "names"),
+    [
+        ("supplier = 'acme'", ["a.wav", "large.wav"]),
+        ("SUPPLIER = 'Zeta''s'", ["b.wav"]),
+        ("supplier <> 'acme'", ["b.wav"]),
+        ("supplier IS NULL", ["gone.wav"]),
+        ("id IN ('A', 'C') AND NOT audio LIKE '%large%'", ["a.wav"]),
+        ("\"release date\" >= '2025-06-01'", ["b.wav"]),
+        ("TRY_CAST(plays AS INTEGER) > 10", ["large.wav"]),
+        ("size = 'L'", ["b.wav"]),
+        ("PLACE = 'x'", ["a.wav"]),
+        ("place = 'x'", ["a.wav"]),
+        ("name = 'b.wav' AND folder = ''", ["b.wav"]),
+        ("modified >= '2026-11-20' AND modified < TIMESTAMP '2026-11-21'", ["b.wav"]),
+        ("modified < now() - INTERVAL 100 YEARS OR modified > current_date", []),
+        ("year(modified) = 2026 -- a remark", ["a.wav", "b.wav", "large.wav"]),
+        ("regexp_matches(supplier, '^[A-Z]') OR lower(id) || '' = 'a'", ["a.wav", "b.wav"]),
+        ("CASE WHEN supplier BETWEEN 'a' AND 'b' THEN true END", ["a.wav", "large.wav"]),
+    ],
+)
+def test_a_condition_chooses_rows_by_their_columns(music: Path, where: str, names: list[str]) -> None:
+    """Tags are text, in any case; an unknown result leaves a row out; the manifest's own column goes before a fact."""
+    assert chosen(music / "music.csv", where) == names
+
+
+def test_a_folder_has_what_is_known_of_its_files(music: Path) -> None:
+    """Name, folder, size and time."""
+    (music / "new").mkdir()
+    (music / "new" / "c.wav").write_bytes(b"RIFF")
+
+    assert chosen(music, "size > 100") == ["large.wav"]
+    assert chosen(music, "folder = 'new' OR name = 'a.wav'") == ["a.wav", "new/c.wav"]
+    assert chosen(music, "sidecar IS NOT NULL") == []
+
+
+def test_only_files_that_were_modified_since_are_chosen(music: Path) -> None:
+    """One of which the time is not known is not; both conditions hold together."""
+    before_b = datetime.fromtimestamp(NEWEST.timestamp() - 1, UTC)
+
+    assert chosen(music / "music.csv", newer_than=NEWEST) == ["large.wav"]
+    assert chosen(music / "music.csv", newer_than=before_b) == ["b.wav", "large.wav"]
+    assert chosen(music / "music.csv", "supplier = 'acme'", before_b) == ["large.wav"]
+
+
+def test_a_column_of_a_later_line_is_known(tmp_path: Path) -> None:
+    """JSON lines may differ."""
+    (tmp_path / "a.jsonl").write_text('{"audio": "a.wav"}\n{"audio": "b.wav", "supplier": "acme"}\n')
+
+    assert chosen(tmp_path / "a.jsonl", "supplier = 'acme'") == ["b.wav"]
+
+
+def test_two_spellings_are_one_column(tmp_path: Path) -> None:
+    """Rows of several manifests need not agree in case. A tag goes before a fact of the file, also in other letters."""
+    lines = ({"audio": "a.wav", "Supplier": "acme", "Name": "x"}, {"audio": "b.wav", "supplier": "acme"})
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+    assert chosen(tmp_path / "a.jsonl", "SUPPLIER = 'acme'") == ["a.wav", "b.wav"]
+    assert chosen(tmp_path / "a.jsonl", "name = 'x'") == ["a.wav"]
+
+
+def test_names_and_values_that_are_no_text_can_be_compared(tmp_path: Path) -> None:
+    """As the tables show them."""
+    (tmp_path / "a.csv").write_bytes(b"audio,k\xe4se,\xc3\xa4\nb\xe4.wav,\xe4\n")
+
+    assert chosen(tmp_path / "a.csv", r"""name = 'b\xe4.wav' AND "k\xe4se" = '\xe4'""") == ["b\udce4.wav"]
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("suplier = 'acme'", 'suplier" not found.* The columns are: audio, sidecar, id, .*supplier, Release'),
+        ("supplier =", "syntax error"),
+        (" ", "Error"),
+        ("supplier", "true or false"),
+        ("true, true", "Error"),
+        ("supplier = 'a'; DROP TABLE rows", "more than one statement"),
+        ("plays > 10", "an explicit cast is required|Could not convert"),
+        ("CAST(plays AS INTEGER) > 10", "Could not convert string 'many'"),
+        ("count(*) > 1", "cannot contain aggregates"),
+    ],
+)
+def test_what_is_no_condition_is_refused_in_one_line(music: Path, where: str, message: str) -> None:
+    """With the columns that there are."""
+    with pytest.raises(UsageError, match=message) as raised:
+        chosen(music / "music.csv", where)
+
+    assert "\n" not in raised.value.message
+    assert "The columns are: audio, sidecar, id, name" in raised.value.message
+
+
+# Each is more than a condition on one row.
+HOSTILE = [
+    "length(read_text('/etc/passwd')) > 0",
+    "id IN (SELECT content FROM read_text('/etc/passwd'))",
+    "EXISTS (FROM '/etc/passwd')",
+    "true) FROM read_text('/etc/passwd') WHERE (true",
+    "true) FROM rows UNION ALL SELECT (true",
+    "true) FROM rows LIMIT 1; COPY (SELECT 1) TO '/tmp/x",
+    "true); ATTACH '/tmp/x.db' AS x; SELECT (true",
+    "true) FROM rows; INSTALL httpfs; SELECT (true",
+    "getenv('HOME') = 'x'",
+    "id = ?",
+    "list_sum(range(100000000000)) > 0",
+    "(" * 20_000 + "true" + ")" * 20_000,
+    "row_number() OVER () = 1",
+    "COLUMNS('.*') = 'x'",
+    "true) FROM reported; DROP TABLE reported; SELECT (true",
+    "true), (false",
+    "true) FROM reported UNION ALL SELECT 'a', (true",
+    "(SELECT count(*) FROM glob('/*')) > 1",
+    "size > avg(size) OVER ()",
+    "max(size) > 1",
+    "EXISTS (SELECT 1 FROM duckdb_secrets())",
+    "(SELECT count(*) FROM rows) > 1",
+    "EXISTS (FROM 'https://example.com/x.csv')",
+    "id IN (SELECT name FROM duckdb_settings()) OR set_config('x', 'y')",
+]
+
+
+@pytest.mark.parametrize("where", HOSTILE)
+def test_a_hostile_condition_is_refused(music: Path, where: str) -> None:
+    """It reads no file, runs no other statement, and ends soon."""
+    began = time.monotonic()
+
+    with pytest.raises(UsageError, match="--where"):
+        chosen(music / "music.csv", where)
+
+    assert time.monotonic() - began < 10
+
+
+def test_a_condition_that_looks_long_ends_soon(music: Path) -> None:
+    """What is allowed takes a time that grows with the row alone."""
+    began = time.monotonic()
+    where = "NOT regexp_matches(" + " || ".join(["audio"] * 140) + ", '^((a+)+)+$')"
+
+    assert len(chosen(music / "music.csv", where)) == 4
+    assert time.monotonic() - began < 10
+
+
+def test_rows_are_read_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes later is read when it is asked for; without a condition, row by row. Each keeps its own answer."""
+    monkeypatch.setattr(selecting, "_BATCH_ROWS", 2)
+    rows = [ManifestRow(number=number, audio=f"{number}.wav", sidecar=None) for number in range(5)]
+    read: list[int] = []
+
+    def reading() -> Iterator[ManifestRow]:
+        for row in rows:
+            read.append(row.number)
+            yield row
+
+    every = RowChoice(None, None, catalog_name="c").judged(reading())
+    assert (next(every), read) == ((rows[0], True), [0])
+    read.clear()
+    found = RowChoice("name IN ('0.wav', '3.wav')", None, catalog_name="c").judged(reading())
+    assert (next(found), read) == ((rows[0], True), [0, 1])
+    assert [row.number for row, is_chosen in found if is_chosen] == [3]

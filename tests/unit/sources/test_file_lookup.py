@@ -1,6 +1,8 @@
-"""Objects that a manifest names are looked up in few listings."""
+"""Cells name locations, as written or as they may be meant; objects are looked up in few listings."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import obstore
 import pytest
@@ -11,9 +13,107 @@ from obstore.store import MemoryStore
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, Unlisted
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources import object_lookup
+from proofsweep.sources import file_lookup
 from proofsweep.sources.bucket import BucketFiles
-from proofsweep.sources.object_lookup import ObjectLookup, prefixes_of
+from proofsweep.sources.catalog import CatalogBase
+from proofsweep.sources.file_lookup import CellLocations, FileLookup, ObjectLookup, PathMaps, prefixes_of
+from proofsweep.sources.files import Files
+
+
+def test_a_name_in_the_manifests_own_bytes_is_found(tmp_path: Path) -> None:
+    """Where the encoding is a guess, a file may have the text as its name, or the bytes."""
+    folder = os.fsencode(tmp_path)
+    for name in ("ä.wav".encode(), b"\xf6.wav"):
+        Path(os.fsdecode(folder + b"/" + name)).write_bytes(b"abc")
+    cells = CellLocations(CatalogBase(str(tmp_path)), ())
+    lookup = FileLookup(Files(), str(tmp_path), list, "")
+
+    found = [lookup.found(cells.located(cell, str(tmp_path), "cp1252")[0]) for cell in ("ä.wav", "ö.wav", "ü.wav")]
+    sure = lookup.found(cells.located("ö.wav", str(tmp_path), None)[0])
+
+    assert [os.fsencode(Path(each or "").name) for each in found] == ["ä.wav".encode(), b"\xf6.wav", "ü.wav".encode()]
+    assert sure == str(tmp_path / "ö.wav")
+
+
+def test_a_location_has_no_dots(tmp_path: Path) -> None:
+    """Also after a link, where the folder above is that of its target; a key of a bucket is text."""
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "far" / "x").mkdir(parents=True)
+    (tmp_path / "lists" / "link").symlink_to(tmp_path / "far" / "x")
+    cells = CellLocations(CatalogBase(str(tmp_path)), ())
+    written = ("../audio/a.wav", "link/../a.wav", "a..b.wav", "..", "s3://bucket/../a.wav")
+
+    found = [cells.located(cell, str(tmp_path / "lists"), None)[0][0] for cell in written]
+
+    assert found == [
+        *(f"{tmp_path}/{name}" for name in ("audio/a.wav", "far/a.wav", "lists/a..b.wav")),
+        str(tmp_path),
+        "s3://bucket/../a.wav",
+    ]
+
+
+MAPS = PathMaps(
+    [("D:\\Musik", "/mnt/musik"), ("d:/musik/Alba/", "s3://alba"), (r"\\nas\audio", "/mnt/nas/"), ("/Volumes/M", "/m")]
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "mapped"),
+    [
+        (r"D:\Musik\x\a.wav", "/mnt/musik/x/a.wav"),
+        ("d:/MUSIK/x/a.wav", "/mnt/musik/x/a.wav"),
+        (r"D:\Musik\alba\a b.wav", "s3://alba/a b.wav"),
+        (r"D:\Musik", "/mnt/musik"),
+        (r"D:\Musikalien\a.wav", r"D:\Musikalien\a.wav"),
+        (r"E:\Musik\a.wav", r"E:\Musik\a.wav"),
+        (r"\\NAS\audio\x\a.wav", "/mnt/nas/x/a.wav"),
+        ("/Volumes/M/a\\b.wav", "/m/a\\b.wav"),
+        ("x/a.wav", "x/a.wav"),
+    ],
+)
+def test_the_longest_beginning_that_fits_is_replaced(written: str, mapped: str) -> None:
+    """In any case and with any slash, at the end of a name; a POSIX path keeps its backslashes."""
+    assert MAPS.mapped(written) == mapped
+
+
+def test_a_drive_alone_may_be_mapped() -> None:
+    """With and without the slash."""
+    for written in ("D:", "D:\\"):
+        assert PathMaps([(written, "/mnt")]).mapped("D:\\x\\a.wav") == "/mnt/x/a.wav"
+
+
+def test_a_hint_names_the_map_under_which_the_file_is_there(tmp_path: Path) -> None:
+    """Once one was found for a drive, all its rows have it."""
+    (tmp_path / "Alba").mkdir()
+    (tmp_path / "Alba" / "a.wav").touch()
+    cells = CellLocations(CatalogBase(str(tmp_path)), ())
+
+    assert rf"give --path-map 'D:\Archiv\Musik={tmp_path}'" in cells.hint(r"D:\Archiv\Musik\Alba\a.wav")
+    assert rf"'D:\Archiv\Musik={tmp_path}'" in cells.hint(r"D:\other.wav")
+
+
+@pytest.mark.parametrize(
+    ("written", "given"),
+    [
+        (r"D:\Musik\Alba\a.wav", r"D:\Musik=FOLDER"),
+        (r"D:\a.wav", "D:=FOLDER"),
+        (r"\\nas\x\y\a.wav", r"\\nas\x\y=FOLDER"),
+    ],
+)
+@pytest.mark.parametrize("root", ["/mnt", "s3://bucket"])
+def test_a_hint_says_how_a_map_is_written(written: str, given: str, root: str) -> None:
+    """Where no file is found, the person knows the folder; a bucket is not asked."""
+    assert f"give --path-map '{given}'" in CellLocations(CatalogBase(root), ()).hint(written)
+
+
+def test_guessing_ends(tmp_path: Path) -> None:
+    """A million rows of a drive that is not here cost no million look-ups."""
+    cells = CellLocations(CatalogBase(str(tmp_path)), ())
+    for number in range(20):
+        cells.hint(f"D:\\{number}.wav")
+    (tmp_path / "late.wav").touch()
+
+    assert "=FOLDER" in cells.hint("D:\\late.wav")
 
 
 class CountedFiles(BucketFiles):
@@ -85,7 +185,7 @@ def test_rows_in_very_many_folders_are_looked_up_above_them(
     files: CountedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The number of listings is bounded."""
-    monkeypatch.setattr(object_lookup, "MOST_LISTINGS", 5)
+    monkeypatch.setattr(file_lookup, "MOST_LISTINGS", 5)
 
     wanted = ObjectLookup((f"s3://b/drop/{number % 20:02}/{number:04} %.wav" for number in range(20)), files)
 
@@ -97,8 +197,8 @@ def test_rows_scattered_over_a_vast_bucket_are_left_to_their_turn(
     files: CountedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A listing that passes far more keys than there are rows is broken off; what it has not met is not missing."""
-    monkeypatch.setattr(object_lookup, "MOST_LISTINGS", 1)
-    monkeypatch.setattr(object_lookup, "_SPARE_KEYS", 0)
+    monkeypatch.setattr(file_lookup, "MOST_LISTINGS", 1)
+    monkeypatch.setattr(file_lookup, "_SPARE_KEYS", 0)
 
     wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", "s3://b/drop/19/1999 %.wav"], files)
 
