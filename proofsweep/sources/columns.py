@@ -53,6 +53,7 @@ class Formula(str):
 class Columns:
     """The position of each column; names match in any case and with spaces around them."""
 
+    names: Sequence[str]
     audio: int | None
     sidecar: int | None
     item_id: int | None
@@ -88,6 +89,7 @@ class Columns:
                 keys.add(key)
         unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
         return cls(
+            header,
             audio,
             sidecar,
             item_id,
@@ -107,10 +109,11 @@ class Columns:
     def _roles(self) -> dict[int | None, str]:
         return {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
 
-    def roles(self, header: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the names of a header, each with its role, the algorithm of its digests, or `tag`."""
+    @property
+    def roles(self) -> list[tuple[str, str]]:
+        """Return the names of the header, each with its role, the algorithm of its digests, or `tag`."""
         named = self._roles
-        return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(header)]
+        return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(self.names)]
 
     def audio_in(self, cells: Sequence[str]) -> str | None:
         cell = cell_at(cells, self.audio)

@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import lru_cache
-from itertools import count, islice
+from functools import lru_cache, partial
+from itertools import chain, count, islice
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -19,7 +19,6 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
-from proofsweep.domain.text import restored
 from proofsweep.sources.catalog import (
     NO_SUPPLIER_FOLDER,
     UNFINISHED,
@@ -36,20 +35,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.folder import sidecars_in
 from proofsweep.sources.local import FOLDERS_KEPT
 from proofsweep.sources.names import SidecarNames, composed
-from proofsweep.sources.readers import (
-    Encoding,
-    Note,
-    ReadAs,
-    Record,
-    encoding_of_manifest,
-    has_one_header,
-    manifest_words,
-    note_bytes,
-    records_of,
-    refuse_unknown_columns,
-)
-
-_HEADERS_KEPT = 1_000  # JSON lines may each have columns of their own
+from proofsweep.sources.readers import ManifestFile, Note
 
 
 class _Line(NamedTuple):
@@ -86,20 +72,17 @@ class Manifests:
         self.name, self.root = base.name, base.boundary
         self.location = utf8_text(location)
         self.ignored = Ignored()
-        self.delimiters: set[str] = set()
-        self._paths = paths
         self._files = files
         self._manifest_files = files.within(None)
+        self._manifests = [ManifestFile(path, self._manifest_files, settings, supplier_tag) for path in paths]
         self._settings = settings
         self._supplier = SupplierFolder(settings.supplier_from, supplier_tag)
         self._suppliers: dict[str, str] = {}  # each in the spelling that came first
-        self._encodings: dict[str, Encoding | None] = {}
         self._cells = CellLocations(base, path_maps_of(settings.path_map))
         self._digest: str | None = None
         has_beside = settings.sidecars_beside and settings.columns.get("sidecar") != NO_COLUMN
         names = SidecarNames(settings.sidecar_names if has_beside else ())
         self._beside = lru_cache(FOLDERS_KEPT)(lambda folder: sidecars_in(folder, names, files))
-        self._columns_of = lru_cache(_HEADERS_KEPT)(lambda header: Columns.of(header, settings, supplier_tag))
 
     def rows(self) -> Iterator[ManifestRow]:
         """Read the manifests, with the facts of each file; objects are listed once, not requested.
@@ -134,8 +117,8 @@ class Manifests:
         """Return the hex SHA-256 of the manifests' bytes as last read to the end; read them if that was not done."""
         if self._digest is None:
             digest = hashlib.sha256()
-            for path in self._paths:
-                note_bytes(path, self._manifest_files, digest.update)
+            for manifest in self._manifests:
+                manifest.note_bytes(digest.update)
             self._digest = digest.hexdigest()
         return self._digest
 
@@ -145,20 +128,25 @@ class Manifests:
 
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if it fails, or if there is no audio column."""
-        for path in self._paths:
-            for _, columns, cells in islice(self._table(path), 1):
+        for manifest in self._manifests:
+            for _, columns, cells in islice(manifest.records(), 1):
                 self.reported_run = cell_at(cells, columns.run) or self.reported_run
 
     @property
     def encodings(self) -> list[str]:
         """Return how the manifests of text are encoded, for a person: each that occurs."""
-        return [*dict.fromkeys(each.words for each in map(self._encoding, self._paths) if each is not None)]
+        found = (manifest.encoding for manifest in self._manifests)
+        return [*dict.fromkeys(encoding.words for encoding in found if encoding is not None)]
+
+    @property
+    def delimiters(self) -> set[str]:
+        return {manifest.delimiter for manifest in self._manifests if manifest.delimiter}
 
     @property
     def columns(self) -> list[tuple[str, str]]:
         """Return the columns of the first manifest, each with its role, its algorithm, or `tag`."""
-        first = islice(self._records(self._paths[0]), 1)
-        return [each for _, header, _ in first for each in self._columns_of(header).roles(header)]
+        first = islice(self._manifests[0].records(), 1)
+        return [each for _, columns, _ in first for each in columns.roles]
 
     def _row(self, number: int, line: _Line, lookup: FileLookup) -> ManifestRow:
         columns, audio, sidecar = line.columns, *_located(line, lookup)
@@ -231,22 +219,21 @@ class Manifests:
             yield from (*line.audio, *line.sidecar) if line.refused is None else ()
 
     def _headers(self) -> Iterator[Columns]:
-        for path in self._paths:
-            records = self._table(path)
-            yield from (columns for _, columns, _ in (islice(records, 1) if has_one_header(path) else records))
+        return chain.from_iterable(manifest.headers() for manifest in self._manifests)
 
     def _lines(self, note: Note | None = None) -> Iterator[_Line]:
         """Read all manifests, without their empty rows, which are counted when the bytes are noted."""
-        for path in self._paths:
-            folder, words, encoding = posixpath.dirname(path), manifest_words(path), self._encoding(path)
+        for manifest in self._manifests:
+            folder, encoding = posixpath.dirname(manifest.path), manifest.encoding
             guess = encoding.name if encoding is not None and encoding.is_guess else None
-            for number, columns, cells in self._table(path, note):
+            remark = str if note is None else partial(self._remark, manifest)
+            for number, columns, cells in manifest.records(note, remark):
                 audio, bad_audio = self._cells.located(columns.audio_in(cells), folder, guess)
-                if not audio and is_empty(cells) and has_one_header(path):
+                if not audio and is_empty(cells) and manifest.has_one_header:
                     self.ignored[Cause.EMPTY_ROWS] += note is not None
                     continue
                 sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder, guess)
-                where, refused = f"{words} {number}", None
+                where, refused = f"{manifest.words} {number}", None
                 if (formula := columns.formula_in(cells)) is not None:
                     because = f"{where}: the formula in {one_line(formula)} was not calculated."
                     refused = Ineligible(Reason.NOT_CALCULATED, because)
@@ -261,31 +248,8 @@ class Manifests:
                     refused = Ineligible(Reason.MISSING_SIDECAR, f"{where}: {bad_sidecar}")
                 yield _Line(columns, cells, where, audio, sidecar, columns.id_in(cells), refused)
 
-    def _table(self, path: str, note: Note | None = None) -> Iterator[tuple[int, Columns, Sequence[str]]]:
-        is_first = True
-        for number, header, cells in self._records(path, note):
-            columns = self._columns_of(header)
-            if is_first:
-                refuse_unknown_columns(path, header, cells, columns)
-                is_first = False
-            yield number, columns, cells if columns.run is None else [restored(cell) for cell in cells]
-
-    def _records(self, path: str, note: Note | None = None) -> Iterator[Record]:
-        read_as = ReadAs(
-            encoding=self._encoding(path),
-            sheet=self._settings.sheet,
-            header_row=self._settings.header_row,
-            is_header=lambda cells: self._columns_of(tuple(cells)).is_header,
-            remark=str if note is None else lambda words: self.ignored.note(f"{one_line(path)}, {words}"),
-            told=self.delimiters.add,
-        )
-        return records_of(path, self._manifest_files, note, read_as)
-
-    def _encoding(self, path: str) -> Encoding | None:
-        if path not in self._encodings:
-            given = None if self._settings.encoding is None else Encoding(self._settings.encoding)
-            self._encodings[path] = encoding_of_manifest(path, self._manifest_files, given)
-        return self._encodings[path]
+    def _remark(self, manifest: ManifestFile, words: str) -> None:
+        self.ignored.note(f"{one_line(manifest.path)}, {words}")
 
 
 def _located(line: _Line, lookup: FileLookup) -> tuple[str | None, str | None]:

@@ -1,4 +1,4 @@
-"""Read a manifest of any format and encoding as a stream of records: the column names, and one cell for each."""
+"""Read a manifest of any format and encoding, row by row: what its columns are, and one cell for each."""
 
 import codecs
 import csv
@@ -14,21 +14,22 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from io import BufferedIOBase, BufferedReader, TextIOWrapper
 from itertools import chain, count, dropwhile, islice
 from shlex import quote
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from proofsweep.config.locations import one_line
+from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
-from proofsweep.domain.text import marked_codec
+from proofsweep.domain.text import marked_codec, restored
 from proofsweep.sources.columns import CALCULATE, Columns, Formula, cell_text
 from proofsweep.sources.names import is_audio_name
 from proofsweep.sources.source import OpenFile, Source, buffered
@@ -38,7 +39,15 @@ HEADER_ROWS = 100  # in so many first rows the header is looked for
 
 _PIECE_BYTES = 1024 * 1024
 _BATCH_ROWS = 8192
+_HEADERS_KEPT = 1_000  # JSON lines may each have columns of their own
 _GZIP = b"\x1f\x8b"
+_TEXT, _JSON, _PARQUET, _WORKBOOK = "text", "JSON lines", "Parquet", "workbook"
+_FORMATS = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), _TEXT),
+    **dict.fromkeys((".jsonl", ".ndjson"), _JSON),
+    ".parquet": _PARQUET,
+    **dict.fromkeys((".xlsx", ".xlsm"), _WORKBOOK),
+}
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
 _DELIMITERS = ",;\t"
 _WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
@@ -72,6 +81,13 @@ _BY_ENDING = {
     ".xml": f"XML: {_TABLE}",
 }
 
+Note = Callable[[bytes], object]  # takes bytes, as `update` of hashlib's objects does
+ManifestRecord = tuple[int, Columns, Sequence[str]]
+"""The first line, or the row's number in Parquet and workbooks, what the columns are, and as many cells."""
+_Cells = tuple[int, list[str]]  # the number of a row's first line, from 1, and its cells
+_Record = tuple[int, tuple[str, ...], Sequence[str]]  # the same, with the names of the columns; null is empty
+_PackedOrPlain = gzip.GzipFile | BufferedReader
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -96,62 +112,186 @@ class Encoding:
         return "surrogateescape" if self.name == "utf-8" else "strict"
 
 
-UTF_8: Final = Encoding("utf-8")
-
-Note = Callable[[bytes], object]  # takes bytes, as `update` of hashlib's objects does
-Record = tuple[int, tuple[str, ...], Sequence[str]]
-"""The first line, or the row's number in Parquet and workbooks, column names, and as many cells; null is empty."""
-
-_Row = tuple[int, list[str]]  # the number of a row's first line, from 1, and its cells
-_PackedOrPlain = gzip.GzipFile | BufferedReader
+UTF_8 = Encoding("utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAs:
-    """How a manifest is to be read; None stands for what it shows itself."""
+class ManifestFile:
+    """One manifest in any format and encoding, compressed with gzip or not."""
 
-    encoding: Encoding | None = None
-    sheet: str | None = None
-    header_row: int | None = None
-    is_header: Callable[[Sequence[str]], bool] = bool  # says whether cells are the names of the columns
-    remark: Callable[[str], object] = str  # takes what a person should know of a line
-    told: Callable[[str], object] = str  # takes the delimiter
+    def __init__(
+        self, path: str, source: Source, settings: CatalogSettings = USUAL_CATALOG, supplier_tag: str = "supplier"
+    ) -> None:
+        self.path = path
+        self.delimiter = ""  # of its cells, when they were read
+        self._source = source
+        self._settings = settings
+        self._format = _FORMATS[_suffix_of(path)]
+        self._columns_of = lru_cache(_HEADERS_KEPT)(lambda header: Columns.of(header, settings, supplier_tag))
 
+    @property
+    def has_one_header(self) -> bool:
+        return self._format != _JSON
 
-def records_of(path: str, source: Source, note: Note | None = None, read_as: ReadAs | None = None) -> Iterator[Record]:
-    """Read a manifest, compressed with gzip or not; `note` takes its bytes before the first record is given.
+    @property
+    def words(self) -> str:
+        """Name it for a person, up to the number of a record in it."""
+        return f"{one_line(posixpath.basename(self.path))}, {'line' if self._is_text else 'row'}"
 
-    CatalogError, possibly after many good records, names the line if there is one, or says that the file changed.
-    """
-    with _opened(path, source) as (file, plain):
-        before = file.facts()
-        try:
+    @property
+    def _is_text(self) -> bool:
+        return self._format in {_TEXT, _JSON}
+
+    @cached_property
+    def encoding(self) -> Encoding | None:
+        """Return how it is encoded: as was said, else as its bytes say; None if its format is no text."""
+        if not self._is_text:
+            return None
+        if self._settings.encoding is not None:
+            return Encoding(self._settings.encoding)
+        with self._opened() as plain, _unpacked(plain) as unpacked:
+            return encoding_of(unpacked)
+
+    def records(self, note: Note | None = None, remark: Callable[[str], object] = str) -> Iterator[ManifestRecord]:
+        """Read it; `note` takes its bytes before the first record is given, `remark` what a person should know.
+
+        CatalogError, possibly after many good records, names the line if there is one, or says that the file changed,
+        or that it has no column of audio.
+        """
+        is_first = True
+        with self._opened() as plain:
             if note is not None:
                 _note_all(plain, note)
             with _unpacked(plain) as unpacked:
-                yield from _READERS[_suffix_of(path)](unpacked, read_as or ReadAs())
-        except _BROKEN:
-            _refuse_changed(file, before)  # then what is broken may only be half written
-            raise
-        _refuse_changed(file, before)
+                for number, header, cells in self._read(unpacked, remark):
+                    columns = self._columns_of(header)
+                    if is_first:
+                        self._refuse_unknown(columns, cells)
+                        is_first = False
+                    yield number, columns, cells if columns.run is None else [*map(restored, cells)]
+
+    def headers(self) -> Iterator[Columns]:
+        """Yield what its columns are, for each record if these may differ; CatalogError as for records."""
+        records = self.records()
+        return (columns for _, columns, _ in (islice(records, 1) if self.has_one_header else records))
+
+    def note_bytes(self, note: Note) -> None:
+        """Have its bytes noted, whatever they mean; CatalogError if it cannot be read, or changes."""
+        with self._opened() as plain:
+            _note_all(plain, note)
+
+    def _refuse_unknown(self, columns: Columns, cells: Sequence[str]) -> None:
+        """Refuse it by its first record if it has no column of audio, or lacks one that was named."""
+        if columns.audio is not None and not (columns.unknown and self.has_one_header):
+            return
+        wanted = one_line(" or ".join(columns.unknown) or "audio or path")
+        found = one_line(", ".join(columns.names))
+        named = zip(columns.names, cells, strict=True)
+        alike = one_line(next((name for name, cell in named if is_audio_name(cell.strip())), "NAME"))
+        hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(alike)})"
+        hint += "; if they are no names of columns, give --header-row N" if self.has_one_header else ""
+        raise CatalogError(f"{one_line(self.path)}: no column is named {wanted}; the columns are: {found}{hint}")
+
+    @contextmanager
+    def _opened(self) -> Iterator[BufferedReader]:
+        """Open it; whatever is wrong, also that it changed meanwhile, is a CatalogError of one line."""
+        try:
+            file = self._source.open(self.path)
+            if file is None:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            with buffered(file) as plain:
+                before = file.facts()
+                try:
+                    yield plain
+                except _BROKEN:
+                    _refuse_changed(file, before)  # then what is broken may only be half written
+                    raise
+                _refuse_changed(file, before)
+        except SourceError as error:
+            raise CatalogError(f"{one_line(self.path)}: cannot be read as a manifest. {error.message}") from error
+        except _BROKEN as error:
+            because = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise CatalogError(f"{one_line(self.path)}: cannot be read as a manifest: {one_line(because)}") from error
+
+    def _read(self, file: _PackedOrPlain, remark: Callable[[str], object]) -> Iterator[_Record]:
+        if self._is_text:
+            with _decoded(file, self.encoding or UTF_8) as text:
+                yield from _json_records(text) if self._format == _JSON else self._delimited(text, remark)
+            return
+        with _seekable(file) as content:
+            yield from _parquet_records(content) if self._format == _PARQUET else self._workbook(content)
+
+    def _delimited(self, text: TextIOWrapper, remark: Callable[[str], object]) -> Iterator[_Record]:
+        head = list(islice(text, self._settings.header_row or HEADER_ROWS))
+        text.seek(0)
+        self.delimiter = self._delimiter_of(head)
+        yield from self._below_header(_LinesOfCells(text, self.delimiter, remark).rows(), "line")
+
+    def _workbook(self, packed: IO[bytes]) -> Iterator[_Record]:
+        from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
+
+        start = packed.read(HEADER_BYTES)
+        packed.seek(0)
+        if not start.startswith(b"PK") and (words := words_for(start)) is not None:
+            raise ValueError(f"it is {words}")
+        yield from self._below_header(sheet_rows(packed, self._settings.sheet), "row")
+
+    def _below_header(self, rows: Iterator[_Cells], word: str) -> Iterator[_Record]:
+        """Yield what stands below the header: the row that is given, else the first one that has the columns."""
+        given, head = self._settings.header_row or 0, list[_Cells]()
+        for row in islice(dropwhile(lambda row: row[0] < given, rows), 1 if given else HEADER_ROWS):
+            head.append(row)
+            if given or self._is_header(row[1]):
+                head = [row]
+                break
+        if given and [number for number, _ in head] != [given]:
+            raise ValueError(f"{word} {given}, which is to be the header, is empty")
+        at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
+        header = tuple(cell for _, cells in head[at : at + 1] for cell in cells)
+        if any(isinstance(name, Formula) for name in header):
+            raise ValueError(f"{word} {head[at][0]}, the header, holds a formula that was not calculated: {CALCULATE}")
+        for number, cells in chain(head[at + 1 :], rows):
+            if len(cells) > len(header):
+                raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
+            yield number, header, cells + [""] * (len(header) - len(cells))
+
+    def _delimiter_of(self, head: Sequence[str]) -> str:
+        """Return what occurs most often in the header, outside of quotes, of what makes it one."""
+        line, among = next(filter(str.strip, head), ""), _DELIMITERS
+        if self._settings.header_row:
+            line = "".join(head[-1:])
+        elif found := [(row, each) for each in _DELIMITERS for row in self._headers_in(head, each)]:
+            at, _ = min(found)
+            line, among = head[at - 1], "".join(each for row, each in found if row == at)
+        return max(among, key=re.sub(r'"[^"]*"', "", line).count)
+
+    def _headers_in(self, head: Sequence[str], delimiter: str) -> Iterator[int]:
+        with suppress(ValueError):  # it is raised again when the rows are read
+            yield from (number for number, cells in _LinesOfCells(head, delimiter).rows() if self._is_header(cells))
+
+    def _is_header(self, cells: Sequence[str]) -> bool:
+        return self._columns_of(tuple(cells)).is_header
 
 
-def note_bytes(path: str, source: Source, note: Note) -> None:
-    """Have the bytes of a manifest noted, whatever they mean; CatalogError if it cannot be read, or changes."""
-    with _opened(path, source) as (file, plain):
-        before = file.facts()
-        _note_all(plain, note)
-        _refuse_changed(file, before)
+def is_manifest_name(path: str) -> bool:
+    return _suffix_of(path) in _FORMATS
 
 
-def encoding_of_manifest(path: str, source: Source, given: Encoding | None = None) -> Encoding | None:
-    """Return how a manifest is encoded: as was `given`, else as its bytes say; None if its format is no text."""
-    if not _is_text(path):
-        return None
-    if given is not None:
-        return given
-    with _opened(path, source) as (_, plain), _unpacked(plain) as unpacked:
-        return encoding_of(unpacked)
+def _suffix_of(path: str) -> str:
+    return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
+
+
+def is_list(start: bytes, name: str) -> bool:
+    """Whether a file may be a list: of text without a delimiter in its first line, only a column of audio is one."""
+    header = start.lstrip().partition(b"\n")[0].strip().lower()
+    is_plain = posixpath.splitext(name.lower())[1] == ".txt"
+    return not is_plain or header in {b"audio", b"path"} or any(delimiter in header for delimiter in b",;\t")
+
+
+def words_for(start: bytes, name: str = "") -> str | None:
+    """Return what a file is that is no manifest, and what to do; None if nothing shows it."""
+    ending = posixpath.splitext(name.lower())[1]
+    by_mark = next((words for mark, words in _BY_MARK.items() if start.startswith(mark)), None)
+    return _BY_ENDING.get(ending) or by_mark
 
 
 def encoding_of(file: BufferedIOBase) -> Encoding:
@@ -186,69 +326,6 @@ def _by_letters(pieces: Iterator[bytes]) -> Encoding:
     return Encoding("cp1252", is_guess=True) if is_windows else Encoding("utf-8", has_raw_bytes=True)
 
 
-def is_manifest_name(path: str) -> bool:
-    return _suffix_of(path) in _READERS
-
-
-def has_one_header(path: str) -> bool:
-    return _READERS.get(_suffix_of(path)) is not _json_lines
-
-
-def manifest_words(path: str) -> str:
-    """Name a manifest for a person, up to the number of a record in it."""
-    return f"{one_line(posixpath.basename(path))}, {'line' if _is_text(path) else 'row'}"
-
-
-def is_list(start: bytes, name: str) -> bool:
-    """Whether a file may be a list: of text without a delimiter in its first line, only a column of audio is one."""
-    header = start.lstrip().partition(b"\n")[0].strip().lower()
-    is_plain = posixpath.splitext(name.lower())[1] == ".txt"
-    return not is_plain or header in {b"audio", b"path"} or any(delimiter in header for delimiter in b",;\t")
-
-
-def words_for(start: bytes, name: str = "") -> str | None:
-    """Return what a file is that is no manifest, and what to do; None if nothing shows it."""
-    ending = posixpath.splitext(name.lower())[1]
-    by_mark = next((words for mark, words in _BY_MARK.items() if start.startswith(mark)), None)
-    return _BY_ENDING.get(ending) or by_mark
-
-
-def refuse_unknown_columns(path: str, header: Sequence[str], cells: Sequence[str], columns: Columns) -> None:
-    """Raise CatalogError if a manifest, by its first record, has no column of audio, or lacks one that was named."""
-    if columns.audio is not None and not (columns.unknown and has_one_header(path)):
-        return
-    wanted = one_line(" or ".join(columns.unknown) or "audio or path")
-    found = one_line(", ".join(header))
-    alike = next((name for name, cell in zip(header, cells, strict=True) if is_audio_name(cell.strip())), "NAME")
-    hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(one_line(alike))})"
-    hint += "; if they are no names of columns, give --header-row N" if has_one_header(path) else ""
-    raise CatalogError(f"{one_line(path)}: no column is named {wanted}; the columns are: {found}{hint}")
-
-
-def _suffix_of(path: str) -> str:
-    return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
-
-
-def _is_text(path: str) -> bool:
-    return _READERS[_suffix_of(path)] in {_delimited, _json_lines}
-
-
-@contextmanager
-def _opened(path: str, source: Source) -> Iterator[tuple[OpenFile, BufferedReader]]:
-    """Open a manifest; whatever is wrong with it is a CatalogError of one line."""
-    try:
-        file = source.open(path)
-        if file is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        with buffered(file) as plain:
-            yield file, plain
-    except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: cannot be read as a manifest. {error.message}") from error
-    except _BROKEN as error:
-        because = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise CatalogError(f"{one_line(path)}: cannot be read as a manifest: {one_line(because)}") from error
-
-
 @contextmanager
 def _unpacked(plain: BufferedReader) -> Iterator[_PackedOrPlain]:
     if plain.peek(len(_GZIP)).startswith(_GZIP):
@@ -256,89 +333,6 @@ def _unpacked(plain: BufferedReader) -> Iterator[_PackedOrPlain]:
             yield unpacked
     else:
         yield plain
-
-
-def _note_all(plain: BufferedReader, note: Note) -> None:
-    while piece := plain.read(_PIECE_BYTES):
-        note(piece)
-    plain.seek(0)
-
-
-def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
-    if file.facts() != before:
-        changed = "It changed while it was read: let its delivery finish, then try again."
-        raise SourceError(changed, reason=Reason.SOURCE_CHANGED)
-
-
-def _delimited(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
-    with _text(file, read_as.encoding) as text:
-        yield from _below_header(_delimited_rows(text, read_as), read_as, "line")
-
-
-def _workbook(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
-    from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
-
-    with _seekable(file) as packed:
-        start = packed.read(HEADER_BYTES)
-        packed.seek(0)
-        if not start.startswith(b"PK") and (words := words_for(start)) is not None:
-            raise ValueError(f"it is {words}")
-        yield from _below_header(sheet_rows(packed, read_as.sheet), read_as, "row")
-
-
-def _json_lines(file: _PackedOrPlain, read_as: ReadAs) -> Iterator[Record]:
-    with _text(file, read_as.encoding) as text:
-        for number, line in enumerate(text, start=1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise ValueError(f"line {number} is no JSON: {error}") from error
-            if not isinstance(record, dict):
-                raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
-            yield number, tuple(record), [cell_text(value) for value in record.values()]
-
-
-def _parquet(file: _PackedOrPlain, _: ReadAs) -> Iterator[Record]:
-    with _seekable(file) as seekable:
-        table = pq.ParquetFile(seekable)
-        numbers = count(1)
-        for batch in table.iter_batches(batch_size=_BATCH_ROWS):
-            names = tuple(batch.schema.names)
-            for cells in zip(*map(_texts, batch.columns), strict=True):
-                yield next(numbers), names, cells
-
-
-def _texts(column: "pa.Array[pa.Scalar[Any]]") -> Iterator[str]:
-    try:
-        return map(cell_text, column.to_pylist())
-    except (ValueError, OverflowError):  # Python has no such value, as a date in the year 20000
-        return map(cell_text, column.cast(pa.string()).to_pylist())
-
-
-_READERS: dict[str, Callable[[_PackedOrPlain, ReadAs], Iterator[Record]]] = {
-    ".csv": _delimited,
-    ".tsv": _delimited,
-    ".txt": _delimited,
-    ".jsonl": _json_lines,
-    ".ndjson": _json_lines,
-    ".parquet": _parquet,
-    ".xlsx": _workbook,
-    ".xlsm": _workbook,
-}
-
-
-@contextmanager
-def _text(file: _PackedOrPlain, encoding: Encoding | None) -> Iterator[TextIOWrapper]:
-    if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
-        raise ValueError(f"it is {words}")
-    known = encoding or encoding_of(file)
-    text = TextIOWrapper(file, known.codec, errors=known.errors, newline="")
-    try:
-        yield text
-    finally:
-        text.detach()
 
 
 @contextmanager
@@ -352,51 +346,55 @@ def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
         yield unpacked
 
 
-def _below_header(rows: Iterator[_Row], read_as: ReadAs, word: str) -> Iterator[Record]:
-    """Yield what stands below the header: the row that is given, else the first one that has the columns."""
-    given, head = read_as.header_row or 0, list[_Row]()
-    for row in islice(dropwhile(lambda row: row[0] < given, rows), 1 if given else HEADER_ROWS):
-        head.append(row)
-        if given or read_as.is_header(row[1]):
-            head = [row]
-            break
-    if given and [number for number, _ in head] != [given]:
-        raise ValueError(f"{word} {given}, which is to be the header, is empty")
-    at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
-    header = tuple(cell for _, cells in head[at : at + 1] for cell in cells)
-    if any(isinstance(name, Formula) for name in header):
-        raise ValueError(f"{word} {head[at][0]}, the header, holds a formula that was not calculated: {CALCULATE}")
-    for number, cells in chain(head[at + 1 :], rows):
-        if len(cells) > len(header):
-            raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
-        yield number, header, cells + [""] * (len(header) - len(cells))
+@contextmanager
+def _decoded(file: _PackedOrPlain, encoding: Encoding) -> Iterator[TextIOWrapper]:
+    if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
+        raise ValueError(f"it is {words}")
+    text = TextIOWrapper(file, encoding.codec, errors=encoding.errors, newline="")
+    try:
+        yield text
+    finally:
+        text.detach()
 
 
-def _delimited_rows(text: TextIOWrapper, read_as: ReadAs) -> Iterator[_Row]:
-    """Yield the rows that are not blank; ValueError names the line in which a quote opens that is not closed."""
-    head = list(islice(text, read_as.header_row or HEADER_ROWS))
-    text.seek(0)
-    delimiter = _delimiter_of(head, read_as)
-    read_as.told(delimiter)
-    yield from _LinesOfCells(text, delimiter, read_as.remark).rows()
+def _refuse_changed(file: OpenFile, before: FileFacts) -> None:
+    if file.facts() != before:
+        changed = "It changed while it was read: let its delivery finish, then try again."
+        raise SourceError(changed, reason=Reason.SOURCE_CHANGED)
 
 
-def _delimiter_of(head: Sequence[str], read_as: ReadAs) -> str:
-    """Return the delimiter that occurs most often in the header, outside of quotes, of those with which it is one."""
-    if read_as.header_row:
-        line, among = "".join(head[-1:]), _DELIMITERS
-    else:
-        line, among = next(filter(str.strip, head), ""), _DELIMITERS
-        found = [(row, each) for each in _DELIMITERS for row in _headers(head, each, read_as.is_header)]
-        if found:
-            at, _ = min(found)
-            line, among = head[at - 1], "".join(each for row, each in found if row == at)
-    return max(among, key=re.sub(r'"[^"]*"', "", line).count)
+def _note_all(plain: BufferedReader, note: Note) -> None:
+    while piece := plain.read(_PIECE_BYTES):
+        note(piece)
+    plain.seek(0)
 
 
-def _headers(head: Sequence[str], delimiter: str, is_header: Callable[[Sequence[str]], bool]) -> Iterator[int]:
-    with suppress(ValueError):  # it is raised again when the rows are read
-        yield from (number for number, cells in _LinesOfCells(head, delimiter).rows() if is_header(cells))
+def _json_records(text: TextIOWrapper) -> Iterator[_Record]:
+    for number, line in enumerate(text, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"line {number} is no JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
+        yield number, tuple(record), [cell_text(value) for value in record.values()]
+
+
+def _parquet_records(content: IO[bytes]) -> Iterator[_Record]:
+    numbers = count(1)
+    for batch in pq.ParquetFile(content).iter_batches(batch_size=_BATCH_ROWS):
+        names = tuple(batch.schema.names)
+        for cells in zip(*map(_texts, batch.columns), strict=True):
+            yield next(numbers), names, cells
+
+
+def _texts(column: "pa.Array[pa.Scalar[Any]]") -> Iterator[str]:
+    try:
+        return map(cell_text, column.to_pylist())
+    except (ValueError, OverflowError):  # Python has no such value, as a date in the year 20000
+        return map(cell_text, column.cast(pa.string()).to_pylist())
 
 
 class _LinesOfCells:
@@ -408,7 +406,7 @@ class _LinesOfCells:
         self._delimiter = delimiter
         self._remark = remark
 
-    def rows(self) -> Iterator[_Row]:
+    def rows(self) -> Iterator[_Cells]:
         number = 1
         while (line := self._next()) is not None:
             record = [line]

@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,11 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.readers import Encoding, ReadAs, encoding_of_manifest, manifest_words, records_of
+from proofsweep.sources.readers import ManifestFile
 
 FILES = LocalFiles()
+
+
+def manifest_at(path: str, **said: Any) -> ManifestFile:  # noqa: ANN401 - as settings are
+    """Take a manifest, of which a person may say something."""
+    return ManifestFile(path, FILES, CatalogSettings(**said))
 
 
 def written(folder: Path, name: str, content: bytes | str) -> str:
@@ -32,7 +39,7 @@ def written(folder: Path, name: str, content: bytes | str) -> str:
 
 def cells_of(path: str) -> list[list[str]]:
     """Read a manifest to its end, without the column names."""
-    return [list(cells) for _, _, cells in records_of(path, FILES)]
+    return [list(cells) for _, _, cells in manifest_at(path).records()]
 
 
 def parquet(columns: dict[str, list[object]]) -> bytes:
@@ -96,23 +103,18 @@ def test_text_is_read_as_it_is_encoded(tmp_path: Path, name: str, encoding: str)
     path = written(tmp_path, name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
 
     assert cells_of(path) == [["käse.wav"]]
-    assert list(records_of(path, FILES, read_as=ReadAs(encoding_of_manifest(path, FILES)))) == list(
-        records_of(path, FILES)
-    )
 
 
 def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) -> None:
     """A byte that it does not have stops the reading, in one line; a table that is no text has no encoding."""
     path = written(tmp_path, "m.csv", "audio\nжюл.wav\n".encode("cp1251"))
     table = written(tmp_path, "m.parquet", parquet({"audio": ["a.wav"]}))
-    given = Encoding("cp1251")
+    given = manifest_at(path, encoding="windows-1251")
 
-    assert [
-        cells for _, _, cells in records_of(path, FILES, read_as=ReadAs(encoding_of_manifest(path, FILES, given=given)))
-    ] == [["жюл.wav"]]
-    assert encoding_of_manifest(table, FILES, given=given) is None
+    assert [list(cells) for _, _, cells in given.records()] == [["жюл.wav"]]
+    assert manifest_at(table, encoding="cp1251").encoding is None
     with pytest.raises(CatalogError, match="can't decode byte"):
-        list(records_of(path, FILES, read_as=ReadAs(Encoding("ascii"))))
+        list(manifest_at(path, encoding="ascii").records())
 
 
 def test_json_lines_hold_values_of_every_kind(tmp_path: Path) -> None:
@@ -189,11 +191,11 @@ def test_a_broken_manifest_is_told_in_one_line(tmp_path: Path, name: str, conten
 
 def test_records_before_a_break_are_given(tmp_path: Path) -> None:
     """A manifest is read as a stream: the fault shows when it is reached."""
-    records = records_of(written(tmp_path, "m.jsonl", '{"audio": "a.wav"}\nbroken'), FILES)
+    records = manifest_at(written(tmp_path, "m.jsonl", '{"audio": "a.wav"}\nbroken')).records()
 
     first = next(records)
 
-    assert first == (1, ("audio",), ["a.wav"])
+    assert (first[0], first[1].names, first[2]) == (1, ("audio",), ["a.wav"])
     with pytest.raises(CatalogError):
         next(records)
 
@@ -223,9 +225,9 @@ def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, l
     """A person finds it in the file."""
     path = written(tmp_path, name, content)
 
-    assert [line for line, _, _ in records_of(path, FILES)] == lines
-    assert manifest_words("/d/caf\udce9\n.csv").isprintable()
-    assert manifest_words(path) == ("m.parquet, row" if name == "m.parquet" else f"{name}, line")
+    assert [line for line, _, _ in manifest_at(path).records()] == lines
+    assert manifest_at("/d/caf\udce9\n.csv").words.isprintable()
+    assert manifest_at(path).words == ("m.parquet, row" if name == "m.parquet" else f"{name}, line")
 
 
 @pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl", "m.parquet"])
@@ -239,7 +241,7 @@ def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> Non
     content = contents[name.removesuffix(".gz")]
     content = gzip.compress(content) if name.endswith(".gz") else content
     path, digest = written(tmp_path, name, content), hashlib.sha256()
-    records = records_of(path, FILES, note=digest.update)
+    records = manifest_at(path).records(digest.update)
     first = next(records)
     written(tmp_path, "other", content + b"x")
 
@@ -254,7 +256,7 @@ def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> Non
     [
         ("m.csv", b"audio\na.wav\nb.wav\n", b"c.wav\n"),
         ("m.csv", b"audio\na.wav\nb.wav\n", b'"torn'),
-        ("m.jsonl", b"{}\n{}\n", b'{"audi'),
+        ("m.jsonl", b'{"audio": "a.wav"}\n{}\n', b'{"audi'),
         ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), b"more"),
     ],
 )
@@ -263,7 +265,7 @@ def test_a_manifest_that_changes_while_it_is_read_is_refused(
 ) -> None:
     """A half-written list is no catalog, also if its last line is torn."""
     path = written(tmp_path, name, content)
-    records = records_of(path, FILES)
+    records = manifest_at(path).records()
     next(records)
 
     with Path(path).open("ab") as file:
