@@ -10,6 +10,12 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import ALGORITHMS, algorithm_named
 from proofsweep.domain.text import did_you_mean, printable
 
+NAME, STEM = "{name}", "{stem}"  # of an audio file, in the pattern of its sidecar's name
+ROLES = ("audio", "sidecar", "id")  # what a column of a manifest may be; every other one is a tag
+NO_COLUMN = "none"  # stands for the name of a column: no column is the sidecar, or the id
+_COLUMN = "column:"
+_MAP = re.compile(r"(.*?[^\\/].*?)=(/.*|[A-Za-z][A-Za-z0-9+.-]*://.+)")
+
 
 def key_of_tag(name: str) -> str:
     """Return what two spellings of one tag have in common."""
@@ -19,7 +25,7 @@ def key_of_tag(name: str) -> str:
 def key_of_value(value: str) -> str:
     """Return what two spellings of one supplier have in common: case, outer blanks and composed letters do not count.
 
-    `answers.views` has the same in SQL.
+    `queries.views` has the same in SQL.
     """
     return unicodedata.normalize("NFC", value.strip()).lower()
 
@@ -64,14 +70,6 @@ def known_tag(name: str, known: Iterable[str]) -> str:
     return found
 
 
-NAME, STEM = "{name}", "{stem}"  # of an audio file, in the pattern of its sidecar's name
-ROLES = ("audio", "sidecar", "id")
-"""What a column of a manifest may be; every other one is a tag."""
-
-NO_COLUMN = "none"
-"""Stands for the name of a column: no column is the sidecar, or the id."""
-
-
 def columns_of(written: Iterable[str]) -> dict[str, str]:
     """Read `audio=Dateipfad`, each for one role; UsageError if one names no role or no column, or a role twice."""
     columns: dict[str, str] = {}
@@ -85,9 +83,6 @@ def columns_of(written: Iterable[str]) -> dict[str, str]:
             )
         columns[role] = name
     return columns
-
-
-_COLUMN = "column:"
 
 
 def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) -> tuple[str, ...]:
@@ -121,9 +116,6 @@ def checksum_columns_in(checksums: Iterable[str]) -> dict[str, str]:
     """Return the names of the columns that hold digests, each with its algorithm."""
     columns = (each.removeprefix(_COLUMN).rpartition(":") for each in checksums if each.startswith(_COLUMN))
     return {name: algorithm for name, _, algorithm in columns}
-
-
-_MAP = re.compile(r"(.*?[^\\/].*?)=(/.*|[A-Za-z][A-Za-z0-9+.-]*://.+)")
 
 
 def path_maps_of(written: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -136,9 +136,6 @@ class SupplierFolder:
         return [*names, self.tag] if is_new else names
 
 
-NO_SUPPLIER_FOLDER = SupplierFolder()
-
-
 class CatalogBase:
     """The folder or prefix of a catalog, and the root, without links in its path, by which its files are named."""
 

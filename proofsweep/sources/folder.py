@@ -19,7 +19,6 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
 from proofsweep.sources.catalog import (
-    NO_SUPPLIER_FOLDER,
     UNFINISHED,
     CatalogBase,
     Cause,
@@ -56,7 +55,7 @@ class FolderScan:
         settings: CatalogSettings = USUAL_CATALOG,
         base: CatalogBase | None = None,
         *,
-        supplier_tag: str = NO_SUPPLIER_FOLDER.tag,
+        supplier_tag: str = "supplier",
         message: str | None = None,
         anywhere: Source | None = None,
     ) -> None:

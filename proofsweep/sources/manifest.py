@@ -20,7 +20,6 @@ from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
 from proofsweep.sources.catalog import (
-    NO_SUPPLIER_FOLDER,
     UNFINISHED,
     CatalogBase,
     Cause,
@@ -65,7 +64,7 @@ class Manifests:
         files: Files,
         base: CatalogBase,
         settings: CatalogSettings = USUAL_CATALOG,
-        supplier_tag: str = NO_SUPPLIER_FOLDER.tag,
+        supplier_tag: str = "supplier",
     ) -> None:
         """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
         self._base = base

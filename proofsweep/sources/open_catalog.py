@@ -25,7 +25,7 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import checksums_of, path_maps_of
 from proofsweep.sources.audio import is_audio
-from proofsweep.sources.catalog import NO_SUPPLIER_FOLDER, Catalog, CatalogBase
+from proofsweep.sources.catalog import Catalog, CatalogBase
 from proofsweep.sources.ddex_message import is_xml_name, refuse_other_xml
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
@@ -36,8 +36,47 @@ from proofsweep.sources.readers import HEADER_BYTES, is_list, is_manifest_name, 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
-
 _OPEN_IN_EXCEL = "~$"  # begins the name of a file that Excel keeps beside a workbook while it is open
+
+
+def open_catalog(
+    location: str,
+    settings: CatalogSettings = USUAL_CATALOG,
+    *,
+    supplier_tag: str = "supplier",
+    is_checked: bool = True,  # a manifest must have a first row with its columns; its digest needs none
+) -> Catalog:
+    """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
+
+    It is relative to the working folder. CatalogError, in one line that says what to do, if it cannot be read.
+    """
+    if not location:
+        raise CatalogError("the catalog's location is empty")
+    here = str(Path.cwd())
+    path = CatalogBase(here).without_dots(path_of(location, here))
+    root = None if settings.root is None else path_of(settings.root, here)
+    if root is not None and not is_bucket(root) and not posixpath.isdir(root):
+        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
+    checksums = checksums_of(settings.checksums, lambda each: resolved_location(path_of(each, here)))
+    files = Files(rule=ListingRule(settings.exclude, settings.unfinished_names))
+    try:
+        folder, paths, message = _found_at(path, location, files)
+    except SourceError as error:
+        raise CatalogError(f"{one_line(path)}: {error.message}", catalog=utf8_text(path)) from error
+    for each in paths:
+        _must_be_manifest(each, files)
+    targets = {path_of(target, folder) for _, target in path_maps_of(settings.path_map)} if paths else set()
+    # one folder that all paths are mapped to is the root, unless it lies in the manifest's own
+    home = target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
+    base = CatalogBase(home, root=root, name=settings.name, is_confined=settings.outside == "deny")
+    within = files.within(base.boundary)
+    settings = settings.model_copy(update={"checksums": checksums})
+    if not paths:
+        return FolderScan(folder, within, settings, base, supplier_tag=supplier_tag, message=message, anywhere=files)
+    manifests = Manifests(path, paths, within, base, settings, supplier_tag)
+    if is_checked:
+        manifests.check()
+    return manifests
 
 
 def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str], str | None]:
@@ -97,12 +136,6 @@ def _is_folder(path: str, files: Files) -> bool:
     return True
 
 
-def _folder_of_files(folder: str, path_map: Sequence[str]) -> str:
-    """Return the one folder that all paths are mapped to, unless it lies in the manifest's own; else that one."""
-    targets = {path_of(target, folder) for _, target in path_maps_of(path_map)}
-    return target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
-
-
 def _local_matches(path: str) -> tuple[str, list[str]]:
     """Take the deepest existing folder of a pattern literally, since brackets are common in names of folders."""
     folder = posixpath.dirname(path)
@@ -153,41 +186,3 @@ def _must_be_manifest(path: str, files: Files) -> None:
         raise CatalogError(f"{one_line(path)}: this is {other}")
     endings = ".csv, .tsv, .txt (with columns), .xlsx, .jsonl, .ndjson or .parquet, or .gz of these"
     raise CatalogError(f"{one_line(path)}: no manifest; these end in {endings}")
-
-
-def open_catalog(
-    location: str,
-    settings: CatalogSettings = USUAL_CATALOG,
-    *,
-    supplier_tag: str = NO_SUPPLIER_FOLDER.tag,
-    is_checked: bool = True,  # a manifest must have a first row with its columns; its digest needs none
-) -> Catalog:
-    """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
-
-    It is relative to the working folder. CatalogError, in one line that says what to do, if it cannot be read.
-    """
-    if not location:
-        raise CatalogError("the catalog's location is empty")
-    here = str(Path.cwd())
-    path = CatalogBase(here).without_dots(path_of(location, here))
-    root = None if settings.root is None else path_of(settings.root, here)
-    if root is not None and not is_bucket(root) and not posixpath.isdir(root):
-        raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
-    checksums = checksums_of(settings.checksums, lambda each: resolved_location(path_of(each, here)))
-    files = Files(rule=ListingRule(settings.exclude, settings.unfinished_names))
-    try:
-        folder, paths, message = _found_at(path, location, files)
-    except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: {error.message}", catalog=utf8_text(path)) from error
-    for each in paths:
-        _must_be_manifest(each, files)
-    home = _folder_of_files(folder, settings.path_map) if paths else folder
-    base = CatalogBase(home, root=root, name=settings.name, is_confined=settings.outside == "deny")
-    within = files.within(base.boundary)
-    settings = settings.model_copy(update={"checksums": checksums})
-    if not paths:
-        return FolderScan(folder, within, settings, base, supplier_tag=supplier_tag, message=message, anywhere=files)
-    manifests = Manifests(path, paths, within, base, settings, supplier_tag)
-    if is_checked:
-        manifests.check()
-    return manifests
