@@ -97,6 +97,7 @@ _BY_TAG = """
     GROUP BY nullif({key}, '')
     ORDER BY rejected + failed + ineligible DESC, files DESC, value
 """
+MOST_OF_A_REASON = 200  # files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +106,6 @@ class PageChoice:
     tags: Sequence[str] = ()  # each has a column in the list of files that need attention, and a table of its values
     usual_tag: str | None = None  # shown if none is chosen and some file has it
     since: date | None = None  # of a catalog page, the UTC day since when to count what changed, beside the last run
-
-
-MOST_OF_A_REASON = 200  # files
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,17 +22,6 @@ COLUMNS = (
 )
 _RUBRICS = ("before_grade_rubric_version", "now_grade_rubric_version")
 _FETCHED = 5_000  # rows in memory at once
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A run, and one run to compare it with; None for how each file stood before."""
-
-    results: Results
-    now: Plan
-    before: Plan | None = None
-
-
 _WITH_ONE_RUN = """
 CREATE OR REPLACE VIEW store.comparisons AS
 SELECT
@@ -46,6 +35,34 @@ WHERE before.run_id = {before} AND now.run_id = {now}
 UNION ALL
 SELECT {now}, {now}, true, false, false, false, NULL
 """
+_SINCE = """
+CREATE OR REPLACE TEMP TABLE comparisons_since AS
+WITH
+    chosen AS (
+        FROM store.plans
+        WHERE list_contains(getvariable('environments'), environment) AND run_id >= {first}
+    ),
+    before AS (
+        FROM store.comparisons
+        SEMI JOIN (SELECT min(run_id) AS at_run FROM chosen GROUP BY identity) AS firsts USING (at_run)
+    )
+SELECT
+    'since' AS at_run, run_id, run_id >= {first} AS is_now, false AS may_be_gone, true AS may_be_new,
+    (SELECT bool_or(is_first) FROM before) AS is_first, (SELECT max(older_than) FROM before) AS older_than
+FROM (SELECT run_id FROM chosen UNION SELECT run_id FROM before)
+"""
+SINCE = "since"
+"""The run in whose place `changes` has what changed since a day."""
+PREVIOUS = "previous"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run, and one run to compare it with; None for how each file stood before."""
+
+    results: Results
+    now: Plan
+    before: Plan | None = None
 
 
 class RunChanges:
@@ -93,26 +110,6 @@ def words_of_cause(cause: str | None) -> str:
     return known.get(cause) or str(cause).replace("_", " ")
 
 
-_SINCE = """
-CREATE OR REPLACE TEMP TABLE comparisons_since AS
-WITH
-    chosen AS (
-        FROM store.plans
-        WHERE list_contains(getvariable('environments'), environment) AND run_id >= {first}
-    ),
-    before AS (
-        FROM store.comparisons
-        SEMI JOIN (SELECT min(run_id) AS at_run FROM chosen GROUP BY identity) AS firsts USING (at_run)
-    )
-SELECT
-    'since' AS at_run, run_id, run_id >= {first} AS is_now, false AS may_be_gone, true AS may_be_new,
-    (SELECT bool_or(is_first) FROM before) AS is_first, (SELECT max(older_than) FROM before) AS older_than
-FROM (SELECT run_id FROM chosen UNION SELECT run_id FROM before)
-"""
-SINCE = "since"
-"""The run in whose place `changes` has what changed since a day."""
-
-
 def compare_since(connection: duckdb.DuckDBPyConnection, day: date) -> None:
     """Let `changes` compare now with when a day (UTC) began, as the run `SINCE`; it knows of nothing gone or new."""
     connection.execute(_SINCE.format(first=quoted(f"{day:%Y%m%d}T")))
@@ -134,9 +131,6 @@ def run_changes(comparison: Comparison) -> Iterator[RunChanges]:
             f"FROM changes WHERE run_id = {quoted(now.run_id)}"
         )
         yield RunChanges(connection)
-
-
-PREVIOUS = "previous"
 
 
 def comparison_of(results: Results, now: Plan, against: str) -> Comparison:

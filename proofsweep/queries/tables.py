@@ -62,6 +62,55 @@ _COMMON_VIEWS = {
     "comparisons": files(__package__).joinpath("sql", "comparisons.sql").read_text(encoding="utf-8"),
 }
 """The newest answers of the environments that the views show; and which runs the view `changes` compares each with."""
+_SCRIPT_HEAD = """\
+-- The views of proofsweep over one results store. In DuckDB: .read views.sql
+-- A bucket needs DuckDB's httpfs extension and credentials of its own.
+-- The views show these environments; set the variable again to see others.
+"""
+_SCRIPT_PLANS = """\
+SELECT plan.* REPLACE (coalesce(named, plan.identity) AS identity), catalog_kind = {partial} AS is_partial,
+    coalesce(leg.remaining, plan.items) AS remaining,
+    coalesce(leg.failed, 0) AS failed, deployment
+FROM (
+    SELECT
+        run_id, environment, catalog, coalesce(nullif(catalog_identity, ''), catalog) AS identity, catalog_kind,
+        created_at, items, coalesce(skipped, 0) AS skipped
+    FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
+        catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
+        skipped: 'BIGINT'}})
+) AS plan
+LEFT JOIN (  -- the named catalog that took the place of a retired one
+    SELECT environment, identity, max(run_id) AS retired_by, arg_max(catalog_identity, run_id) AS named
+    FROM (
+        SELECT run_id, environment, catalog_identity, unnest(retired) AS identity
+        FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog_identity: 'VARCHAR',
+            retired: 'VARCHAR[]'}})
+    )
+    GROUP BY ALL
+) AS retirement ON (retirement.environment, retirement.identity) = (plan.environment, plan.identity)
+    AND plan.run_id < retired_by
+LEFT JOIN (
+    SELECT
+        run_id, arg_max(remaining, leg) AS remaining, sum(failed) AS failed,
+        nullif(concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)), '') AS deployment
+    FROM store.runs
+    GROUP BY ALL
+) AS leg USING (run_id)"""
+_SCRIPT_LISTINGS = """\
+SELECT run_id, environment, identity, catalog, skipped
+FROM store.plans
+WHERE NOT is_partial
+QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1"""
+_SCRIPT_LISTING = """\
+FROM ({planned}) SEMI JOIN (FROM store.listings WHERE skipped = 0) USING (run_id)
+UNION ALL
+FROM ({listed}) SEMI JOIN (FROM store.listings WHERE skipped > 0) USING (run_id)"""
+_SCRIPT_PRUNED = """\
+SELECT run_id, environment, identity
+FROM store.plans
+SEMI JOIN (
+    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({location})
+) USING (run_id)"""
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
@@ -232,57 +281,6 @@ def _advice() -> Mapping[str, str]:
         "advice": f"FROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)",
         "general_advice": f"SELECT {quoted(remedy_for(''))} AS general_advice",
     }
-
-
-_SCRIPT_HEAD = """\
--- The views of proofsweep over one results store. In DuckDB: .read views.sql
--- A bucket needs DuckDB's httpfs extension and credentials of its own.
--- The views show these environments; set the variable again to see others.
-"""
-_SCRIPT_PLANS = """\
-SELECT plan.* REPLACE (coalesce(named, plan.identity) AS identity), catalog_kind = {partial} AS is_partial,
-    coalesce(leg.remaining, plan.items) AS remaining,
-    coalesce(leg.failed, 0) AS failed, deployment
-FROM (
-    SELECT
-        run_id, environment, catalog, coalesce(nullif(catalog_identity, ''), catalog) AS identity, catalog_kind,
-        created_at, items, coalesce(skipped, 0) AS skipped
-    FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
-        catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
-        skipped: 'BIGINT'}})
-) AS plan
-LEFT JOIN (  -- the named catalog that took the place of a retired one
-    SELECT environment, identity, max(run_id) AS retired_by, arg_max(catalog_identity, run_id) AS named
-    FROM (
-        SELECT run_id, environment, catalog_identity, unnest(retired) AS identity
-        FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog_identity: 'VARCHAR',
-            retired: 'VARCHAR[]'}})
-    )
-    GROUP BY ALL
-) AS retirement ON (retirement.environment, retirement.identity) = (plan.environment, plan.identity)
-    AND plan.run_id < retired_by
-LEFT JOIN (
-    SELECT
-        run_id, arg_max(remaining, leg) AS remaining, sum(failed) AS failed,
-        nullif(concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)), '') AS deployment
-    FROM store.runs
-    GROUP BY ALL
-) AS leg USING (run_id)"""
-_SCRIPT_LISTINGS = """\
-SELECT run_id, environment, identity, catalog, skipped
-FROM store.plans
-WHERE NOT is_partial
-QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1"""
-_SCRIPT_LISTING = """\
-FROM ({planned}) SEMI JOIN (FROM store.listings WHERE skipped = 0) USING (run_id)
-UNION ALL
-FROM ({listed}) SEMI JOIN (FROM store.listings WHERE skipped > 0) USING (run_id)"""
-_SCRIPT_PRUNED = """\
-SELECT run_id, environment, identity
-FROM store.plans
-SEMI JOIN (
-    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({location})
-) USING (run_id)"""
 
 
 def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:

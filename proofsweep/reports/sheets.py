@@ -26,6 +26,10 @@ from proofsweep.domain.text import defused, printable, restored
 from proofsweep.sources.columns import SHEETS
 
 _WAITING_ROWS = 5_000
+_CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
+_SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
+_LEAST_LETTERS, _MOST_LETTERS = 8, 60  # that a column shows
+_ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,8 @@ class GroupedRows:
 
     def __init__(self, folder: Path) -> None:
         self.counts: Counter[str] = Counter()
-        self.tag_names: dict[str, dict[str, None]] = defaultdict(
-            dict
-        )  # in the order in which they came, in one spelling
+        # In the order in which they came, in one spelling.
+        self.tag_names: dict[str, dict[str, None]] = defaultdict(dict)
         self._spellings: dict[str, str] = {}
         self._folder = folder
         self._numbers: dict[str, int] = {}
@@ -94,9 +97,6 @@ def _plain_text_of(value: object) -> str:
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
 
 
-_CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
-
-
 def write_csv(path: Path, report: CompletionReport) -> None:
     """Write a manifest with exact locations, marked as UTF-8; what a spreadsheet would run as a formula is defused."""
     with path.open("x", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
@@ -109,11 +109,6 @@ def _text_of(cell: object) -> str:
         return str(cell).lower()
     text = "" if cell is None else defused(str(cell))
     return '"' + text.replace('"', '""') + '"' if _CUTS.search(text) else text
-
-
-_SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
-_LEAST_LETTERS, _MOST_LETTERS = 8, 60  # that a column shows
-_ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
 
 
 def write_xlsx(path: Path, report: CompletionReport) -> None:
