@@ -15,47 +15,15 @@ from proofsweep.domain.text import printable
 from proofsweep.queries.changes import SINCE, compare_since, words_of_cause
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import NEED_ATTENTION
-from proofsweep.queries.views import key_of, quoted, value_of_tag
+from proofsweep.queries.views import key_of, quoted, sql_of, value_of_tag
 from proofsweep.store.parts import Results
 
 _LONGEST_NAME, _LONGEST_VALUE = 120, 60  # letters
 _MOST_VALUES = 100  # of a tag in its table
 _MOST_CHANGED = 50  # files that broke, and that were mended
 _OPEN = ", ".join(map(quoted, NEED_ATTENTION))
-_ITEMS = """
-    CREATE TEMP TABLE items AS
-    SELECT
-        environment, item_id, identities, state, is_covered, tags, outcome, reason, NULL::TIMESTAMPTZ AS since,
-        CASE WHEN state IN ({open}) THEN file END AS file,
-        CASE WHEN state IN ({open}) THEN audio END AS audio,
-        CASE WHEN state IN ({open}) THEN verify_request_id END AS verify_request_id
-    FROM catalog
-    WHERE {catalog} IS NULL OR {catalog} = catalog OR list_has_any(
-        identities, (SELECT list(identity) FROM store.plans WHERE {catalog} IN (catalog, identity))
-    )
-"""
-# Since when each item that needs attention has had its outcome without a break, by the rows that are in the store.
-_SINCE = """
-    UPDATE items SET since = unbroken.since
-    FROM (
-        SELECT environment, item_id, min(finished_at) AS since
-        FROM (
-            SELECT
-                rows.environment, rows.item_id, rows.finished_at, rows.outcome = open_items.outcome AS is_same,
-                max(
-                    CASE WHEN rows.outcome <> open_items.outcome AND rows.outcome <> 'failed'
-                    THEN (rows.epoch, rows.finished_at) END
-                ) OVER (PARTITION BY rows.environment, rows.item_id) AS broken_at,
-                (rows.epoch, rows.finished_at) AS written_at
-            FROM verdicts AS rows
-            JOIN (SELECT environment, item_id, outcome FROM items WHERE state IN ({open})) AS open_items
-                ON (open_items.environment, open_items.item_id) = (rows.environment, rows.item_id)
-        )
-        WHERE is_same AND coalesce(written_at > broken_at, true)
-        GROUP BY environment, item_id
-    ) AS unbroken
-    WHERE (items.environment, items.item_id) = (unbroken.environment, unbroken.item_id)
-"""
+_ITEMS = sql_of("page_items")
+_SINCE = sql_of("page_since")
 _COUNTS = """
     count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
     count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,

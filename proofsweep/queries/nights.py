@@ -12,7 +12,7 @@ from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.queries.catalog import Kind, PageChoice, kinds_of, spellings_of
 from proofsweep.queries.connection import answering, tables_of
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus, newest_runs
-from proofsweep.queries.views import key_of, quoted, value_of_tag
+from proofsweep.queries.views import key_of, quoted, sql_of, value_of_tag
 from proofsweep.store.parts import Results
 
 _MOST_NIGHTS = 31  # of a trend
@@ -23,32 +23,8 @@ _OF_RUN = """
     CREATE TEMP VIEW exchanges AS
         SELECT * REPLACE (started_at::TIMESTAMP AS started_at) FROM store.exchanges WHERE run_id = {run_id}
 """
-_PACE = """
-    WITH
-        span AS (
-            SELECT greatest(epoch(max(started_at) - min(started_at)), 1) AS seconds FROM exchanges
-        ),
-        width AS (SELECT greatest(1, ceil(seconds / {points}))::INTEGER AS step FROM span)
-    SELECT
-        time_bucket(to_seconds(step), started_at) AS moment,
-        any_value(step) AS step,
-        count(*) FILTER (call IN ('uploads', 'verify')) / any_value(step) AS calls,
-        count(*) FILTER (status = 429) / any_value(step) AS throttled,
-        count(*) FILTER (failure IS NOT NULL OR status >= 500) / any_value(step) AS failed,
-        median(elapsed_ms) FILTER (call = 'uploads' AND status < 300) AS uploads,
-        median(elapsed_ms) FILTER (call = 'slot' AND status < 300) AS slot,
-        median(elapsed_ms) FILTER (call = 'verify' AND status < 300) AS verify
-    FROM exchanges, width
-    GROUP BY moment ORDER BY moment
-"""
-_GRADES = """
-    SELECT grade, least(floor(value * 10), 9) / 10 AS tenth, count(*) AS files
-    FROM (
-        UNPIVOT (SELECT grade_human AS human, grade_ai AS ai, grade_unknown AS unknown FROM verdicts)
-        ON human, ai, unknown INTO NAME grade VALUE value
-    )
-    WHERE value BETWEEN 0 AND 1 GROUP BY ALL ORDER BY ALL
-"""
+_PACE = sql_of("run_pace")
+_GRADES = sql_of("run_grades")
 _LABELS = """
     SELECT {column} AS label, count(*) AS files
     FROM verdicts WHERE label IS NOT NULL
