@@ -176,7 +176,9 @@ def _log_in(folder: TemporaryDirectory[str]) -> Path:
 
 
 def _start() -> EmbeddedServer:
-    port, folder = _free_port(), TemporaryDirectory(prefix="proofsweep-prefect-")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port, folder = int(probe.getsockname()[1]), TemporaryDirectory(prefix="proofsweep-prefect-")
     url = f"http://127.0.0.1:{port}/api"
     with _log_in(folder).open("wb") as sink:
         process = subprocess.Popen(  # noqa: S603 - our own program
@@ -195,12 +197,6 @@ def _answers(client: httpx.Client, url: str) -> bool:
         return client.get(f"{url}/health").is_success
     except httpx.TransportError:
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def prefect_watched(app: App, on_lost: Callable[[], object]) -> AbstractContextManager[object]:

@@ -183,7 +183,7 @@ def report(
 
     Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html`
     """
-    from proofsweep.reports.pages import write_page  # noqa: PLC0415 - as below
+    from proofsweep.reports import pages  # noqa: PLC0415 - DuckDB and Altair
 
     app = open_app(config, results)
     of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since)) if value]
@@ -194,25 +194,14 @@ def report(
         since=None if since is None else since.date(),
         usual_tag=app.settings.ingest.supplier_tag,
     )
+    store, now = app.results, datetime.now(UTC)
     if run_id is None:
-        size = write_page(place, _catalog_page(app, choice))
+        page = pages.catalog_page(store, app.environment, now, choice)
     elif of_catalog:
         raise UsageError(f"{of_catalog[0]} is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     else:
-        size = write_page(place, _night_page(app, run_id, choice))
+        packet = packet_of_failed_calls(store, store.plan(run_id))
+        page = pages.night_page(store, run_id, now, choice, packet=packet)
+    size = pages.write_page(place, page)
     console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED
-
-
-def _catalog_page(app: App, choice: PageChoice) -> str:
-    from proofsweep.reports.pages import catalog_page  # noqa: PLC0415 - DuckDB and Altair
-
-    return catalog_page(app.results, app.environment, datetime.now(UTC), choice)
-
-
-def _night_page(app: App, run_id: str, choice: PageChoice) -> str:
-    from proofsweep.reports.pages import night_page  # noqa: PLC0415 - DuckDB and Altair
-
-    store = app.results
-    packet = packet_of_failed_calls(store, store.plan(run_id))
-    return night_page(store, run_id, datetime.now(UTC), choice, packet=packet)

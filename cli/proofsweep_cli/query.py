@@ -68,7 +68,8 @@ def query(
     Examples: `proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"` ·
     `proofsweep query --from weekly.sql --file weekly.csv`
     """
-    as_format = form or _format_by_name(file)
+    ending = file.suffix.removeprefix(".").lower() if file else ""
+    as_format = form or (Format(ending) if ending in set(Format) else Format.TABLE)
     app = open_app(config, results)
     store, preferred = app.results, app.environment
     if print_views:
@@ -82,11 +83,6 @@ def query(
             print_error(f"The views show {shown}; the store also has {others} (--environment).")
         _answer(views_of, statements, as_format, file)
     return ExitCode.ACCEPTED
-
-
-def _format_by_name(file: Path | None) -> Format:
-    ending = file.suffix.removeprefix(".").lower() if file else ""
-    return Format(ending) if ending in set(Format) else Format.TABLE
 
 
 def _statements(sql: str | None, script: Path | None) -> str:

@@ -177,12 +177,8 @@ def _rubric_note(found: RunChanges) -> str:
 
 
 def _words_of_change(row: dict[str, str | None]) -> str:
-    sides = (_side(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now"))
-    return " → ".join(side for side in sides if side)
-
-
-def _side(outcome: str | None, reason: str | None) -> str:
-    return "" if outcome is None else outcome if reason is None else f"{outcome} · {reason}"
+    sides = [(row[f"{side}_outcome"], row[f"{side}_reason"]) for side in ("before", "now")]
+    return " → ".join(" · ".join(filter(None, side)) for side in sides if side[0] is not None)
 
 
 def _print_changes(out: Screen, comparison: Comparison, found: RunChanges, limit: int) -> None:

@@ -46,10 +46,6 @@ def _end_with_parent(serving: "list[Server]") -> None:
     os._exit(0)
 
 
-if __name__ == "__main__":
-    main()
-
-
 SCRIPT = Path(__file__).with_name("prefect_tables.sql")
 
 
@@ -107,3 +103,7 @@ def heading(version: str) -> str:
 
 def _stamp(revision: str) -> str:
     return f"INSERT INTO \"alembic_version\" VALUES('{revision}');"
+
+
+if __name__ == "__main__":
+    main()

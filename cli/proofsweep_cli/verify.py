@@ -95,7 +95,8 @@ def resume(
     if (run := request.run_status(run_id)).is_over:
         return report(run, request)
     print_bounds(request.out, request.bounds, utc_now())
-    return go_on(run_id, request)
+    with prefect_api() as server:
+        return report(*_resumed(run_id, request, server))
 
 
 def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan | None:
@@ -117,11 +118,6 @@ def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan
 
 def plan_and_verify(request: RunRequest, plan_rows: Callable[[], Plan]) -> int:
     return verify_catalog(request, None, None, lambda _: plan_rows())
-
-
-def go_on(run_id: str, request: RunRequest) -> int:
-    with prefect_api() as server:
-        return report(*_resumed(run_id, request, server))
 
 
 def verify_catalog(
@@ -180,7 +176,12 @@ def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) ->
 
 
 def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> tuple[RunStatus, RunRequest]:
-    request = _with_forecast(request, _need_of_rest(request.run_status(run_id)))
+    app, before = request.app, request.run_status(run_id)
+    eligible = max(0, min(before.remaining, before.plan.eligible - (before.finished - before.rows("ineligible"))))
+    need = Need(eligible=eligible, audio_bytes=before.plan.audio_bytes * eligible // max(1, before.plan.eligible))
+    cost = app.forecast(need, app.service.status(), request.bounds)
+    print_forecast(request.out, cost, utc_now(), key_expires_at=app.settings.service.key_expires_at)
+    request = replace(request, forecast=cost)
     run_leg(run_id, request, server)
     return request.run_status(run_id), request
 
@@ -199,19 +200,6 @@ def wait_after_reset(out: Screen, before: RunStatus, now: datetime, chance: floa
         )
         with suppress(KeyboardInterrupt):
             time.sleep(wait_seconds)
-
-
-def _with_forecast(request: RunRequest, need: Need) -> RunRequest:
-    app = request.app
-    cost = app.forecast(need, app.service.status(), request.bounds)
-    print_forecast(request.out, cost, utc_now(), key_expires_at=app.settings.service.key_expires_at)
-    return replace(request, forecast=cost)
-
-
-def _need_of_rest(run: RunStatus) -> Need:
-    sent = run.finished - run.rows("ineligible")
-    eligible = max(0, min(run.remaining, run.plan.eligible - sent))
-    return Need(eligible=eligible, audio_bytes=run.plan.audio_bytes * eligible // max(1, run.plan.eligible))
 
 
 @contextmanager

@@ -69,7 +69,12 @@ class SelectedRows:
     def tables(self, columns: Sequence[str]) -> Iterator[tuple[Plan, pa.Table]]:
         """Yield the rows, each table with the run that it comes from; the columns as asked for."""
         read = [*dict.fromkeys((*columns, "outcome", "reason", "manifest_row"))]
-        found = self._of_run(self.plan, read) if self.plan is not None else self._current(read)
+        if self.plan is None:
+            found = self._current(read)
+        else:
+            run, which = self.plan, pc.field("outcome").isin(list(self.outcomes))
+            names = self.results.parts_of("verdicts", run)
+            found = ((run, self.results.table("verdicts", [name], read).filter(which)) for name in names)
         for plan, table in found:
             if table.num_rows:
                 yield plan, table.select(list(columns))
@@ -84,11 +89,6 @@ class SelectedRows:
                 number = row["manifest_row"] if is_escaped else None
                 exact = {} if number is None else _exact_locations(self.results, plan, number, known)
                 yield plan, row | exact
-
-    def _of_run(self, plan: Plan, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        which = pc.field("outcome").isin(list(self.outcomes))
-        for name in self.results.parts_of("verdicts", plan):
-            yield plan, self.results.table("verdicts", [name], columns).filter(which)
 
     def gone(self) -> int:
         """Count the items that would be among these if their catalog listed them still; 0 for a run."""

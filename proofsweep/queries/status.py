@@ -223,9 +223,12 @@ def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
 def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lambda _: True) -> list[RunStatus]:
     """Read the status of the newest runs of a choice; of a finished one, only how many rows have which outcome."""
     newest = islice((run for run in RunIndex(results).refreshed().newest_first() if which(run.plan)), most)
-    return [
-        _brief(record) if _is_known(results, record) else describe_run(results, record.plan.run_id) for record in newest
-    ]
+    found = []
+    for record in newest:
+        legs = tuple(_status_of(leg.leg, leg.receipt) for leg in record.legs)
+        brief = RunStatus(plan=record.plan, groups=_outcomes_of(legs), legs=legs)
+        found.append(brief if _is_known(results, record) else describe_run(results, record.plan.run_id))
+    return found
 
 
 def active_legs(results: Results) -> list[OpenLeg]:
@@ -374,11 +377,6 @@ def _still_open(legs: Legs, leg: OpenLeg) -> OpenLeg | None:
 def _is_known(results: Results, record: RunRecord) -> bool:
     # No leg began after those that the index knows.
     return record.is_over or not has_claim(results.store, record.plan.run_id, len(record.legs) + 1)
-
-
-def _brief(record: RunRecord) -> RunStatus:
-    legs = tuple(_status_of(leg.leg, leg.receipt) for leg in record.legs)
-    return RunStatus(plan=record.plan, groups=_outcomes_of(legs), legs=legs)
 
 
 def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:

@@ -9,7 +9,7 @@ from proofsweep.domain.reasons import Reason, advice_for_outcome
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import markdown
 from proofsweep.domain.verdicts import MEANING_OF_VALID
-from proofsweep.queries.status import Group, NamedFile, Pruned, RunStatus
+from proofsweep.queries.status import Group, NamedFile, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",
@@ -59,18 +59,18 @@ def notes_of(run: RunStatus) -> list[str]:
         where = "in the killed leg's journal, and in no table yet"
         notes.append(f"{run.unpublished:,} of the finished rows are {where}: resume publishes them.")
     notes += unsent_pairs_note(run.plan.reasons)
-    notes += [] if run.pruned is None else [_pruned_note(run.pruned)]
+    if run.pruned is not None and run.pruned.completed_at is None:
+        notes.append(
+            f"Pruning this run has begun and is not complete: run proofsweep prune again ({run.pruned.intent})."
+        )
+    elif run.pruned is not None:
+        deleted = f"{run.pruned.intent} names what was deleted; the counts are by the receipts."
+        notes.append(f"Pruned at {run.pruned.completed_at}: {deleted}")
     if run.sunset is not None:
         notes.append(
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
         )
     return notes
-
-
-def _pruned_note(pruned: Pruned) -> str:
-    if pruned.completed_at is None:
-        return f"Pruning this run has begun and is not complete: run proofsweep prune again ({pruned.intent})."
-    return f"Pruned at {pruned.completed_at}: {pruned.intent} names what was deleted; the counts are by the receipts."
 
 
 def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
