@@ -67,7 +67,7 @@ class ControlCalls:
         self.known = known
         self.known_good = known_good
 
-    def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
+    def make(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
         """Make the control of a subject; ResultsError if the answers of earlier runs cannot be read."""
         match subject.doubt:
             case Doubt.SERVICE | Doubt.KEY:
@@ -76,10 +76,10 @@ class ControlCalls:
                 return self._send_large(subject.mode, max(size_of(each) for each in suspects))
             case Doubt.CONTENT:
                 return self._send_accepted(subject.mode, suspects)
-            case Doubt.SOURCE:
-                return self._look_at(subject.root, suspects)
-            case Doubt.BYTES:
-                return self._read_known(subject.root)
+        try:
+            return self._look_at(subject, suspects)
+        except ResourceShortage:
+            return _NOT_NOW
 
     def false_acceptance(self, mode: Mode) -> str | None:
         """Send the probe audio; say in one sentence that it was accepted, which it never must be."""
@@ -110,7 +110,7 @@ class ControlCalls:
                 return right if _is_answered(done) else _wrong_failure(done)
         return _NO_CONTROL
 
-    def _send_accepted(self, mode: Mode, suspects: Iterable[Finished]) -> Result:
+    def _send_accepted(self, mode: Mode, suspects: Sequence[Finished]) -> Result:
         """Most known-good files and accepted items must be accepted; without any, the probe tells of many failures."""
         sent: list[Finished] = []
         for done in self._drawn(mode):
@@ -176,24 +176,18 @@ class ControlCalls:
             self.trail.budget.release(_NO_ROW)
         return None if isinstance(done, Deferred) else done
 
-    def _look_at(self, root: str, suspects: Iterable[Finished]) -> Result:
-        try:
-            is_there = can_be_read(root, [each.item for each in suspects], self.known, self.verify.files)
-        except ResourceShortage:
-            return _NOT_NOW
-        why = f"The source {root} cannot be read: nothing is left there of what could be read. Is it mounted?"
-        return _RIGHT if is_there else _wrong(why)
-
-    def _read_known(self, root: str) -> Result:
-        """Read accepted files again: of a root that gives zeros, or another delivery, no file is damaged."""
-        try:
-            gives_same = gives_known_bytes(root, self.known, self.verify.files)
-        except ResourceShortage:
-            return _NOT_NOW
-        if gives_same is None:
+    def _look_at(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
+        """Read files of a root again: of one that is away, or gives zeros or another delivery, no file is bad."""
+        root, files = subject.root, self.verify.files
+        if subject.doubt is Doubt.SOURCE:
+            is_right: bool | None = can_be_read(root, [each.item for each in suspects], self.known, files)
+            why = f"The source {root} cannot be read: nothing is left there of what could be read. Is it mounted?"
+        else:
+            is_right = gives_known_bytes(root, self.known, files)
+            why = f"The source {root} gives other bytes, also for files that were accepted: is the right one mounted?"
+        if is_right is None:
             return _NO_CONTROL
-        why = f"The source {root} gives other bytes, also for files that were accepted: is the right one mounted?"
-        return _RIGHT if gives_same else _wrong(why)
+        return _RIGHT if is_right else _wrong(why)
 
 
 def _is_answered(done: Finished) -> bool:

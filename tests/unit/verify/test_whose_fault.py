@@ -1,6 +1,6 @@
 """Which outcomes are strange, and that these are written down exactly if the control beside them comes out right."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -294,10 +294,10 @@ class ScriptedCalls(ControlCalls):
         leg: Any = SimpleNamespace(write=world.write, duplicates=SimpleNamespace(forget=world.forget))
         super().__init__(leg, leg, KnownFiles("/c", KnownPast(world)))
 
-    def make(self, subject: Subject, suspects: Iterable[Finished]) -> Result:
+    def make(self, subject: Subject, suspects: Sequence[Finished]) -> Result:
         world = self.world
         world.fail_at_times()
-        world.made.append((world.now, subject, len(list(suspects))))
+        world.made.append((world.now, subject, len(suspects)))
         world.held.append(world.is_held)
         world.during()
         return world.controls.pop(0) if len(world.controls) > 1 else world.controls[0]
