@@ -32,8 +32,37 @@ class Counters:
     _workers: dict[str, tuple[LaneStatus, int, float]] = field(default_factory=dict)  # lane, files in flight, when
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def note(self, done: Finished) -> None:
+        with self._lock:
+            self.rows[word_for(done.outcome)] += 1
+            if done.read is not None and isinstance(done.outcome, Accepted | Rejected):
+                self.audio_bytes += done.read.size_bytes
+
+    def note_call(self, exchange: Exchange) -> None:
+        with self._lock:
+            self.calls += exchange.is_charged
+
+    def hand_over(self) -> dict[str, object]:
+        """Return what was counted since the last time, as `take` takes it."""
+        with self._lock:
+            now = time.process_time()
+            told = {"rows": dict(self.rows), "audio_bytes": self.audio_bytes, "calls": self.calls}
+            told["cpu_seconds"] = now - self._cpu_told
+            self.rows, self.audio_bytes, self.calls, self._cpu_told = Counter(), 0, 0, now
+            return told
+
+    def take(self, told: Mapping[str, Any]) -> None:
+        """Add what a worker process handed over, its name as `writer`, and `lane` and `in_flight` as they are now."""
+        with self._lock:
+            self.rows.update(told["rows"])
+            self.audio_bytes += told["audio_bytes"]
+            self.calls += told["calls"]
+            self.cpu_seconds += told["cpu_seconds"]
+            self._workers[told["writer"]] = (LaneStatus(**told["lane"]), told["in_flight"], time.monotonic())
+
     @property
     def lane(self) -> LaneStatus | None:
+        """What the worker processes know of the lane together; None if there are none."""
         there = [lane for lane, _ in self._there()]
         if not there:
             return None
@@ -58,34 +87,6 @@ class Counters:
         told = list(self._workers.values())
         since = max((told_at for *_, told_at in told), default=0.0) - _LANE_SECONDS
         return [(lane, in_flight) for lane, in_flight, told_at in told if told_at >= since]
-
-    def note(self, done: Finished) -> None:
-        with self._lock:
-            self.rows[word_for(done.outcome)] += 1
-            if isinstance(done.outcome, Accepted | Rejected):
-                self.audio_bytes += done.read.size_bytes if done.read else 0
-
-    def note_call(self, exchange: Exchange) -> None:
-        with self._lock:
-            self.calls += exchange.is_charged
-
-    def hand_over(self) -> dict[str, object]:
-        """Return what was counted since the last time, as `take` takes it."""
-        with self._lock:
-            now = time.process_time()
-            told = {"rows": dict(self.rows), "audio_bytes": self.audio_bytes, "calls": self.calls}
-            told["cpu_seconds"] = now - self._cpu_told
-            self.rows, self.audio_bytes, self.calls, self._cpu_told = Counter(), 0, 0, now
-            return told
-
-    def take(self, told: Mapping[str, Any]) -> None:
-        """Add what a worker process handed over, its name as `writer`, and `lane` and `in_flight` as they are now."""
-        with self._lock:
-            self.rows.update(told["rows"])
-            self.audio_bytes += told["audio_bytes"]
-            self.calls += told["calls"]
-            self.cpu_seconds += told["cpu_seconds"]
-            self._workers[told["writer"]] = (LaneStatus(**told["lane"]), told["in_flight"], time.monotonic())
 
 
 @dataclass(slots=True)
