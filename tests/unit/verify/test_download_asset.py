@@ -1,7 +1,7 @@
 """A proof is verified by its asset, which is an audio file for a while; whatever happens is an outcome."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
@@ -61,14 +61,37 @@ def test_a_rejection_is_one(verify_context: VerifyContext, service: ScriptedServ
     assert isinstance(finished(verify_context).outcome, Rejected)
 
 
-def test_a_proof_without_an_asset_is_ineligible(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """As a legacy pair's: nothing else is asked."""
+def no_asset(service: ScriptedService) -> None:
     service.script[Call.ASSET] = [Scripted(status=404)]
 
-    outcome = finished(verify_context).outcome
+
+def larger(service: ScriptedService) -> None:
+    service.download = lambda: [WAV, WAV]
+
+
+def flac(service: ScriptedService) -> None:
+    service.download = lambda: [b"fLaC" + bytes(5_000)]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason", "calls"), [(no_asset, "no_asset", 1), (larger, "too_large", 2), (flac, "unlisted_format", 2)]
+)
+def test_a_proof_whose_asset_cannot_be_sent_is_ineligible(
+    verify_context: VerifyContext,
+    service: ScriptedService,
+    given: Callable[[ScriptedService], None],
+    *,
+    reason: str,
+    calls: int,
+) -> None:
+    """A legacy pair's has none; without a Content-Length nobody knows its size before. No slot is asked for."""
+    given(service)
+    context = replace(verify_context, limits=replace(verify_context.limits, one_file=len(WAV)))
+
+    outcome = finished(context).outcome
 
     assert isinstance(outcome, Ineligible)
-    assert (outcome.reason, service.calls) == ("no_asset", [Call.ASSET])
+    assert (outcome.reason, service.calls) == (reason, FLOW[:calls])
 
 
 @pytest.mark.parametrize(
@@ -125,17 +148,6 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
     assert (outcome.reason, service.uploads[1:]) == ("bad_answer", [])
 
 
-def test_an_asset_beyond_the_slot_is_read_once(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """Without a Content-Length nobody knows its size before."""
-    context = replace(verify_context, limits=replace(verify_context.limits, one_file=len(WAV)))
-    service.download = lambda: [WAV, WAV]
-
-    outcome = finished(context).outcome
-
-    assert isinstance(outcome, Ineligible)
-    assert (outcome.reason, service.calls) == ("too_large", FLOW[:2])
-
-
 def test_a_spent_slot_needs_no_other_download(verify_context: VerifyContext, service: ScriptedService) -> None:
     """The bytes are kept until the item ends."""
     service.script[Call.SLOT] = [Scripted(status=403)]
@@ -178,7 +190,6 @@ def test_a_disk_that_fills_up_says_nothing_about_a_proof(
         """Gives a device that takes no byte."""
 
         def new(self, most_bytes: int) -> AssetFile:
-            """Open the device that is always full."""
             return AssetFile(os.open("/dev/full", os.O_RDWR), most_bytes, lambda: None)
 
     assert isinstance(verify_item(ITEM, replace(verify_context, assets=FullDisk())), Deferred)
@@ -195,22 +206,11 @@ def test_an_asset_waits_for_the_room_of_others(verify_context: VerifyContext, se
         refusals = 2
 
         def new(self, most_bytes: int) -> AssetFile | None:
-            """Refuse twice."""
             self.refusals -= 1
             return super().new(most_bytes) if self.refusals < 0 else None
 
     assert isinstance(finished(replace(verify_context, assets=Crowded())).outcome, Accepted)
     assert service.calls == FLOW
-
-
-def test_an_asset_that_is_no_wav_is_not_sent(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """No slot is asked for."""
-    service.download = lambda: [b"fLaC" + bytes(5_000)]
-
-    outcome = finished(verify_context).outcome
-
-    assert isinstance(outcome, Ineligible)
-    assert (outcome.reason, service.calls) == ("unlisted_format", FLOW[:2])
 
 
 @pytest.mark.parametrize("call", [Call.ASSET, Call.UPLOADS, Call.VERIFY])

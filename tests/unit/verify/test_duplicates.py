@@ -1,37 +1,54 @@
 """The same bytes are answered once: later items take the answer of the first, and hold up no other item."""
 
 import threading
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.models import VerifyResponse
-from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Deferred, Failed, Finished, Outcome, Rejected
+from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import open_audio
+from proofsweep.sources.files import Files
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
+from proofsweep.verify.item import VerifyContext, verify_item
 from proofsweep.verify.threads import Workers
 
+from ..scripted_service import NOW, Scripted, ScriptedService
 
-def test_many_copies_of_one_file_do_not_starve_the_run(tmp_path: Path) -> None:
+REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
+ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "0" * 64))
+ITEM = WorkItem(manifest_row=0, item_id="a", audio="/a.wav")
+KEY = DuplicateKey(Mode.ONE_FILE, 3, 0, None)
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A file of three bytes."""
+    (tmp_path / "abc.wav").write_bytes(b"abc")
+    return str(tmp_path / "abc.wav")
+
+
+def test_many_copies_of_one_file_do_not_starve_the_run(path: str) -> None:
     """While thirty of them wait for the first, other items begin."""
     workers = Workers(64)
     duplicates = DuplicateCache(StopSwitch(), make_room=workers.make_room)
-    key, path = DuplicateKey(Mode.ONE_FILE, 3, 0, None), tmp_path / "a.wav"
-    path.write_bytes(b"abc")
     other_work = threading.Event()
 
     def original() -> object:
-        with open_audio(str(path)) as audio:
-            return duplicates.original_of(key, audio)
+        with open_audio(path) as audio:
+            return duplicates.original_of(KEY, audio)
 
     def copy() -> object:
         try:
             return original()
         finally:  # one that asks only after the first was settled is a first itself
-            duplicates.settle(key, None)
+            duplicates.settle(KEY, None)
 
     original()  # the first, whose own verification takes its time
     copies = [workers.submit(copy) for _ in range(30)]
@@ -39,39 +56,24 @@ def test_many_copies_of_one_file_do_not_starve_the_run(tmp_path: Path) -> None:
 
     assert other_work.wait(10.0)
     assert not any(each.done() for each in copies)
-    duplicates.settle(key, None)
+    duplicates.settle(KEY, None)
     assert [each.result(10.0) for each in copies] == [None] * 30
     workers.shutdown()
 
 
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "0" * 64))
-ITEM = WorkItem(manifest_row=0, item_id="a", audio="/a.wav")
-
-
-ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-def finished(outcome: Outcome, sha256: str | None, sidecar_sha256: str | None = None) -> Finished:
+def ended(outcome: Outcome, sha256: str | None, sidecar_sha256: str | None = None) -> Finished:
     """An item that ended with this outcome and these bytes."""
     read = AudioRead(audio_format="wav", size_bytes=3, version="v", sha256=sha256, sidecar_sha256=sidecar_sha256)
     return Finished(item=ITEM, outcome=outcome, started_at=NOW, finished_at=NOW, read=read)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> str:
-    """A file of three bytes."""
-    (tmp_path / "a.wav").write_bytes(b"abc")
-    return str(tmp_path / "a.wav")
-
-
 @pytest.mark.parametrize(
     ("done", "is_served"),
     [
-        (finished(ACCEPTED, ABC), True),
-        (finished(ACCEPTED, "0" * 64), False),
-        (finished(ACCEPTED, ABC, "1" * 64), False),
-        (finished(Failed(reason="timeout", detail="d"), "0" * 64), False),
+        (ended(ACCEPTED, ABC), True),
+        (ended(ACCEPTED, "0" * 64), False),
+        (ended(ACCEPTED, ABC, "1" * 64), False),
+        (ended(Failed(reason="timeout", detail="d"), "0" * 64), False),
         (Deferred(ITEM), False),
         (None, False),
     ],
@@ -80,12 +82,12 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
     path: str, done: Finished | Deferred | None, *, is_served: bool
 ) -> None:
     """Other bytes with the same key, a failure, an item that was put off or broke off: the next one is sent itself."""
-    duplicates, key = DuplicateCache(StopSwitch()), DuplicateKey(Mode.ONE_FILE, 3, 0, None)
+    duplicates = DuplicateCache(StopSwitch())
 
     with open_audio(path) as audio:
-        first = duplicates.original_of(key, audio)
-        duplicates.settle(key, done)
-        second = duplicates.original_of(key, audio)
+        first = duplicates.original_of(KEY, audio)
+        duplicates.settle(KEY, done)
+        second = duplicates.original_of(KEY, audio)
 
     assert first is None
     assert second is (done if is_served else None)
@@ -94,13 +96,109 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
 def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So the cache does not grow with the catalog."""
     monkeypatch.setattr("proofsweep.verify.duplicates._MOST_ANSWERS", 2)
-    duplicates = DuplicateCache(StopSwitch())
+    duplicates, keys = DuplicateCache(StopSwitch()), [replace(KEY, head_digest=head) for head in range(4)]
 
     with open_audio(path) as audio:
-        for head in range(4):
-            key = DuplicateKey(Mode.ONE_FILE, 3, head, None)
+        for key in keys:
             assert duplicates.original_of(key, audio) is None
-            duplicates.settle(key, finished(ACCEPTED, ABC))
-        served = [duplicates.original_of(DuplicateKey(Mode.ONE_FILE, 3, head, None), audio) for head in (3, 0)]
+            duplicates.settle(key, ended(ACCEPTED, ABC))
+        served = [duplicates.original_of(key, audio) for key in (keys[3], keys[0])]
 
     assert [each is not None for each in served] == [True, False]
+
+
+@pytest.fixture
+def context(verify_context: VerifyContext, stop: StopSwitch) -> VerifyContext:
+    """A context whose items share their answers."""
+    return replace(verify_context, duplicates=DuplicateCache(stop))
+
+
+@pytest.fixture
+def item(wav: Path) -> WorkItem:
+    """A planned one-file item."""
+    return WorkItem(manifest_row=7, item_id="a", audio=str(wav))
+
+
+def verified(item: WorkItem, context: VerifyContext) -> Finished:
+    """Verify an item, and see that it was finished."""
+    done = verify_item(item, context)
+    assert isinstance(done, Finished)
+    return done
+
+
+def test_the_same_bytes_are_sent_once(service: ScriptedService, context: VerifyContext, item: WorkItem) -> None:
+    """The second item takes the first one's answer, and names it."""
+    first, second = verified(item, context), verified(replace(item, manifest_row=8), context)
+
+    assert second.original is first
+    assert (second.outcome, second.exchanges) == (first.outcome, [])
+    assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+
+
+def test_an_item_does_not_wait_for_itself(service: ScriptedService, context: VerifyContext, item: WorkItem) -> None:
+    """With each fresh slot it is judged again, but the answers of others are looked up once."""
+    service.script[Call.SLOT] = [Scripted(status=403)]
+
+    assert isinstance(verified(item, context).outcome, Accepted)
+
+
+def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
+    service: ScriptedService, context: VerifyContext, item: WorkItem, tmp_path: Path
+) -> None:
+    """A slot expires, and the sidecar is corrected before the next one: only the corrected one is accepted."""
+    sidecars = [tmp_path / "a.sidecar", tmp_path / "copy.sidecar"]
+    for sidecar in sidecars:
+        sidecar.write_bytes(b"damaged")
+    service.script[Call.SLOT] = [Scripted(status=403)]
+    service.on_answer = lambda call: call is Call.SLOT and sidecars[0].write_bytes(b"proof")
+
+    first = verified(replace(item, sidecar=str(sidecars[0])), context)
+    service.usual[Call.VERIFY] = REJECTED
+    second = verified(replace(item, manifest_row=8, sidecar=str(sidecars[1])), context)
+
+    assert isinstance(first.outcome, Accepted)
+    assert isinstance(second.outcome, Rejected)
+    assert second.original is None
+    assert service.bodies == [{"uploadId": "u", "sidecar": base64} for base64 in ("cHJvb2Y=", "ZGFtYWdlZA==")]
+
+
+def test_a_mistake_of_ours_lets_no_other_item_wait(
+    service: ScriptedService, context: VerifyContext, item: WorkItem
+) -> None:
+    """An unexpected error is raised, and the next item with the same bytes is verified itself."""
+
+    def fail(_call: Call) -> None:
+        raise ZeroDivisionError
+
+    service.on_call = fail
+    with pytest.raises(ZeroDivisionError):
+        verify_item(item, context)
+    service.on_call = lambda _call: None
+
+    assert verified(item, context).original is None
+
+
+def test_a_copy_that_grows_does_not_take_over_a_rejection(
+    service: ScriptedService, context: VerifyContext, item: WorkItem, tmp_path: Path
+) -> None:
+    """It had the same bytes as a rejected file when it was read, and its delivery went on."""
+    copy = tmp_path / "copy.wav"
+    copy.write_bytes(Path(item.audio).read_bytes())
+
+    class Growing(Files):
+        """Files of which the copy has grown whenever its facts are asked for."""
+
+        def facts(self, location: str) -> FileFacts | None:
+            if location == str(copy):
+                copy.write_bytes(copy.read_bytes() + bytes(8))
+            return super().facts(location)
+
+    service.usual[Call.VERIFY] = REJECTED
+    growing = replace(context, files=Growing())
+
+    first = verified(item, growing)
+    second = verified(replace(item, manifest_row=8, audio=str(copy)), growing)
+
+    assert isinstance(first.outcome, Rejected)
+    assert isinstance(second.outcome, Failed)
+    assert (second.outcome.reason, second.original) == (Reason.SOURCE_CHANGED, None)

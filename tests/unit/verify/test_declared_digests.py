@@ -56,26 +56,29 @@ def damaged(done: Finished | Deferred) -> str:
     return outcome.detail
 
 
+WRONG = Declared(digests={"md5": "0" * 32})
+LONG = b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES)
+
+
 @pytest.fixture
 def sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is read before its upload, as no object of a bucket is."""
     monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
 
 
+@pytest.fixture(params=["read first", "sent at once"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file may be read before its upload, or not."""
+    if request.param == "sent at once":
+        monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
+
+
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha256", "sha512"])
-@pytest.mark.parametrize("is_read_first", [True, False])
 def test_a_file_as_declared_is_verified(
-    service: ScriptedService,
-    verify_context: VerifyContext,
-    item: WorkItem,
-    monkeypatch: pytest.MonkeyPatch,
-    algorithm: str,
-    *,
-    is_read_first: bool,
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, algorithm: str
 ) -> None:
     """Its row has the sha256 of the bytes that were sent, whatever was declared."""
-    if not is_read_first:
-        monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
     path = Path(item.audio)
 
     done = finished(verify_item(replace(item, declared=declared_of(path, algorithm)), verify_context))
@@ -89,13 +92,16 @@ def test_a_file_as_declared_is_verified(
 def test_a_damaged_local_file_costs_no_call(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem
 ) -> None:
-    """Its row names both digests, and their algorithm."""
-    wrong = replace(item, declared=Declared(digests={"md5": "0" * 32}))
+    """Its row names both digests with their algorithm, or both sizes."""
+    size, found = Path(item.audio).stat().st_size, declared_of(Path(item.audio)).digests["md5"]
 
-    detail = damaged(verify_item(wrong, verify_context))
+    digests = damaged(verify_item(replace(item, declared=WRONG), verify_context))
+    sizes = damaged(verify_item(replace(item, declared=Declared(size_bytes=size + 1_000)), verify_context))
 
-    found = declared_of(Path(item.audio)).digests["md5"]
-    assert detail == f"The delivery declares the MD5 {'0' * 32}, and the file has {found}."
+    assert digests == f"The delivery declares the MD5 {'0' * 32}, and the file has {found}."
+    assert sizes == (
+        f"The delivery declares a size of {size + 1_000:,}, in bytes or kilobytes, and the file has {size:,} bytes."
+    )
     assert service.calls == []
 
 
@@ -105,13 +111,12 @@ def test_damage_that_is_seen_while_it_is_sent_stops_before_the_verdict(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem, algorithm: str
 ) -> None:
     """One slot is asked for, and its form never ends: the storage target keeps nothing of it."""
-    content = b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES)
-    Path(item.audio).write_bytes(content)
+    Path(item.audio).write_bytes(LONG)
     wrong = replace(item, audio_version=None, declared=Declared(digests={algorithm: new(algorithm).hexdigest()}))
 
     done = verify_item(wrong, verify_context)
 
-    assert new(algorithm, content).hexdigest() in damaged(done)
+    assert new(algorithm, LONG).hexdigest() in damaged(done)
     assert Call.VERIFY not in service.calls
     assert service.calls.count(Call.UPLOADS) == 1
     read = finished(done).read
@@ -119,44 +124,19 @@ def test_damage_that_is_seen_while_it_is_sent_stops_before_the_verdict(
     assert read.sha256 is None
 
 
-def test_another_size_is_damage_without_a_call(
+def test_no_digest_is_read_of_a_format_that_is_not_sent_but_of_what_is_no_audio_any_more(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem
 ) -> None:
-    """The row names both sizes."""
-    size = Path(item.audio).stat().st_size
-    wrong = replace(item, declared=Declared(size_bytes=size + 1_000))
-
-    detail = damaged(verify_item(wrong, verify_context))
-
-    words = f"The delivery declares a size of {size + 1_000:,}, in bytes or kilobytes, and the file has {size:,} bytes."
-    assert detail == words
-    assert service.calls == []
-
-
-def test_damaged_content_that_is_no_audio_any_more_is_damage(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """Zeros in place of a WAV: the digest explains it better than the format does."""
+    """The digest explains zeros better than the format does; a hundred thousand FLAC files are not read for it."""
+    wrong = replace(item, audio_version=None, declared=WRONG)
     Path(item.audio).write_bytes(bytes(4096))
-    wrong = replace(item, audio_version=None, declared=Declared(digests={"md5": "0" * 32}))
-
     damaged(verify_item(wrong, verify_context))
-
-    assert service.calls == []
-
-
-def test_no_digest_is_read_of_a_format_that_is_not_sent(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """A hundred thousand FLAC files are not read for rows that cannot be sent."""
     Path(item.audio).write_bytes(b"fLaC" + bytes(64))
 
-    wrong = replace(item, audio_version=None, declared=Declared(digests={"md5": "0" * 32}))
-    done = finished(verify_item(wrong, verify_context))
+    outcome = finished(verify_item(wrong, verify_context)).outcome
 
-    assert isinstance(done.outcome, Ineligible)
-    assert done.outcome.reason is Reason.UNLISTED_FORMAT
-    assert service.calls == []
+    assert isinstance(outcome, Ineligible)
+    assert (outcome.reason, service.calls) == (Reason.UNLISTED_FORMAT, [])
 
 
 def rewrite(path: Path) -> None:
@@ -173,7 +153,7 @@ def replace_whole(path: Path) -> None:
 
 @pytest.mark.usefixtures("sent_at_once")
 @pytest.mark.parametrize("change", [rewrite, replace_whole, Path.unlink])
-@pytest.mark.parametrize("declared", [Declared(digests={"md5": "0" * 32}), Declared(digests={"sha256": "0" * 64})])
+@pytest.mark.parametrize("declared", [WRONG, Declared(digests={"sha256": "0" * 64})])
 def test_a_file_that_changes_while_it_is_sent_is_not_damaged(
     service: ScriptedService,
     verify_context: VerifyContext,
@@ -190,7 +170,7 @@ def test_a_file_that_changes_while_it_is_sent_is_not_damaged(
     assert done.outcome.reason == Reason.SOURCE_CHANGED
 
 
-@pytest.mark.parametrize("declared", [Declared(size_bytes=7_000), Declared(digests={"md5": "0" * 32})])
+@pytest.mark.parametrize("declared", [Declared(size_bytes=7_000), WRONG])
 def test_a_file_that_changed_since_it_was_listed_is_not_damaged(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem, declared: Declared
 ) -> None:
@@ -217,13 +197,12 @@ def test_a_size_that_the_listing_showed_wrong_is_judged_again(
 
 
 def test_a_pair_is_compared_before_its_sidecar_is_read(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, tmp_path: Path
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
 ) -> None:
     """Damage of its audio is the audio's, whatever the sidecar is."""
-    sidecar = tmp_path / "a.sidecar"
-    sidecar.write_bytes(b"proof")
+    pair = replace(item, sidecar="/nowhere.sidecar", declared=Declared(size_bytes=7_000))
 
-    damaged(verify_item(replace(item, sidecar=str(sidecar), declared=Declared(size_bytes=7_000)), verify_context))
+    damaged(verify_item(pair, verify_context))
 
     assert service.calls == []
 
@@ -261,7 +240,7 @@ def test_a_fresh_slot_repeats_no_comparison(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem
 ) -> None:
     """Two slots: one pass for the digest, and one for each form."""
-    Path(item.audio).write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES))
+    Path(item.audio).write_bytes(LONG)
     declared = declared_of(Path(item.audio), "sha1")
     service.script[Call.SLOT] = [Scripted(status=403)]
     files = CountedFiles()
@@ -272,18 +251,11 @@ def test_a_fresh_slot_repeats_no_comparison(
     assert files.reads.count(PIECE_BYTES) == 1 + 2
 
 
-@pytest.mark.parametrize("read_first_bytes", [0, steps.READ_FIRST_BYTES])
+@pytest.mark.usefixtures("either_way")
 def test_a_damaged_copy_takes_no_answer_of_the_whole_file(
-    service: ScriptedService,
-    verify_context: VerifyContext,
-    item: WorkItem,
-    stop: StopSwitch,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    read_first_bytes: int,
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
 ) -> None:
     """Neither of a file with the same beginning, nor of the very same bytes under another declaration."""
-    monkeypatch.setattr(steps, "READ_FIRST_BYTES", read_first_bytes)
     path, copy = Path(item.audio), Path(item.audio).with_name("copy.wav")
     path.write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(PIECE_BYTES))
     copy.write_bytes(path.read_bytes()[:-1] + b"x")
@@ -292,7 +264,7 @@ def test_a_damaged_copy_takes_no_answer_of_the_whole_file(
 
     first = finished(verify_item(whole, context))
     second = verify_item(replace(whole, manifest_row=8, audio=str(copy)), context)
-    third = verify_item(replace(whole, manifest_row=9, declared=Declared(digests={"md5": "0" * 32})), context)
+    third = verify_item(replace(whole, manifest_row=9, declared=WRONG), context)
 
     assert isinstance(first.outcome, Accepted)
     damaged(second)
@@ -308,7 +280,7 @@ def test_bytes_that_nothing_is_declared_of_are_no_answer_for_a_declared_file(
     context = replace(verify_context, duplicates=DuplicateCache(stop))
 
     first = finished(verify_item(replace(item, declared=None), context))
-    second = verify_item(replace(item, manifest_row=8, declared=Declared(digests={"md5": "0" * 32})), context)
+    second = verify_item(replace(item, manifest_row=8, declared=WRONG), context)
 
     assert isinstance(first.outcome, Rejected)
     damaged(second)
@@ -319,14 +291,14 @@ def test_a_damaged_object_costs_its_slot_alone(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem
 ) -> None:
     """No object is read twice: the digest is known when its last piece would go."""
-    store, content, algorithm = MemoryStore(), b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES), "sha1"
-    obstore.put(store, "a.wav", content)
+    store, algorithm = MemoryStore(), "sha1"
+    obstore.put(store, "a.wav", LONG)
     files = Files()
     files._buckets = BucketFiles(lambda _root: store)
     wrong = replace(item, audio="s3://b/a.wav", audio_version=None, declared=Declared(digests={algorithm: "0" * 40}))
 
     detail = damaged(verify_item(wrong, replace(verify_context, files=files)))
 
-    assert new(algorithm, content).hexdigest() in detail
+    assert new(algorithm, LONG).hexdigest() in detail
     assert Call.VERIFY not in service.calls
     assert service.calls.count(Call.UPLOADS) == 1
