@@ -8,6 +8,7 @@ from hashlib import sha256
 import httpcore
 import pytest
 
+from proofsweep.client.client import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
@@ -111,7 +112,10 @@ def test_the_url_is_the_named_member_or_the_only_one(
 ) -> None:
     """The contract does not show its name; without TLS it is no URL."""
     service.script[Call.ASSET] = [Scripted(document=members)]
-    context = replace(verify_context, partner=replace(verify_context.partner, asset_field=field))
+    session = verify_context.partner.session
+    settings = session.context.service.model_copy(update={"asset_field": field})
+    named = Partner(replace(session, context=replace(session.context, service=settings)))
+    context = replace(verify_context, partner=named)
 
     outcome = finished(context).outcome
 
