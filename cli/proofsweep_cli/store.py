@@ -9,10 +9,9 @@ import typer
 from rich.table import Table
 
 from proofsweep.app import utc_now
-from proofsweep.audit.findings import Audit, AuditFinding
 from proofsweep.audit.prune import Keep, Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
-from proofsweep.audit.receipts import checked_head
+from proofsweep.audit.receipts import Audit, AuditFinding, checked_head
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import UsageError
 from proofsweep.store.prunings import Pruning
@@ -59,13 +58,12 @@ def audit(
 
 
 def _print(out: Screen, done: Audit, url: str) -> None:
-    checked = done.checked
-    counts = [counted(checked.runs, "run"), counted(checked.legs, "leg"), counted(checked.parts, "part")]
-    if checked.operations:
-        counts.insert(2, counted(checked.operations, "operation"))
-    out.line(f"{url}: {', '.join(counts)}, {counted(checked.rows, 'row')} of verdicts")
-    if checked.pruned_parts:
-        out.line(f"  {counted(checked.pruned_parts, 'part')} pruned, as their receipts say")
+    counts = [counted(done.runs, "run"), counted(done.legs, "leg"), counted(done.parts, "part")]
+    if done.operations:
+        counts.insert(2, counted(done.operations, "operation"))
+    out.line(f"{url}: {', '.join(counts)}, {counted(done.rows, 'row')} of verdicts")
+    if done.pruned_parts:
+        out.line(f"  {counted(done.pruned_parts, 'part')} pruned, as their receipts say")
     _print_findings(out, "note", "yellow", done.notes)
     _print_findings(out, "wrong", "bold red", done.wrong)
     if not done.wrong:

@@ -1,4 +1,4 @@
-"""The receipts of legs and prunings, held against each other; and those of the whole store as a graph."""
+"""The receipts of legs and prunings, held against each other; all of a store as a graph; and what an audit finds."""
 
 import json
 import re
@@ -6,15 +6,57 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
-from proofsweep.audit.findings import Findings
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store import layout
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, sha256_hex
 from proofsweep.store.parts import Part, ReceiptLink, Results, has_claim, links_in, receipted_parts
 from proofsweep.store.prunings import Pruning, completed_at, prunings_of
+
+_TOLERANCE = timedelta(days=1)  # a clock of another machine may be ahead by so much
+_HEAD = re.compile(r"[0-9a-f]{64}(\+[0-9a-f]{64})*")
+
+
+class AuditFinding(NamedTuple):
+    where: str  # the object or run that it is about
+    what: str
+
+
+@dataclass(slots=True)
+class Audit:
+    """What an audit found, and how much it checked."""
+
+    head: str = ""  # digests of the receipts that no other receipt holds, joined by `+`; empty without receipts
+    wrong: list[AuditFinding] = field(default_factory=list)  # records that were changed, or contradict each other
+    notes: list[AuditFinding] = field(default_factory=list)  # all is as it should be, but a reader should know it
+    runs: int = 0
+    operations: int = 0
+    legs: int = 0
+    parts: int = 0
+    rows: int = 0  # of `verdicts`
+    pruned_parts: int = 0
+
+    def bad(self, where: str, what: str) -> None:
+        self.wrong.append(AuditFinding(where, what))
+
+    def note(self, where: str, what: str) -> None:
+        self.notes.append(AuditFinding(where, what))
+
+    def document(self) -> dict[str, object]:
+        return {
+            "ok": not self.wrong,
+            "head": self.head,
+            "runs": self.runs,
+            "legs": self.legs,
+            "operations": self.operations,
+            "parts": self.parts,
+            "rows": self.rows,
+            "parts_pruned": self.pruned_parts,
+            "wrong": [each._asdict() for each in self.wrong],
+            "notes": [each._asdict() for each in self.notes],
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +72,6 @@ class LegReceipt:
     previous: str | None  # the digest of the receipt before it, as it says; None for the first
     links: Sequence[ReceiptLink]  # the other receipts that it names
 
-    def count(self, column: str) -> int:
-        found = self.counts.get(column)
-        return found if isinstance(found, int) else 0
-
 
 def leg_numbers(store: Store, run_id: str) -> list[int]:
     """List the legs that have a claim or a receipt, also beyond a gap; a folder alone is no leg yet."""
@@ -46,7 +84,7 @@ def leg_numbers(store: Store, run_id: str) -> list[int]:
     return sorted(listed)
 
 
-def read_receipts(store: Store, run_id: str, findings: Findings) -> dict[int, LegReceipt]:
+def read_receipts(store: Store, run_id: str, audit: Audit) -> dict[int, LegReceipt]:
     found: dict[int, LegReceipt] = {}
     for leg in leg_numbers(store, run_id):
         name = layout.receipt_name(run_id, leg)
@@ -54,26 +92,26 @@ def read_receipts(store: Store, run_id: str, findings: Findings) -> dict[int, Le
         if content is not None:
             receipt = _receipt_of(name, content)
             if receipt is None:
-                findings.bad(name, "cannot be read as a receipt")
+                audit.bad(name, "cannot be read as a receipt")
             else:
                 found[leg] = receipt
     return found
 
 
-def check_chain(store: Store, run_id: str, receipts: Mapping[int, LegReceipt], findings: Findings) -> None:
+def check_chain(store: Store, run_id: str, receipts: Mapping[int, LegReceipt], audit: Audit) -> None:
     numbers = leg_numbers(store, run_id)
     plan = store.read(layout.plan_name(run_id))
     for leg in range(1, max(numbers, default=0) + 1):
         name = layout.receipt_name(run_id, leg)
         if not has_claim(store, run_id, leg):
-            findings.bad(layout.claim_name(run_id, leg), "is missing, but the leg left something behind")
+            audit.bad(layout.claim_name(run_id, leg), "is missing, but the leg left something behind")
         if leg in receipts:
             for what in _contradictions(receipts[leg], run_id, leg, plan, receipts.get(leg - 1)):
-                findings.bad(name, what)
+                audit.bad(name, what)
         elif store.read(name) is None and leg < max(receipts, default=0):
-            findings.bad(name, "is missing, though a later leg has ended")
+            audit.bad(name, "is missing, though a later leg has ended")
         elif store.read(name) is None:
-            findings.note(run_id, f"leg {leg} has no receipt: it is at work, or was killed (then resume the run)")
+            audit.note(run_id, f"leg {leg} has no receipt: it is at work, or was killed (then resume the run)")
 
 
 def _contradictions(
@@ -88,7 +126,7 @@ def _contradictions(
     if leg > 1 and before is not None and receipt.previous != before.sha256:
         yield f"names another digest of the receipt of leg {leg - 1} than that file has: one of them was changed"
     rows = sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
-    counted = sum(receipt.count(outcome) for outcome in OUTCOMES)
+    counted = sum(count for name in OUTCOMES if isinstance(count := receipt.counts.get(name), int))
     if rows != counted:
         yield f"counts {counted:,} outcomes, but names parts with {rows:,} rows"
 
@@ -113,22 +151,19 @@ def _receipt_of(name: str, content: bytes) -> LegReceipt | None:
         return None
 
 
-def read_prunings(store: Store, run_id: str, findings: Findings) -> Sequence[Pruning]:
+def read_prunings(store: Store, run_id: str, audit: Audit) -> Sequence[Pruning]:
     try:
         prunings = prunings_of(store, run_id)
         open_ones = [pruning for pruning in prunings if completed_at(store, pruning) is None]
     except (ResultsError, ValueError, KeyError, TypeError):
-        findings.bad(layout.pruning_folder(run_id), "holds a damaged intent or receipt of a pruning")
+        audit.bad(layout.pruning_folder(run_id), "holds a damaged intent or receipt of a pruning")
         return []
     if [(each.run_id, each.number) for each in prunings] != [(run_id, each + 1) for each in range(len(prunings))]:
-        findings.bad(layout.pruning_folder(run_id), "holds the intent of a pruning of another run or number")
+        audit.bad(layout.pruning_folder(run_id), "holds the intent of a pruning of another run or number")
     for pruning in open_ones:
         name = layout.pruning_intent_name(run_id, pruning.number)
-        findings.note(name, "has no receipt: the pruning was interrupted; repeat proofsweep prune")
+        audit.note(name, "has no receipt: the pruning was interrupted; repeat proofsweep prune")
     return prunings
-
-
-_TOLERANCE = timedelta(days=1)  # a clock of another machine may be ahead by so much
 
 
 def check_claims(  # noqa: PLR0917 - the two sides that are compared
@@ -138,7 +173,7 @@ def check_claims(  # noqa: PLR0917 - the two sides that are compared
     prunings: Sequence[Pruning],
     held: Collection[str],
     now: datetime,
-    findings: Findings,
+    audit: Audit,
 ) -> None:
     """Check the prunings of one run, the oldest first; `held` are the names of all objects that receipts hold."""
     ends = [str(each.counts["finished_at"]) for each in receipts.values() if each.counts.get("finished_at")]
@@ -148,15 +183,15 @@ def check_claims(  # noqa: PLR0917 - the two sides that are compared
         name = layout.pruning_intent_name(plan.run_id, pruning.number)
         gone |= {each.name for each in pruning.deleted}
         for what in _false_claims(pruning, ended, now):
-            findings.bad(name, what)
+            audit.bad(name, what)
         if name not in held:
-            findings.bad(name, "is held by no receipt: repeat proofsweep prune if it was interrupted; else it is false")
+            audit.bad(name, "is held by no receipt: repeat proofsweep prune if it was interrupted; else it is false")
     named = {part.name for receipt in receipts.values() for part in receipt.parts if part.name.startswith("verdicts/")}
     if prunings and named - gone != set(prunings[-1].kept) & named:
         name = layout.pruning_intent_name(plan.run_id, prunings[-1].number)
-        findings.bad(name, "does not say of each part of verdicts whether it was kept")
+        audit.bad(name, "does not say of each part of verdicts whether it was kept")
     if named and named <= gone and not _is_answered_elsewhere(results, plan):
-        findings.bad(plan.run_id, f"has lost all answers to a pruning, and no other run of {plan.environment} has any")
+        audit.bad(plan.run_id, f"has lost all answers to a pruning, and no other run of {plan.environment} has any")
 
 
 def _false_claims(pruning: Pruning, ended: datetime, now: datetime) -> list[str]:
@@ -180,9 +215,6 @@ def _is_answered_elsewhere(results: Results, plan: Plan) -> bool:
             except (ResultsError, ValueError, TypeError, KeyError):
                 continue  # a finding already
     return False
-
-
-_HEAD = re.compile(r"[0-9a-f]{64}(\+[0-9a-f]{64})*")
 
 
 @dataclass(slots=True)
@@ -217,45 +249,45 @@ def checked_head(text: str) -> str:
     return head
 
 
-def read_graph(store: Store, run_ids: Iterable[str], findings: Findings) -> ReceiptGraph:
+def read_graph(store: Store, run_ids: Iterable[str], audit: Audit) -> ReceiptGraph:
     graph = ReceiptGraph()
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        for receipts in pool.map(lambda run_id: read_receipts(store, run_id, Findings()), run_ids):
+        for receipts in pool.map(lambda run_id: read_receipts(store, run_id, Audit()), run_ids):
             for receipt in receipts.values():
                 graph.digests[receipt.name], graph.links[receipt.name] = receipt.sha256, receipt.links
         names = [layout.operation_receipt_name(each) for each in store.folders(layout.OPERATIONS_FOLDER)]
         names += [name for name in store.names(layout.PRUNED_FOLDER) if name.endswith("-receipt.json")]
         for name, content in pool.map(lambda name: (name, store.read(name)), names):
             if content is not None:
-                graph.digests[name], graph.links[name] = sha256_hex(content), _links_in(name, content, findings)
-    _check_links(store, graph, findings)
+                graph.digests[name], graph.links[name] = sha256_hex(content), _links_in(name, content, audit)
+    _check_links(store, graph, audit)
     return graph
 
 
-def check_head(graph: ReceiptGraph, head: str, findings: Findings) -> None:
+def check_head(graph: ReceiptGraph, head: str, audit: Audit) -> None:
     held, unknown = graph.held_by(head)
     for digest in unknown:
         what = "no receipt of this store has this digest: the records are not those that this head was taken of"
-        findings.bad(f"head {digest}", what)
+        audit.bad(f"head {digest}", what)
     beside = len(graph.digests) - len(held)
     if beside and not unknown:
-        findings.note(f"head {head}", f"does not hold {beside:,} of {len(graph.digests):,} receipts: they are newer")
+        audit.note(f"head {head}", f"does not hold {beside:,} of {len(graph.digests):,} receipts: they are newer")
 
 
-def _links_in(name: str, content: bytes, findings: Findings) -> list[ReceiptLink]:
+def _links_in(name: str, content: bytes, audit: Audit) -> list[ReceiptLink]:
     try:
         return list(links_in(json.loads(content)))
     except (ValueError, TypeError, KeyError):
         if name.startswith(layout.PRUNED_FOLDER):  # the others are findings already
-            findings.bad(name, "cannot be read as a receipt")
+            audit.bad(name, "cannot be read as a receipt")
         return []
 
 
-def _check_links(store: Store, graph: ReceiptGraph, findings: Findings) -> None:
+def _check_links(store: Store, graph: ReceiptGraph, audit: Audit) -> None:
     for name, links in graph.links.items():
         for link in links:
             content = b"" if link.name in graph.digests else store.read(link.name)
             if content is None:
-                findings.bad(link.name, f"is missing; {name} names it")
+                audit.bad(link.name, f"is missing; {name} names it")
             elif graph.digests.get(link.name, sha256_hex(content)) != link.sha256:
-                findings.bad(link.name, f"was changed: {name} names another digest of it")
+                audit.bad(link.name, f"was changed: {name} names another digest of it")

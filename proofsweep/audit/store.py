@@ -8,9 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from proofsweep.audit.check import Known, PartAuditor, audit_run
-from proofsweep.audit.findings import Audit, Checked, Findings
-from proofsweep.audit.receipts import check_head, read_graph
+from proofsweep.audit.check import RunAuditor, check_part
+from proofsweep.audit.receipts import Audit, check_head, read_graph
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.operations import operation_of
 from proofsweep.store import layout
@@ -20,6 +19,8 @@ from proofsweep.store.parts import Part, Results, receipted_parts
 from proofsweep.store.snapshot import COLUMNS, Snapshot, legs_in, reduced
 from proofsweep.store.tables import written_by
 from proofsweep.verify.history import LegRows
+
+_STEP_ROWS = 5_000  # of the snapshot, compared at once
 
 
 def audit_store(
@@ -37,28 +38,23 @@ def audit_store(
     run_ids = results.store.folders("_runs")
     if not (run_ids or Operations(results).ids()) or run_id not in {None, *run_ids}:
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
-    findings, checked = Findings(), Checked()
-    graph = read_graph(results.store, run_ids, findings)  # (1)
-    held = {link.name for links in graph.links.values() for link in links}
-    known = Known(held=held, now=datetime.now(UTC))
+    audit = Audit()
+    graph = read_graph(results.store, run_ids, audit)  # (1)
+    audit.head = graph.head
+    held, now = {link.name for links in graph.links.values() for link in links}, datetime.now(UTC)
     planned = (each for each in run_ids if _was_planned(results.store, each))
     for each in planned if run_id is None else [run_id]:
         progress(each)
-        audit_run(results, each, known, findings, checked)  # (2)
+        RunAuditor(results, each, audit).check(held, now)  # (2)
     if run_id is None:
-        _audit_outside_runs(results, run_ids, findings, checked)
+        operations = Operations(results)
+        named = {each: _check_operation(operations, each, audit) for each in operations.ids()}
+        _check_unreferenced_parts(results, set(run_ids), named, audit)  # (3)
+        if not audit.wrong:  # else it need not fit the parts
+            _check_snapshot(results, audit)  # (4)
     if head is not None:
-        check_head(graph, head, findings)  # (5)
-    return Audit(head=graph.head, checked=checked, wrong=findings.wrong, notes=findings.notes)
-
-
-def _audit_outside_runs(results: Results, run_ids: Sequence[str], findings: Findings, checked: Checked) -> None:
-    operations = Operations(results)
-    auditor = PartAuditor(store=results.store, pruned={}, findings=findings, checked=checked)
-    named = {each: _check_operation(operations, each, auditor) for each in operations.ids()}
-    _check_unreferenced_parts(results, set(run_ids), named, findings)  # (3)
-    if not findings.wrong:  # else it need not fit the parts
-        check_snapshot(results, findings)  # (4)
+        check_head(graph, head, audit)  # (5)
+    return audit
 
 
 def _was_planned(store: Store, run_id: str) -> bool:  # one that has shards alone was not planned to the end
@@ -66,7 +62,7 @@ def _was_planned(store: Store, run_id: str) -> bool:  # one that has shards alon
 
 
 def _check_unreferenced_parts(
-    results: Results, run_ids: set[str], operations: Mapping[str, Collection[str] | None], findings: Findings
+    results: Results, run_ids: set[str], operations: Mapping[str, Collection[str] | None], audit: Audit
 ) -> None:
     """`operations` has the parts of each operation by its receipt; None without one."""
     days: dict[str, date] = {}
@@ -77,41 +73,41 @@ def _check_unreferenced_parts(
         for name in results.all_parts(table):
             owner = layout.run_of(name)
             if owner in operations:
-                check_named(name, operations, results.store, findings)
+                _check_named(name, operations, results.store, audit)
             elif owner not in run_ids:
-                findings.bad(name, "belongs to no run of this store")
+                audit.bad(name, "belongs to no run of this store")
             elif owner in days and name.rpartition("/")[0] != layout.table_folder(table, days[owner]):
-                findings.bad(name, "lies in the folder of a day that is not that of its run")
+                audit.bad(name, "lies in the folder of a day that is not that of its run")
     for name in (name for table in written_by("operation") for name in results.all_parts(table)):
-        check_named(name, operations, results.store, findings)
+        _check_named(name, operations, results.store, audit)
 
 
-def _check_operation(operations: Operations, operation_id: str, auditor: PartAuditor) -> Collection[str] | None:
-    auditor.checked.operations += 1
+def _check_operation(operations: Operations, operation_id: str, audit: Audit) -> Collection[str] | None:
+    audit.operations += 1
     try:
         receipt = operations.receipt(operation_id)
         parts = None if receipt is None else _parts_of(receipt, operation_id)
     except (ResultsError, KeyError, ValueError, TypeError):
         name = layout.operation_receipt_name(operation_id)
-        auditor.findings.bad(name, "cannot be read as the receipt of its operation")
+        audit.bad(name, "cannot be read as the receipt of its operation")
         return ()
     if parts is None:
-        auditor.findings.note(operation_id, "this operation has no receipt: it is at work, or was killed")
+        audit.note(operation_id, "this operation has no receipt: it is at work, or was killed")
         return None
     for part in parts:
         owner = "run_id" if part.name.startswith("exchanges/") else "operation_id"
-        auditor.check(part, {owner: operation_id}, "operation")
+        check_part(operations.results.store, part, {owner: operation_id}, "operation", audit)
     return {part.name for part in parts}
 
 
-def check_named(name: str, operations: Mapping[str, Collection[str] | None], store: Store, findings: Findings) -> None:
+def _check_named(name: str, operations: Mapping[str, Collection[str] | None], store: Store, audit: Audit) -> None:
     owner = layout.run_of(name)
     named = operations.get(owner)
     if owner not in operations:
         if store.read(layout.operation_intent_name(owner)) is None:  # else it began while the audit read
-            findings.bad(name, "belongs to no operation of this store: each writes an intent before its first call")
+            audit.bad(name, "belongs to no operation of this store: each writes an intent before its first call")
     elif named is not None and name not in named:
-        findings.bad(name, "is not named by the receipt of its operation")
+        audit.bad(name, "is not named by the receipt of its operation")
 
 
 def _parts_of(receipt: Mapping[str, Any], operation_id: str) -> list[Part]:
@@ -124,10 +120,7 @@ def _parts_of(receipt: Mapping[str, Any], operation_id: str) -> list[Part]:
     return parts
 
 
-_STEP_ROWS = 5_000  # that are compared at once
-
-
-def check_snapshot(results: Results, findings: Findings) -> None:
+def _check_snapshot(results: Results, audit: Audit) -> None:
     """Reduce the rows of the legs in the snapshot anew, and compare; a store without a snapshot passes."""
     snapshot = Snapshot(results.store)
     try:
@@ -139,7 +132,7 @@ def check_snapshot(results: Results, findings: Findings) -> None:
         is_same = False
     if not is_same:
         what = "does not hold the newest answers of the parts of verdicts: it is derived, so delete the folder"
-        findings.bad(layout.SNAPSHOT_FOLDER, what)
+        audit.bad(layout.SNAPSHOT_FOLDER, what)
 
 
 def _rows_of(results: Results, legs: Mapping[str, Sequence[int]]) -> Iterator[pa.Table]:

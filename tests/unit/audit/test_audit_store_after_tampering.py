@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.findings import Audit
+from proofsweep.audit.receipts import Audit
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.exchanges import Call
 from proofsweep.store.objects import FolderStore

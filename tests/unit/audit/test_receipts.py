@@ -1,4 +1,4 @@
-"""The receipts of a run hold each other, its plan and its claims; whatever cannot be read is a finding."""
+"""Receipts hold each other, their plans and prunings; a head holds all that its receipts lead to."""
 
 import json
 from dataclasses import replace
@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.findings import Findings
-from proofsweep.audit.receipts import check_chain, check_claims, leg_numbers, read_prunings, read_receipts
+from proofsweep.audit.receipts import (
+    Audit,
+    ReceiptGraph,
+    check_chain,
+    check_claims,
+    checked_head,
+    leg_numbers,
+    read_graph,
+    read_prunings,
+    read_receipts,
+)
+from proofsweep.domain.errors import UsageError
 from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
 
@@ -19,15 +29,15 @@ LEGS = f"_runs/{TWO_LEGS}/legs"
 
 def found(results: Results) -> list[str]:
     """List what is wrong with the chain of the run with two legs."""
-    findings = Findings()
-    receipts = read_receipts(results.store, TWO_LEGS, findings)
-    check_chain(results.store, TWO_LEGS, receipts, findings)
-    return [f"{finding.where} {finding.what}" for finding in findings.wrong]
+    audit = Audit()
+    receipts = read_receipts(results.store, TWO_LEGS, audit)
+    check_chain(results.store, TWO_LEGS, receipts, audit)
+    return [f"{finding.where} {finding.what}" for finding in audit.wrong]
 
 
 def test_a_run_of_two_legs_is_a_chain(results: Results) -> None:
     """The second receipt names the first."""
-    first, second = read_receipts(results.store, TWO_LEGS, Findings()).values()
+    first, second = read_receipts(results.store, TWO_LEGS, Audit()).values()
 
     assert found(results) == []
     assert (first.previous, second.previous) == (None, first.sha256)
@@ -82,11 +92,11 @@ HELD = {f"_pruned/{PRUNED}/001-intent.json"}
 
 def wrong(results: Results, now: datetime = NOW, **claims: object) -> list[str]:
     """Return what is wrong with the pruning of a run, once it claims something else."""
-    findings = Findings()
+    audit = Audit()
     prunings = [replace(each, **claims) for each in prunings_of(results.store, PRUNED)]  # type: ignore[arg-type]  # of any member
-    receipts = read_receipts(results.store, PRUNED, findings)
-    check_claims(results, results.plan(PRUNED), receipts, prunings, HELD, now, findings)
-    return [finding.what for finding in findings.wrong]
+    receipts = read_receipts(results.store, PRUNED, audit)
+    check_claims(results, results.plan(PRUNED), receipts, prunings, HELD, now, audit)
+    return [finding.what for finding in audit.wrong]
 
 
 def test_a_pruning_that_was_made_passes(results: Results) -> None:
@@ -112,31 +122,77 @@ def test_a_false_claim_is_found(results: Results, claims: dict[str, object], sai
 
 def test_what_a_pruning_deleted_is_known(results: Results) -> None:
     """By name, for the run it belongs to."""
-    findings = Findings()
+    audit = Audit()
 
-    (pruning,) = read_prunings(results.store, PRUNED, findings)
+    (pruning,) = read_prunings(results.store, PRUNED, audit)
 
     assert {each.name.partition("/")[0] for each in pruning.deleted} == {"verdicts", "exchanges", "_runs"}
-    assert read_prunings(results.store, NEWEST, findings) == []
-    assert (findings.wrong, findings.notes) == ([], [])
+    assert read_prunings(results.store, NEWEST, audit) == []
+    assert (audit.wrong, audit.notes) == ([], [])
 
 
 def test_an_interrupted_pruning_is_a_note(results: Results, root: Path) -> None:
     """Repeated, it comes to its end."""
     (root / f"_pruned/{PRUNED}/001-receipt.json").unlink()
-    findings = Findings()
+    audit = Audit()
 
-    read_prunings(results.store, PRUNED, findings)
+    read_prunings(results.store, PRUNED, audit)
 
-    assert [note.where for note in findings.notes] == [f"_pruned/{PRUNED}/001-intent.json"]
+    assert [note.where for note in audit.notes] == [f"_pruned/{PRUNED}/001-intent.json"]
 
 
 @pytest.mark.parametrize("name", ["001-intent.json", "001-receipt.json"])
 def test_a_damaged_pruning_is_found(results: Results, root: Path, name: str) -> None:
     """And no traceback."""
     (root / f"_pruned/{PRUNED}" / name).write_bytes(b"[")
-    findings = Findings()
+    audit = Audit()
 
-    read_prunings(results.store, PRUNED, findings)
+    read_prunings(results.store, PRUNED, audit)
 
-    assert [finding.where for finding in findings.wrong] == [f"_pruned/{PRUNED}"]
+    assert [finding.where for finding in audit.wrong] == [f"_pruned/{PRUNED}"]
+
+
+def graph_of(results: Results) -> ReceiptGraph:
+    """Read all receipts."""
+    return read_graph(results.store, results.store.folders("_runs"), Audit())
+
+
+def test_the_newest_receipt_holds_all(results: Results) -> None:
+    """Also those of other runs."""
+    graph = graph_of(results)
+
+    assert graph.head == graph.digests[f"_runs/{NEWEST}/legs/001/receipt.json"]
+    assert graph.held_by(graph.head) == (set(graph.digests), [])
+
+
+def test_a_head_may_have_several_digests(results: Results) -> None:
+    """Two runs that ended side by side hold each other's receipts only later."""
+    graph = graph_of(results)
+    one, two = (graph.digests[f"_runs/{run}/legs/001/receipt.json"] for run in (PRUNED, TWO_LEGS))
+
+    held, unknown = graph.held_by(f"{two}+{one}")
+
+    assert {name.split("/")[1] for name in held} == {PRUNED, TWO_LEGS}
+    assert unknown == []
+
+
+def test_a_receipt_that_another_names_differently_is_found(results: Results, root: Path) -> None:
+    """Whoever rewrote it."""
+    (root / f"_runs/{TWO_LEGS}/legs/002/receipt.json").write_text("{}")
+    audit = Audit()
+
+    read_graph(results.store, results.store.folders("_runs"), audit)
+
+    assert {finding.where for finding in audit.wrong} == {f"_runs/{TWO_LEGS}/legs/002/receipt.json"}
+
+
+@pytest.mark.parametrize("text", ["", "abc", "g" * 64, "a" * 63, "a" * 64 + "+", "a" * 128])
+def test_what_is_no_head_is_refused(text: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(UsageError, match=r"^A head is one digest of 64 hex digits"):
+        checked_head(text)
+
+
+def test_a_head_is_read_as_a_message_shows_it() -> None:
+    """With a line break, or in capitals."""
+    assert checked_head(" " + "A" * 64 + "+\n" + "b" * 64) == "a" * 64 + "+" + "b" * 64
