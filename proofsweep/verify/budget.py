@@ -118,23 +118,21 @@ class Budget:
 
     def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> EndedBy | None:
         """Return how the leg ends because no other item that needs these calls may begin; None if one may."""
-        return self._shortage_for(len(calls) + LAST_PROBE_CALLS + self.is_probe_due, self._cost, self._others(now))
+        others = self._others_per_second * max(0.0, now - self._snapshot_at)
+        return self._shortage_for(len(calls) + LAST_PROBE_CALLS + self.is_probe_due, self._cost, others)
 
     def grantable(self, now: float = 0.0) -> int | None:
         """Return how many more calls worker processes may be granted; None for any number."""
         bounds, kept = self.bounds, self.owed + LAST_PROBE_CALLS + self.is_probe_due
         left = [] if bounds.max_calls is None else [bounds.max_calls - self.spent - kept]
         if self._headroom is not None:
-            free = self._headroom - self._others(now) - bounds.reserve
-            left.append(int(free / self._cost) - self._since_snapshot - kept)
+            others = self._others_per_second * max(0.0, now - self._snapshot_at)
+            left.append(int((self._headroom - others - bounds.reserve) / self._cost) - self._since_snapshot - kept)
         return max(0, min(left)) if left else None
 
     @property
     def _since_snapshot(self) -> int:
         return self.spent - self._spent_at_snapshot
-
-    def _others(self, now: float) -> float:
-        return self._others_per_second * max(0.0, now - self._snapshot_at)
 
     def _shortage_for(self, calls: int, cost: float, others: float = 0.0) -> EndedBy | None:
         needed = self.owed + calls

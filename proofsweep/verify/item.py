@@ -133,7 +133,8 @@ class ItemWork:
             return nullcontext(self._asset)
         with ExitStack() as unless_kept:
             audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
-            self._require_planned(self._item.audio_version, audio.facts)
+            if self._context.is_as_planned:
+                _require_planned(self._item.audio_version, audio.facts)
             last = self._audio  # with an earlier slot
             is_compared = last is not None and last.declared is None and last.facts == audio.facts
             if self._item.declared is not None and not is_compared:
@@ -152,7 +153,7 @@ class ItemWork:
             self.sidecar = read_sidecar(self._item.sidecar, self._context.limits.sidecar, files)
             self._sidecar_sha256 = sha256(self.sidecar).hexdigest()
             if self._context.is_as_planned:
-                self._require_planned(self._item.sidecar_version, files.facts(self._item.sidecar))
+                _require_planned(self._item.sidecar_version, files.facts(self._item.sidecar))
         if self._earlier is not None:
             if _has_bytes_of(self._earlier, audio, self._sidecar_sha256):
                 return outcome_of(answer_in(dict(self._earlier)))
@@ -178,10 +179,6 @@ class ItemWork:
         if may_be_damage and is_read_first:
             audio.read_as_declared()
         return unfit
-
-    def _require_planned(self, planned: str | None, facts: FileFacts | None) -> None:
-        if self._context.is_as_planned and planned is not None and (facts is None or facts.version != planned):
-            raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
     def unless_source_changed(self, outcome: Rejected | Ineligible) -> Rejected | Ineligible | Failed:
         """Turn an outcome of files that are no longer what was read into a failure: a delivery may still be going on.
@@ -239,6 +236,11 @@ class ItemWork:
     def deferred(self) -> Deferred:
         self._done = Deferred(self._item, self._exchanges)
         return self._done
+
+
+def _require_planned(planned: str | None, facts: FileFacts | None) -> None:
+    if planned is not None and (facts is None or facts.version != planned):
+        raise SourceError("The file changed after it was planned.", reason=Reason.SOURCE_CHANGED)
 
 
 def _has_bytes_of(earlier: Mapping[str, object], audio: AudioFile, sidecar_sha256: str | None) -> bool:
