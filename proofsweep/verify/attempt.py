@@ -204,7 +204,6 @@ def send_negative_control(leg: LegContext) -> None:
 
 
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
-    suspects = leg.control.suspects
     end = LegEnd(
         leg=leg.leg,
         ended_by=_ended_by(leg),
@@ -212,7 +211,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         why=leg.stop.reason.message if leg.stop.reason else None,
         quota_reset=leg.budget.quota_reset,
         facts=facts,
-        in_doubt=sorted(suspects.put_aside),
+        in_doubt=sorted(leg.control.put_aside),
     )
     leg.trail.write_unattributed()
     leg.journal.flush()

@@ -37,54 +37,6 @@ class Suspect:
     ended_at: float
 
 
-@dataclass(slots=True)
-class Suspects:
-    """The suspects that wait, in the order in which they came; safe to use from several threads."""
-
-    waiting: list[Suspect] = field(default_factory=list)
-    put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
-    tries_in_a_row: int = 0  # failed tries since the last row that was written
-    _streaks: Streaks = field(default_factory=Streaks)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def note(self, done: Finished) -> int:
-        with self._lock:
-            return self._streaks.note(done)
-
-    def add(self, suspect: Suspect) -> None:
-        with self._lock:
-            self.waiting.append(suspect)
-            self.put_aside.add(suspect.done.item.manifest_row)
-            self.tries_in_a_row += isinstance(suspect.done.outcome, Failed)
-
-    def take(self, subject: Subject, ended_by: float) -> list[Suspect]:
-        """Take those of a subject whose tries had ended at a time."""
-        taken: list[Suspect] = []
-        kept: list[Suspect] = []
-        with self._lock:
-            for each in self.waiting:
-                (taken if each.subject == subject and each.ended_at <= ended_by else kept).append(each)
-            self.waiting = kept
-        return taken
-
-    def put_back(self, suspects: Sequence[Suspect]) -> None:
-        with self._lock:
-            self.waiting = [*suspects, *self.waiting]
-
-    def drop_waiting(self) -> None:
-        """Let none wait any more: their rows remain, and are tried again."""
-        with self._lock:
-            self.waiting = []
-
-    def was_written(self, row: int) -> None:
-        with self._lock:
-            self.tries_in_a_row = 0
-            self.put_aside.discard(row)
-
-    def subjects(self) -> set[Subject]:
-        return {each.subject for each in self.waiting}
-
-
 @dataclass(slots=True, kw_only=True)
 class Control:
     """Decides for one process of a leg; safe to use from several threads. `fault` has the rule."""
@@ -94,12 +46,16 @@ class Control:
     stop: StopSwitch
     mode: Mode  # of the probe audio that is sent when calls fail for many items
     outage_seconds: float  # how long a control may come out wrong before the leg ends
-    suspects: Suspects = field(default_factory=Suspects)
+    put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
+    _waiting: list[Suspect] = field(default_factory=list)  # for a control, in the order in which they came
+    _tries_in_a_row: int = 0  # failed tries since the last row that was written
+    _streaks: Streaks = field(default_factory=Streaks)
     _schedules: dict[Subject, Schedule] = field(default_factory=dict)
     _wrong_at: float = -math.inf
     # by root that is away: what is in doubt, why, and its suspects
     _lost_roots: dict[str, tuple[Subject, str, Sequence[Finished]]] = field(default_factory=dict)
-    _asking: threading.Lock = field(default_factory=threading.Lock)
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # for what is put aside, and counted
+    _asking: threading.Lock = field(default_factory=threading.Lock)  # for the thread that makes controls
 
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
         """Write a row down if nothing is strange about its outcome, and say so; else it waits for a control."""
@@ -108,10 +64,8 @@ class Control:
             if doubt is None:
                 self._believe(done, row)
             else:
-                root = self.calls.known.root_of(done.item.audio) if doubt.is_of_root else ""
-                subject, now = Subject(doubt, done.item.mode, root), self.dispatcher.clock()
-                self.suspects.add(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
-            if self.suspects.waiting:
+                self._put_aside(done, row, doubt, began_at)
+            if self._waiting:
                 self._make_due_controls()
         except RunMustStop:
             return False
@@ -141,7 +95,7 @@ class Control:
         Where there is no control, failures are written as they are.
         """
         with self._asking:
-            while waiting := self.suspects.subjects():
+            while waiting := self._subjects:
                 subject = min(waiting, key=lambda each: self._schedule(each).due_at)
                 self.stop.rest(self._schedule(subject).due_at - self.dispatcher.clock())
                 self._control(subject, is_last=True)
@@ -171,19 +125,35 @@ class Control:
         return f"{in_doubt:,} files are in doubt. {' '.join(said)} `resume` tries them last."
 
     def _doubt_about(self, done: Finished) -> Doubt | None:
-        refusals, read, was_accepted = self.suspects.note(done), done.read, False
+        with self._lock:
+            alike = self._streaks.note(done)
+        read, was_accepted = done.read, False
         if isinstance(done.outcome, Rejected) and read is not None and (audio := read.sha256) is not None:
             mode, sidecar, past = done.item.mode, read.sidecar_sha256, self.calls.known.past
             was_accepted = self.ask_store(lambda: past.was_accepted(mode, audio, sidecar))
-        return doubt_about(done, was_accepted=was_accepted, refusals_alike=refusals)
+        return doubt_about(done, was_accepted=was_accepted, refusals_alike=alike)
 
     def _believe(self, done: Finished, row: Row) -> None:
         self.calls.trail.write(done, row)
-        self.suspects.was_written(done.item.manifest_row)
+        with self._lock:
+            self._tries_in_a_row = 0
+            self.put_aside.discard(done.item.manifest_row)
         self.calls.known.note(done)
 
+    def _put_aside(self, done: Finished, row: Row, doubt: Doubt, began_at: float) -> None:
+        root = self.calls.known.root_of(done.item.audio) if doubt.is_of_root else ""
+        subject, now = Subject(doubt, done.item.mode, root), self.dispatcher.clock()
+        with self._lock:
+            self._waiting.append(Suspect(done=done, row=row, subject=subject, began_at=began_at, ended_at=now))
+            self.put_aside.add(done.item.manifest_row)
+            self._tries_in_a_row += isinstance(done.outcome, Failed)
+
+    @property
+    def _subjects(self) -> set[Subject]:
+        return {each.subject for each in self._waiting}
+
     def _make_due_controls(self) -> None:
-        subjects = self.suspects.subjects()
+        subjects = self._subjects
         if not self._asking.acquire(blocking=self._must_wait):
             return
         try:
@@ -191,7 +161,7 @@ class Control:
             for subject in subjects:
                 wait_seconds = self._schedule(subject).due_at - self.dispatcher.clock()
                 is_due = wait_seconds <= 0.0 or self._must_wait
-                if is_due and subject in self.suspects.subjects():  # else the control before has decided
+                if is_due and subject in self._subjects:  # else the control before has decided
                     self.stop.rest(wait_seconds)
                     self._control(subject)
         finally:
@@ -199,7 +169,7 @@ class Control:
 
     @property
     def _must_wait(self) -> bool:
-        return self.suspects.tries_in_a_row >= TRIES_IN_A_ROW
+        return self._tries_in_a_row >= TRIES_IN_A_ROW
 
     def _schedule(self, subject: Subject) -> Schedule:
         first_wait_seconds = CONTROL_WAIT_SECONDS / (_FREE_CONTROLS if subject.doubt.is_of_root else 1)
@@ -210,7 +180,9 @@ class Control:
         began_at = self.dispatcher.clock()
         if subject.doubt is Doubt.KEY:  # a key that is refused is so for every call: none goes before this is known
             self.dispatcher.hold(is_held=True)
-        suspects = self.suspects.take(subject, ended_by=began_at)
+        with self._lock:
+            suspects = [each for each in self._waiting if each.subject == subject and each.ended_at <= began_at]
+            self._waiting = [each for each in self._waiting if each.subject != subject or each.ended_at > began_at]
         result = self._made(subject, [each.done for each in suspects])
         match result.finding:
             case ControlFinding.RIGHT:
@@ -237,7 +209,7 @@ class Control:
 
     def _trust(self) -> None:
         self.dispatcher.hold(is_held=False)
-        self.suspects.tries_in_a_row = 0
+        self._tries_in_a_row = 0
 
     def _believe_all(self, suspects: Sequence[Suspect], most_bytes: float = math.inf) -> None:
         """Believe what ended before the control, unless one came out wrong since its first try."""
@@ -248,7 +220,9 @@ class Control:
     def _decide_alone(self, suspects: Sequence[Suspect], *, is_last: bool) -> None:
         """Decide without a control: a refusal is believed, and so are failures at the end, or when many wait."""
         if not (is_last or self._must_wait):
-            self.suspects.put_back([each for each in suspects if not isinstance(each.done.outcome, Rejected)])
+            others = [each for each in suspects if not isinstance(each.done.outcome, Rejected)]
+            with self._lock:
+                self._waiting = [*others, *self._waiting]
             suspects = [each for each in suspects if isinstance(each.done.outcome, Rejected)]
         self._believe_all(suspects)
 
@@ -263,7 +237,8 @@ class Control:
         while result.finding is not ControlFinding.RIGHT:
             wrong = result if result.finding is ControlFinding.WRONG else wrong
             self._wrong_at = now = self.dispatcher.clock()
-            self.suspects.drop_waiting()
+            with self._lock:
+                self._waiting = []  # their rows remain, and are tried again
             if self.calls.verify.duplicates is not None:
                 self.calls.verify.duplicates.forget()
             if now >= lost_at:

@@ -246,7 +246,7 @@ class World:
 
     @property
     def put_aside(self) -> set[int]:
-        return self.control.suspects.put_aside
+        return self.control.put_aside
 
     @property
     def is_held(self) -> bool:

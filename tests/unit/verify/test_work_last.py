@@ -69,7 +69,7 @@ def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: Scrip
     assert leg.stop.reason is None
     assert written(leg) == [0, 1, 2]
     assert leg.counters.rows == {"accepted": 3}
-    assert leg.control.suspects.put_aside == set()
+    assert leg.control.put_aside == set()
 
 
 def test_a_failure_that_a_late_control_believes_needs_no_second_try(

@@ -215,7 +215,7 @@ def test_rows_in_doubt_remain_at_the_end(worker: Worker, service: ScriptedServic
 
     assert worker.process.verify(GrantedSlice(piece=Slice(0, 0, 1), calls=3)).is_done
     assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
-    assert worker.leg.control.suspects.put_aside == {0}
+    assert worker.leg.control.put_aside == {0}
 
 
 def test_a_store_that_fails_is_waited_for(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
