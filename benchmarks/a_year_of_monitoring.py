@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from benchmarks.a_year import URL, Count, counted_store, measure
-from proofsweep.alerts.facts import recent_probes
+from proofsweep.alerts.facts import AlertFacts
 from proofsweep.alerts.monitor import ProbeBatch
+from proofsweep.config.sections import AlertsSettings, ServiceSettings
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.runs import new_run_id
@@ -41,7 +42,8 @@ def monitor(results: Results, began: datetime) -> None:
     own = {"operation_id": pass_id, "environment": "production", "base_url": URL}
     add_pass(results, pass_id, began, found.rows(own))
     publish_hours(results, began)
-    recent_probes(results, "production", began)
+    service = ServiceSettings(base_url=URL, environment="production")
+    AlertFacts(results=results, service=service, settings=AlertsSettings(), clock=lambda: began).recent_probes()
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:

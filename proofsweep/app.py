@@ -7,7 +7,7 @@ little; tests/architecture/test_light_check.py says which command loads what.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,12 +28,11 @@ from proofsweep.sources.selection import ALL_ROWS, Selection
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from proofsweep.alerts.facts import AlertScope
+    from proofsweep.alerts.facts import AlertFacts
     from proofsweep.alerts.monitor import Check, Monitored
     from proofsweep.alerts.send import Gather, Notifier, Receivers
     from proofsweep.client.keys import KeySource
     from proofsweep.ingest.one_pass import WatchedFolder
-    from proofsweep.ingest.rules import IngestRules
     from proofsweep.operations.operation import OperationContext
     from proofsweep.operations.rotate import Rotated
     from proofsweep.sources.catalog import Catalog
@@ -439,20 +438,13 @@ class App:
 
     def watched_folder(self, location: str, selection: Selection = ALL_ROWS) -> "AbstractContextManager[WatchedFolder]":
         from proofsweep.ingest.one_pass import IngestContext, watched_folder
-        from proofsweep.store import layout
         from proofsweep.verify.service import limits_of
 
-        ingest = self.settings.ingest
         context = IngestContext(
             results=self.results,
-            store=self.store.within(layout.INGEST_FOLDER),
             environment=self.environment,
-            rules=self._ingest_rules,
+            settings=self.settings.ingest,
             selection=selection,
-            accepted=ingest.accepted,
-            quarantine=ingest.quarantine,
-            by_release=ingest.batch_moves == "release",
-            supplier_tag=ingest.supplier_tag,
             limits=limits_of(self.settings.service),
             open_catalog=partial(self.catalog, selection=selection),
             plan=lambda catalog, run_id: self.plan_listed(catalog, selection, run_id),
@@ -462,38 +454,23 @@ class App:
 
     def given_up_items(self) -> set[str]:
         from proofsweep.ingest.one_pass import given_up_items
-        from proofsweep.store import layout
 
-        return given_up_items(self.store.within(layout.INGEST_FOLDER), self._ingest_rules)
-
-    @property
-    def _ingest_rules(self) -> "IngestRules":
-        from proofsweep.ingest.rules import IngestRules
-
-        return IngestRules(**self.settings.ingest.model_dump(include={each.name for each in fields(IngestRules)}))
+        return given_up_items(self.results, self.settings.ingest)
 
     # --- Alerts
 
     @property
-    def alerts(self) -> "AlertScope":
-        from proofsweep.alerts.facts import AlertScope
+    def alerts(self) -> "AlertFacts":
+        from proofsweep.alerts.facts import AlertFacts
 
         settings = self.settings
-        return AlertScope(
-            results=self.results,
-            environment=self.environment,
-            base_url=settings.service.base_url,
-            key_expires_at=settings.service.key_expires_at,
-            no_success_hours=settings.alerts.no_success_hours,
-            low_quota_percent=settings.alerts.low_quota_percent,
-            clock=utc_now,
-        )
+        return AlertFacts(results=self.results, service=settings.service, settings=settings.alerts, clock=utc_now)
 
     def alert_check(self, catalogs: Sequence[str]) -> "Check":
         from proofsweep.alerts.monitor import Check
 
         return Check(
-            scope=self.alerts,
+            facts=self.alerts,
             catalogs=catalogs,
             folder=str(Path.cwd()),
             key_in_use=lambda: self.service.key_fingerprint,

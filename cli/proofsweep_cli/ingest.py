@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterable
 
 import typer
 
-from proofsweep.alerts.facts import end_of_pass
 from proofsweep.app import utc_now
 from proofsweep.config.locations import path_here, resolved_here
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.tags import checksums_of
-from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, messages_of
 from proofsweep.ingest.one_pass import WatchedFolder
-from proofsweep.ingest.rules import PassReport
+from proofsweep.ingest.report import PassReport
 from proofsweep.sources.selection import Selection
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
@@ -101,13 +99,13 @@ def _verified(run_ids: Iterable[str], refuse_if_lost: Callable[[], None], reques
 
 def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
     if request.as_json:
-        print_json(json_of_pass(path, done))
+        print_json(done.document(path))
     else:
-        request.out.line(line_of_pass(path, done), style="bold")
-        for message in messages_of(done):
+        request.out.line(done.line(path), style="bold")
+        for message in done.messages():
             request.out.line(f"  {message}")
-    errors = lines_of_unmoved(done)
-    for line in [*errors, *request.app.tell(end_of_pass(request.app.alerts, path, done))]:
+    errors = done.unmoved_lines()
+    for line in [*errors, *request.app.tell(request.app.alerts.end_of_pass(path, done))]:
         print_error(line)
     outcomes = {row["outcome"] for row in done.rows}
     if errors or "failed" in outcomes:

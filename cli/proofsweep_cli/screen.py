@@ -15,7 +15,7 @@ from rich.text import Text
 
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.text import defused, printable, printable_json
-from proofsweep.ingest.lines import ignored_words
+from proofsweep.ingest.report import ignored_words
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 _PLAIN_COLUMNS = 500  # away from a terminal

@@ -5,7 +5,6 @@ import time
 import typer
 from rich.table import Table
 
-from proofsweep.alerts.monitor import line_of_round
 from proofsweep.alerts.rules import TEST_ALERT
 from proofsweep.alerts.send import Delivery
 from proofsweep.app import App, utc_now
@@ -128,7 +127,7 @@ def _one_round(app: App, *, as_json: bool) -> ExitCode:
         print_json(found | {"alerts": alerts, "missed": list(delivery.missed)})
     else:
         out = console()
-        line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {line_of_round(probes)}"
+        line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {monitored.batch.line()}"
         out.line(line, style="yellow" if troubles else "green")
         for alert in delivery.hold:
             out.line(f"  {delivery.line_of(alert)}", style="bold")

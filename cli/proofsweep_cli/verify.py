@@ -10,7 +10,6 @@ from functools import partial
 
 import typer
 
-from proofsweep.alerts.facts import catalog_is_back, end_of_flow
 from proofsweep.alerts.rules import state_of_ending
 from proofsweep.app import App, utc_now
 from proofsweep.config.locations import path_here, resolved_here
@@ -208,12 +207,12 @@ def stop_told(app: App, catalog: str | None) -> Iterator[None]:
         with app.away_is_outage():
             yield
     except NothingDue:
-        for line in app.tell(catalog_is_back(app.alerts, catalog or "")):
+        for line in app.tell(app.alerts.catalog_is_back(catalog or "")):
             print_error(line)
         raise
     except RunMustStop as stop:
         state = state_of_ending(stop.ended_by)
-        end = end_of_flow(app.alerts, "verify-catalog", state, stop.message, catalog=catalog, away=stop.catalog)
+        end = app.alerts.end_of_flow("verify-catalog", state, stop.message, catalog=catalog, away=stop.catalog)
         for line in app.tell(end):
             print_error(line)
         raise

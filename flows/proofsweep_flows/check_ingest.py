@@ -7,12 +7,10 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
-from proofsweep.alerts.facts import end_of_pass
 from proofsweep.app import App
 from proofsweep.domain.text import printable
-from proofsweep.ingest.lines import line_of_pass, markdown_of_pass
 from proofsweep.ingest.one_pass import WatchedFolder
-from proofsweep.ingest.rules import PassReport
+from proofsweep.ingest.report import PassReport
 from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
@@ -54,8 +52,8 @@ def check_ingest(
     def work(app: App) -> State[Any]:
         stopped, report = _make_pass(app, app.watched_folder(folder, selection), config, results)  # (1) and (2)
         if report.rows or report.not_moved:
-            show_deliveries(markdown_of_pass(folder, report))  # (3)
-        ended = state_of_pass(report, line_of_pass(folder, report))
+            show_deliveries(report.markdown(folder))  # (3)
+        ended = state_of_pass(report, report.line(folder))
         if stopped is None or (stopped.is_completed() and not ended.is_completed()):
             return ended
         return stopped
@@ -78,5 +76,5 @@ def _make_pass(
             state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
             if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
-        tell_alerts(app, end_of_pass(app.alerts, watched.path, one_pass.report, tries_left=tries_left()))
+        tell_alerts(app, app.alerts.end_of_pass(watched.path, one_pass.report, tries_left=tries_left()))
     return stopped, one_pass.report

@@ -8,7 +8,6 @@ from typing import Any
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
-from proofsweep.alerts.facts import end_of_flow
 from proofsweep.app import App
 from proofsweep.config.load import load_settings
 from proofsweep.config.locations import path_here
@@ -66,5 +65,5 @@ def _tell(app: App, state: str, message: str, away: str | None = None) -> None:
     name = str(flow_run.flow_name)
     named = flow_run.parameters.get("catalog") or flow_run.parameters.get("folder")
     catalog = path_here(str(named)) if named else None
-    end = end_of_flow(app.alerts, name, state, message, catalog=catalog, away=away, tries_left=tries_left())
+    end = app.alerts.end_of_flow(name, state, message, catalog=catalog, away=away, tries_left=tries_left())
     tell_alerts(app, end)

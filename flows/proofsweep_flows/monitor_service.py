@@ -6,7 +6,6 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from proofsweep.alerts.monitor import line_of_round
 from proofsweep.alerts.rules import AlertKind
 from proofsweep.app import App
 from proofsweep_flows.ended_flow import ended_flow
@@ -28,7 +27,7 @@ def monitor_service(config: str | None = None, results: str | None = None) -> St
     def work(app: App) -> State[Any]:
         monitored = app.monitored()  # (1)
         tell_alerts(app, lambda: (monitored.alerts, monitored.over))  # (2)
-        line = line_of_round(monitored.batch.probes)
+        line = monitored.batch.line()
         if any(alert.kind is AlertKind.KEY_REFUSED for alert in monitored.alerts):
             return Failed(name="KeyRefused", message=line)
         return Completed(message=line)

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.alerts.facts import catalog_is_back, end_of_leg, head_after
+from proofsweep.alerts.facts import head_after
 from proofsweep.app import App
 from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import NothingDue
@@ -91,7 +91,7 @@ def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe:
         for run_id, bounds in runs:
             state = _verified(app, run_id, bounds, dedupe)
     except NothingDue as nothing:
-        tell_alerts(app, catalog_is_back(app.alerts, path_here(catalog)))
+        tell_alerts(app, app.alerts.catalog_is_back(path_here(catalog)))
         return state_of_nothing_due(nothing)
     return state
 
@@ -106,6 +106,6 @@ def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> Sta
     with stopped_on_signals(app), started as runner, claimed as (handle, leg):  # (a)
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
-    tell_alerts(app, end_of_leg(app.alerts, run, tries_left=tries_left()))  # (c)
+    tell_alerts(app, app.alerts.end_of_leg(run, tries_left=tries_left()))  # (c)
     show_summary(run, leg.results)  # (d)
     return state_after_run(run, head_after(leg.results, run))

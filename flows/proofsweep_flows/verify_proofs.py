@@ -5,7 +5,6 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from proofsweep.alerts.facts import end_of_flow
 from proofsweep.app import App
 from proofsweep.operations.inventory import masters_of
 from proofsweep_flows.ended_flow import ended_flow
@@ -36,7 +35,7 @@ def verify_proofs(
             said = run.message if line is None else f"{run.message} {line}."
             return State(type=run.type, name=run.name, message=said)
         found = state_of_findings(f"{run.message} {line}.", differ=True)
-        end = end_of_flow(app.alerts, "verify-proofs", str(found.name), line, tries_left=tries_left())
+        end = app.alerts.end_of_flow("verify-proofs", str(found.name), line, tries_left=tries_left())
         tell_alerts(app, end)
         return found
 

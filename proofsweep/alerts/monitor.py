@@ -4,20 +4,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from proofsweep.alerts.facts import (
-    LOOK_BACK,
-    AlertScope,
-    alerts_of_key,
-    alerts_of_run,
-    end_of_flow,
-    end_of_run,
-    killed_work,
-    recent_probes,
-    recent_runs,
-    work_facts,
-)
+from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import Alert, alerts_of_end, alerts_of_probes, no_success, quota_low, state_of_ending
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
@@ -40,6 +29,9 @@ from proofsweep.store.rows import probe_row, usage_rows
 class ProbeBatch:
     probes: Sequence[Row]
     usage: Sequence[Row]
+
+    def line(self) -> str:
+        return " · ".join(map(_words_of, self.probes))
 
     def rows(self, own: Row) -> list[Row]:
         """Return the rows as they are kept, with what they have in common; the row of `usage` holds what it said."""
@@ -74,6 +66,17 @@ def _failure_kept(seen: list[Exchange]) -> Iterator[None]:
             seen[-1] = replace(seen[-1], failure=Failure.BAD_ANSWER)
 
 
+def _words_of(probe: Row) -> str:
+    state = "well" if probe["trouble"] is None else str(probe["trouble"])
+    words = f"{probe['call']} {state}, {float(str(probe['elapsed_ms'])):,.0f} ms"
+    left, limit, reset = probe["rate_remaining"], probe["rate_limit"], probe["rate_reset"]
+    if not isinstance(left, int):
+        return words
+    of = f" of {limit:,}" if isinstance(limit, int) else ""
+    until = f" until {minute_of(reset)}" if isinstance(reset, datetime) else ""
+    return f"{words}, {left:,}{of} calls left{until}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
     batch: ProbeBatch
@@ -81,19 +84,18 @@ class Monitored:
     over: Sequence[str]  # the begins of causes that are over
 
 
-def monitor(scope: AlertScope, probe: Callable[[], ProbeBatch]) -> Monitored:
+def monitor(facts: AlertFacts, probe: Callable[[], ProbeBatch]) -> Monitored:
     """Make one pass: (1) probe, (2) write what was found, (3) decide."""
-    began, results = scope.clock(), scope.results
+    began = facts.clock()
     found = probe()  # (1)
     pass_id = new_id(began)
-    own: Row = {"operation_id": pass_id, "environment": scope.environment, "base_url": scope.base_url}
-    add_pass(results, pass_id, began, found.rows(own))  # (2)
+    own: Row = {"operation_id": pass_id, "environment": facts.environment, "base_url": facts.service.base_url}
+    add_pass(facts.results, pass_id, began, found.rows(own))  # (2)
     try:
-        publish_hours(results, began)
+        publish_hours(facts.results, began)
     except ResultsError as error:  # the next pass does it
         log(Event.UPDATE_MISSED, what="monitoring", why=error.message)
-    probes = recent_probes(results, scope.environment, scope.clock())
-    alerts, over = alerts_of_probes(probes, scope.environment, scope.low_quota_percent)  # (3)
+    alerts, over = alerts_of_probes(facts.recent_probes(), facts.environment, facts.settings.low_quota_percent)  # (3)
     return Monitored(batch=found, alerts=alerts, over=over)
 
 
@@ -101,7 +103,7 @@ def monitor(scope: AlertScope, probe: Callable[[], ProbeBatch]) -> Monitored:
 class Check:
     """Decides what must be told now, about some catalogs or, without names, about all together."""
 
-    scope: AlertScope
+    facts: AlertFacts
     catalogs: Sequence[str]
     folder: str  # relative catalogs lie in it
     key_in_use: Callable[[], str]  # its fingerprint
@@ -109,69 +111,41 @@ class Check:
     skipped: list[str] = field(default_factory=list)  # one line for each thing that could not be looked at
 
     def gather(self) -> tuple[Sequence[Alert], Sequence[str]]:
-        now, since = self.scope.clock(), self._since()
         named: list[str | None] = [utf8_text(path_of(name, self.folder)).rstrip("/") for name in self.catalogs]
         key_in_use = None
         with suppress(ProofsweepError):  # the call for the usage says it
             key_in_use = self.key_in_use()
-        found: list[Alert | None] = [*alerts_of_key(self.scope, key_in_use, now), *self._of_quota()]
+        found: list[Alert | None] = [*self.facts.key_alerts(key_in_use), *self._of_quota()]
         for location in named or [None]:
-            found += [self._no_success(location, now), *self._of_newest_run(location)]
-        for end in killed_work(self.scope.results, self.scope.environment, since):
+            hours = self.facts.settings.no_success_hours
+            found.append(no_success(self.facts.work_facts(location), self.facts.clock(), hours))
+            found += self._of_newest_run(location)
+        for end in self.facts.killed_work():
             found += alerts_of_end(end)
         return [alert for alert in found if alert is not None], []
 
-    def _since(self) -> datetime:
-        return self.scope.clock() - LOOK_BACK
-
     def _of_quota(self) -> Iterator[Alert | None]:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
-        scope = self.scope
+        facts = self.facts
         try:
             usage, said = self.ask_usage()
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
-                yield from end_of_flow(scope, "check-alerts", state_of_ending(error.ended_by), error.message)()[0]
+                yield from facts.end_of_flow("check-alerts", state_of_ending(error.ended_by), error.message)()[0]
             else:
                 self.skipped.append(f"The quota was not checked: {error.message}")
             return
-        limit = said.rate_limit or usage.plan.quota_limit
-        yield quota_low(scope.environment, said.rate_remaining, limit, said.rate_reset, scope.low_quota_percent)
-
-    def _no_success(self, location: str | None, now: datetime) -> Alert | None:
-        scope, hours = self.scope, self.scope.no_success_hours
-        since, enough = self._since(), now - timedelta(hours=hours)
-        facts = work_facts(scope.results, scope.environment, location, since=since, enough=enough)
-        return no_success(facts, now, hours)
+        limit, percent = said.rate_limit or usage.plan.quota_limit, facts.settings.low_quota_percent
+        yield quota_low(facts.environment, said.rate_remaining, limit, said.rate_reset, percent)
 
     def _of_newest_run(self, location: str | None) -> Sequence[Alert]:
-        results, label = self.scope.results, self.scope.environment
-        runs = (run for run in recent_runs(results, self._since()) if run.plan.environment == label)
-        mine = (run for run in runs if location in {None, run.plan.catalog} and not run.is_superseded)
-        newest = next(mine, None)
+        facts, results = self.facts, self.facts.results
+        runs = (run for run in facts.recent_runs() if location in {None, run.plan.catalog} and not run.is_superseded)
+        newest = next(runs, None)
         if newest is None or newest.is_over:
             return []
         legs = Legs(results, newest.plan.run_id)
         if not legs.last() or legs.active_claim() is not None:
             return []  # else its process may have been killed
         run = describe_run(results, newest.plan.run_id)
-        return alerts_of_run(end_of_run(results, run, self.scope.clock()), run) if run.remaining else []
-
-
-def line_of_round(probes: Sequence[Row]) -> str:
-    return " · ".join(_words_of(probe) for probe in probes)
-
-
-def _words_of(probe: Row) -> str:
-    elapsed = float(str(probe["elapsed_ms"]))
-    state = "well" if probe["trouble"] is None else str(probe["trouble"])
-    return f"{probe['call']} {state}, {elapsed:,.0f} ms{_headroom_of(probe)}"
-
-
-def _headroom_of(probe: Row) -> str:
-    left, limit, reset = probe["rate_remaining"], probe["rate_limit"], probe["rate_reset"]
-    if not isinstance(left, int):
-        return ""
-    of = f" of {limit:,}" if isinstance(limit, int) else ""
-    until = f" until {minute_of(reset)}" if isinstance(reset, datetime) else ""
-    return f", {left:,}{of} calls left{until}"
+        return alerts_of_run(facts.end_of_run(run), run) if run.remaining else []

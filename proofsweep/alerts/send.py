@@ -19,8 +19,113 @@ from proofsweep.domain.text import minute_of, text_of_file
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes, sha256_hex
 
-# All receivers together have 30 s. A process that has told nothing of its attempt after twice as long was killed.
-_SENDING = timedelta(seconds=60)
+_LONGEST_SEND_SECONDS = 30.0  # of all receivers together; apprise waits 4 s for each step of HTTP, 15 s for SMTP
+_SENDING = timedelta(seconds=60)  # a process that has told nothing of its attempt after so long was killed
+_MOST_URL_BYTES = 65_536  # bounds what a wrong path can fill the memory with
+
+Gather = Callable[[], tuple[Sequence[Alert], Sequence[str]]]
+"""Gives the alerts that hold, and the begins of the causes that are over; called only if somebody is to be told."""
+
+
+def complaints_of(open_notifier: Callable[[], "Notifier | None"], gather: Gather) -> list[str]:
+    """Tell whoever is named; return one line if that failed. It never raises an error."""
+    try:
+        notifier = open_notifier()
+        delivery = None if notifier is None else notifier.notify(*gather())
+    except ProofsweepError as error:
+        return [f"Nobody could be told: {error.message}"]
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
+        return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
+    return [] if delivery is None or not delivery.missed else [delivery.missed_line]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notifier:
+    """Sends each alert to all who have not taken it in the last `repeat_days`; the store remembers who has."""
+
+    store: Store
+    receivers: "Receivers"
+    clock: Callable[[], datetime]
+    repeat_days: float
+    page: str | None = None  # of the flow run, at the end of each message
+
+    def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> "Delivery":
+        """Forget what is over, send what holds and what others could not; ConfigError if nobody can be told."""
+        together: dict[str, Alert] = {}
+        for alert in hold:
+            together[alert.cause] = alert.beside(together.get(alert.cause, alert))
+        mine = [each for each in self._due(together, list(over)) if self._is_begun(each)]
+        missed = [list[str]() for _ in mine]
+        if mine and not self.receivers.trouble:
+            alerts = [each.message().with_page(self.page) for each in mine]
+            missed = self.receivers.send(alerts, [each.took for each in mine])
+        told, untold = set[str](), set[str]()
+        for each, lack in zip(mine, missed, strict=True):
+            took = {*each.took, *self.receivers.names} - set(lack)
+            (told if took else untold).add(each.alert.cause)
+            self._keep(replace(each, is_ended=True, took=tuple(sorted(took))))
+        if self.receivers.trouble:
+            raise self.receivers.trouble
+        return Delivery(
+            [*together.values()], told, untold, list(dict.fromkeys(name for lack in missed for name in lack))
+        )
+
+    def _is_begun(self, attempt: "Attempt") -> bool:
+        """Create an attempt in place of the one before; False if another process makes it."""
+        try:
+            self.store.create(attempt.name, attempt.content())
+        except NameTaken:
+            return False
+        self.store.delete(replace(attempt, number=attempt.number - 1).name)
+        return True
+
+    def _due(self, hold: Mapping[str, Alert], over: Sequence[str]) -> Iterator["Attempt"]:
+        """Yield an attempt for each cause that somebody must still hear of; keep in mind what is over for others."""
+        now, before = self.clock(), attempts_in(self.store)
+        for cause in dict.fromkeys([*hold, *before]):
+            was, alert = before.get(cause), hold.get(cause)
+            last = was.after(over) if was and self._is_young(was) else None
+            if alert and (last is None or last.is_over):
+                yield Attempt(alert=alert, number=was.number + 1 if was else 1, since=now, tried_at=now)
+            elif was and last:
+                now_said = alert.beside(last.alert) if alert else last.alert
+                if last.is_due(self.receivers.names, now):
+                    yield replace(last, alert=now_said, number=was.number + 1, tried_at=now, is_ended=False)
+                elif was.is_ended and (was.is_over, was.alert.subjects) != (last.is_over, now_said.subjects):
+                    self._keep(replace(last, alert=replace(last.alert, subjects=now_said.subjects)))
+            elif was:
+                self.store.delete(was.name)
+
+    def _is_young(self, attempt: "Attempt") -> bool:
+        """Whether it counts; one from the future was made by a wrong clock."""
+        return self.clock() - timedelta(days=self.repeat_days) < attempt.since <= self.clock()
+
+    def _keep(self, attempt: "Attempt") -> None:
+        """Write what became of an attempt; forget a cause that is too old, or is over and was told to all."""
+        is_known = attempt.is_over and not set(self.receivers.names) - set(attempt.took) and not self.receivers.trouble
+        if is_known or not self._is_young(attempt):
+            self.store.delete(attempt.name)
+        else:
+            self.store.replace(attempt.name, attempt.content())
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of alerts: those that hold, the causes that were sent now or nobody took, and who missed one."""
+
+    hold: Sequence[Alert]
+    sent: Collection[str] = ()
+    untold: Collection[str] = ()
+    missed: Sequence[str] = ()
+
+    def line_of(self, alert: Alert) -> str:
+        state = "sent" if alert.cause in self.sent else "not sent" if alert.cause in self.untold else "told before"
+        return f"{state:<12}{alert.subject}"
+
+    @property
+    def missed_line(self) -> str:
+        who = ", ".join(self.missed)
+        return f"An alert was not taken by {who} of the alert URLs; check it there, and try: proofsweep alerts test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,31 +175,6 @@ def attempts_in(store: Store) -> dict[str, Attempt]:
         except (ValueError, TypeError, AttributeError, KeyError):
             store.delete(name)
     return found
-
-
-def begin(store: Store, attempt: Attempt) -> bool:
-    """Create an attempt in place of the one before; False if another process makes it."""
-    try:
-        store.create(attempt.name, attempt.content())
-    except NameTaken:
-        return False
-    store.delete(replace(attempt, number=attempt.number - 1).name)
-    return True
-
-
-_MOST_URL_BYTES = 65_536  # bounds what a wrong path can fill the memory with
-
-# How long all receivers together can keep a run from ending; apprise waits 4 s for each step of HTTP, 15 s for SMTP.
-_LONGEST_SEND_SECONDS = 30.0
-
-
-def urls_in_file(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return text_of_file(file.read(_MOST_URL_BYTES), "replace")
-    except OSError as error:
-        why = error.strerror
-        raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
 
 
 class Receivers:
@@ -159,100 +239,13 @@ def _silence_libraries() -> None:
     logging.getLogger("urllib3").setLevel(logging.WARNING)
 
 
-Gather = Callable[[], tuple[Sequence[Alert], Sequence[str]]]
-"""Gives the alerts that hold, and the begins of the causes that are over; called only if somebody is to be told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """What became of alerts: those that hold, the causes that were sent now or nobody took, and who missed one."""
-
-    hold: Sequence[Alert]
-    sent: Collection[str] = ()
-    untold: Collection[str] = ()
-    missed: Sequence[str] = ()
-
-    def line_of(self, alert: Alert) -> str:
-        state = "sent" if alert.cause in self.sent else "not sent" if alert.cause in self.untold else "told before"
-        return f"{state:<12}{alert.subject}"
-
-    @property
-    def missed_line(self) -> str:
-        who = ", ".join(self.missed)
-        return f"An alert was not taken by {who} of the alert URLs; check it there, and try: proofsweep alerts test"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notifier:
-    """Sends each alert to all who have not taken it in the last `repeat_days`; the store remembers who has."""
-
-    store: Store
-    receivers: Receivers
-    clock: Callable[[], datetime]
-    repeat_days: float
-    page: str | None = None  # of the flow run, at the end of each message
-
-    def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> Delivery:
-        """Forget what is over, send what holds and what others could not; ConfigError if nobody can be told."""
-        together: dict[str, Alert] = {}
-        for alert in hold:
-            together[alert.cause] = alert.beside(together.get(alert.cause, alert))
-        mine = [each for each in self._due(together, list(over)) if begin(self.store, each)]
-        missed = [list[str]() for _ in mine]
-        if mine and not self.receivers.trouble:
-            alerts = [each.message().with_page(self.page) for each in mine]
-            missed = self.receivers.send(alerts, [each.took for each in mine])
-        told, untold = set[str](), set[str]()
-        for each, lack in zip(mine, missed, strict=True):
-            took = {*each.took, *self.receivers.names} - set(lack)
-            (told if took else untold).add(each.alert.cause)
-            self._keep(replace(each, is_ended=True, took=tuple(sorted(took))))
-        if self.receivers.trouble:
-            raise self.receivers.trouble
-        return Delivery(
-            [*together.values()], told, untold, list(dict.fromkeys(name for lack in missed for name in lack))
-        )
-
-    def _due(self, hold: Mapping[str, Alert], over: Sequence[str]) -> Iterator[Attempt]:
-        """Yield an attempt for each cause that somebody must still hear of; keep in mind what is over for others."""
-        now, before = self.clock(), attempts_in(self.store)
-        for cause in dict.fromkeys([*hold, *before]):
-            was, alert = before.get(cause), hold.get(cause)
-            last = was.after(over) if was and self._is_young(was) else None
-            if alert and (last is None or last.is_over):
-                yield Attempt(alert=alert, number=was.number + 1 if was else 1, since=now, tried_at=now)
-            elif was and last:
-                now_said = alert.beside(last.alert) if alert else last.alert
-                if last.is_due(self.receivers.names, now):
-                    yield replace(last, alert=now_said, number=was.number + 1, tried_at=now, is_ended=False)
-                elif was.is_ended and (was.is_over, was.alert.subjects) != (last.is_over, now_said.subjects):
-                    self._keep(replace(last, alert=replace(last.alert, subjects=now_said.subjects)))
-            elif was:
-                self.store.delete(was.name)
-
-    def _is_young(self, attempt: Attempt) -> bool:
-        """Whether it counts; one from the future was made by a wrong clock."""
-        return self.clock() - timedelta(days=self.repeat_days) < attempt.since <= self.clock()
-
-    def _keep(self, attempt: Attempt) -> None:
-        """Write what became of an attempt; forget a cause that is too old, or is over and was told to all."""
-        is_known = attempt.is_over and not set(self.receivers.names) - set(attempt.took) and not self.receivers.trouble
-        if is_known or not self._is_young(attempt):
-            self.store.delete(attempt.name)
-        else:
-            self.store.replace(attempt.name, attempt.content())
-
-
-def complaints_of(open_notifier: Callable[[], Notifier | None], gather: Gather) -> list[str]:
-    """Tell whoever is named; return one line if that failed. It never raises an error."""
+def urls_in_file(path: Path) -> str:
     try:
-        notifier = open_notifier()
-        delivery = None if notifier is None else notifier.notify(*gather())
-    except ProofsweepError as error:
-        return [f"Nobody could be told: {error.message}"]
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with an alert must not end a run
-        return [f"Nobody could be told, through a mistake of this program ({type(error).__name__})."]
-    return [] if delivery is None or not delivery.missed else [delivery.missed_line]
+        with path.open("rb") as file:
+            return text_of_file(file.read(_MOST_URL_BYTES), "replace")
+    except OSError as error:
+        why = error.strerror
+        raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
 
 
 def receivers_of(

@@ -11,21 +11,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from proofsweep.config.locations import is_within
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Reason
-from proofsweep.ingest.rules import Decision, IngestRules, KnownBatches, PastAnswer, reason_at_look
+from proofsweep.ingest.rules import Decision, KnownBatches, PastAnswer, reason_of_scan
 from proofsweep.sources.ddex_delivery import Batch, Release
+
+IN_BATCH = "batch"  # the tag that all files of a delivery have, and no others in a watched folder
 
 # The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.
 _BATCH_ID = re.compile(r"(?:[PMNL]_)?\d{17}")
-
-# Rows that nobody waits for, takes or moves.
-_APART = frozenset({Reason.TEST_MESSAGE, Reason.WITHDRAWN})
-
-_NOT_THERE = frozenset({Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED})
-
-# The tag that all files of a delivery have, and no others in a watched folder.
-IN_BATCH = "batch"
+_APART = {Reason.TEST_MESSAGE, Reason.WITHDRAWN}  # rows that nobody waits for, takes or moves
+_NOT_THERE = {Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED}
 
 
 @dataclass(slots=True)
@@ -41,13 +38,13 @@ class BatchRow:
     @property
     def is_apart(self) -> bool:
         """Whether the file is of a test or of a withdrawn release."""
-        return reason_at_look(self.row) in _APART
+        return reason_of_scan(self.row) in _APART
 
     @property
     def is_there(self) -> bool:
         """Whether the file or the message is there that is named, with the declared size; or it is not named at all."""
         if not isinstance(self.row.audio_facts, FileFacts):
-            return reason_at_look(self.row) not in _NOT_THERE
+            return reason_of_scan(self.row) not in _NOT_THERE
         return self.row.declared is None or self.row.declared.is_size(self.row.audio_facts.size_bytes)
 
 
@@ -89,14 +86,14 @@ class DeliveredBatch:
         missing = sum(not each.is_there for each in self.moved_rows)
         return f"named files and messages that are not there, or not whole: {missing:,}" if missing else None
 
-    def decide(self, now: datetime, since: datetime, rules: IngestRules) -> str | None:
+    def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> str | None:
         """Let files wait as long as the batch is not complete; return why it is not if that has lasted too long.
 
         Then they are taken, with what is wrong with them, if the completion file is there or none is expected.
         """
         why, rows = self.why_incomplete(), self.moved_rows
         is_settled = not any(each.decision is Decision.SETTLING for each in rows)
-        due_at = since + timedelta(seconds=rules.batch_wait_seconds)
+        due_at = since + timedelta(seconds=settings.batch_wait_seconds)
         self.due_at, is_late = due_at if self.is_sent else None, is_settled and now >= due_at
         if not (is_late and self.is_sent):
             waits_for_others = self.needs_completion and not (is_settled and why is None)

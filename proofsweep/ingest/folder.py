@@ -5,30 +5,28 @@ import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.config.locations import is_within, path_within
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Row, item_id_of, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
+from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import (
     Decision,
-    IngestRules,
     KnownBatches,
     PastAnswer,
     Sighting,
-    answered_as,
     decide,
     due_at,
-    is_answer_for,
-    is_answer_in_batch,
-    is_patient,
+    is_answer,
     may_be_same_bytes,
     sighted,
     supplier_of,
@@ -47,49 +45,36 @@ from proofsweep.store.snapshot import Snapshot, newest_rows
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.history import LegRows
 
+# The columns of `verdicts` that are read of an answer.
+ANSWER_COLUMNS = [
+    *("run_id", "leg", "item_id", "outcome", "reason", "audio_bytes", "audio_version", "audio_sha256"),
+    *("sidecar_version", "sidecar_sha256", "finished_at"),
+]
+
 
 @dataclass(slots=True)
 class Looked:
-    """What one look found.
-
-    Attributes:
-        ready: settled, complete and without an answer.
-        answered: files that still lie there, each with its answer.
-        recognised: of those, the answers of files whose bytes were answered in another version.
-        sightings: of all files without an answer, by item ID.
-        incomplete: why deliveries that have waited long enough are not complete, by the location of their folders.
-    """
+    """What one look found."""
 
     catalog_name: str = ""
-    ready: list[ManifestRow] = field(default_factory=list)
-    answered: list[tuple[ManifestRow, PastAnswer]] = field(default_factory=list)
-    recognised: list[PastAnswer] = field(default_factory=list)
-    sightings: dict[str, Sighting] = field(default_factory=dict)
+    ready: list[ManifestRow] = field(default_factory=list)  # settled, complete and without an answer
+    answered: list[tuple[ManifestRow, PastAnswer]] = field(default_factory=list)  # files that still lie there
+    recognised: list[PastAnswer] = field(default_factory=list)  # of those, answers to the same bytes by another version
+    sightings: dict[str, Sighting] = field(default_factory=dict)  # of all files without an answer, by item ID
     decisions: Counter[Decision] = field(default_factory=Counter)
     batches: Sequence[DeliveredBatch] = ()
-    incomplete: dict[str, str] = field(default_factory=dict)
+    incomplete: dict[str, str] = field(default_factory=dict)  # why late deliveries are not complete, by their folders
     waiting: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """Looks at one folder, again and again.
-
-    Attributes:
-        digest_of: reads a file and gives its hex sha256; None if there is none.
-        answers_of: gives the newest answers of items, by item ID, in the environment of the pass.
-        targets: where files are moved.
-        keeps_answered: whether answered files are wanted, to move them.
-    """
+    """Looks at one folder, again and again."""
 
     files: Files
-    digest_of: Callable[[str], str | None]
-    rules: IngestRules
-    answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]
-    watched: str
-    supplier_tag: str
-    keeps_answered: bool
-    targets: Sequence[str] = ()
+    disposal: Disposal
+    settings: IngestSettings
+    answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]  # gives the newest answers of items, by item ID
 
     def __call__(
         self,
@@ -117,13 +102,15 @@ class Look:
             for item_id, row in found
             if listed.setdefault(item_id, row) is not row
         ]
-        recent = self._standing(recent, now)
-        past = self._standing(self.answers_of(listed), now) | {
-            item_id: answer for item_id, row in listed.items() if (answer := _recent_answer(recent, item_id, row))
+        recent = _standing(recent, now)
+        past = _standing(self.answers_of(listed), now) | {
+            item_id: answer
+            for item_id, row in listed.items()
+            if (answer := recent.get(item_id)) is not None and is_answer(answer, row)
         }
         for item_id, row in listed.items():
             sighting = looked.sightings[item_id] = sighted(before.get(item_id), row, now)
-            decision = decide(sighting, past.get(item_id), row, now, self.rules)
+            decision = decide(sighting, past.get(item_id), row, now, self.settings)
             rows.append(BatchRow(item_id, row, decision, past.get(item_id)))
         self._sort_batches(folder, rows, looked, known, now)
         for each in rows:
@@ -133,8 +120,9 @@ class Look:
     def lone_sidecars(self, folder: FolderScan) -> Iterator[Row]:
         """Yield the first sidecars of a listed folder that no audio has, with where their audio was moved before."""
         for sidecar in folder.orphans:
-            within, detail = path_within(sidecar, self.watched), "no audio beside it has its name"
-            moved = (folder.audio_named(f"{target}/{within}") for target in self.targets)
+            within, detail = path_within(sidecar, self.disposal.watched), "no audio beside it has its name"
+            targets = filter(None, (self.disposal.quarantine, self.disposal.accepted))
+            moved = (folder.audio_named(f"{target}/{within}") for target in targets)
             if audio := next(filter(None, moved), None):
                 detail = f"it came after its audio, which is {audio} now: put that beside it, to verify both as a pair"
             yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
@@ -143,9 +131,9 @@ class Look:
         self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
     ) -> None:
         batches = folder.batches if isinstance(folder, FolderScan) else {}
-        looked.batches = DeliveredBatches(self.watched, batches, known).seen(rows, now)
+        looked.batches = DeliveredBatches(self.disposal.watched, batches, known).seen(rows, now)
         for batch in looked.batches:
-            why = batch.decide(now, known.since[batch.location], self.rules)
+            why = batch.decide(now, known.since[batch.location], self.settings)
             if why is not None:
                 looked.incomplete[batch.location] = why
             for each in batch.rows:
@@ -154,35 +142,39 @@ class Look:
     def _tags(self, row: ManifestRow, batch: DeliveredBatch) -> dict[str, str]:
         release = batch.releases.get(row.release or "")
         sender = row.tags.get("sender") or (release.sender if release is not None else "") or batch.sender
-        supplier = supplier_of(path_within(batch.location, self.watched)) or sender
+        supplier = supplier_of(path_within(batch.location, self.disposal.watched)) or sender
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
-        return tags | ({self.supplier_tag: supplier} if supplier else {})
+        return tags | ({self.settings.supplier_tag: supplier} if supplier else {})
 
     def _look_into(self, each: BatchRow, looked: Looked, recent: Mapping[str, PastAnswer], now: datetime) -> None:
-        is_said_whole = each.batch is not None and each.batch.needs_completion
         if each.decision is Decision.TAKE:
-            same = self._answer_of_same_bytes(each.item_id, each.row, each.answer, recent)
+            same = self._answer_of_same_bytes(each, recent)
             if same is not None:
                 each.decision, each.answer = Decision.ANSWERED, same
                 looked.recognised.append(same)
-            elif (
-                not is_said_whole
-                and is_patient(looked.sightings[each.item_id], now, self.rules)
-                and not self._is_complete(each.row)
-            ):
+            elif self._may_grow(each, looked.sightings[each.item_id], now) and not self._is_complete(each.row):
                 each.decision = Decision.INCOMPLETE
         looked.decisions[each.decision] += 1
-        if each.decision is Decision.INCOMPLETE_BATCH:
-            looked.waiting.append(_waiting(each.row.audio, each.decision, each.batch.due_at if each.batch else None))
-        elif each.decision in {Decision.SETTLING, Decision.INCOMPLETE, Decision.RESTING}:
-            due = due_at(each.decision, looked.sightings[each.item_id], self.rules)
-            looked.waiting.append(_waiting(each.row.audio, each.decision, due))
-        if each.decision is Decision.ANSWERED:
-            del looked.sightings[each.item_id]
-            if each.answer is not None and self.keeps_answered and each.batch is None:
-                looked.answered.append((each.row, each.answer))
-        if each.decision is Decision.TAKE:
-            looked.ready.append(each.row)
+        match each.decision:
+            case Decision.INCOMPLETE_BATCH:
+                due = each.batch.due_at if each.batch else None
+                looked.waiting.append(_waiting(each.row.audio, each.decision, due))
+            case Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
+                due = due_at(each.decision, looked.sightings[each.item_id], self.settings)
+                looked.waiting.append(_waiting(each.row.audio, each.decision, due))
+            case Decision.ANSWERED:
+                del looked.sightings[each.item_id]
+                if each.answer is not None and self.disposal.is_wanted and each.batch is None:
+                    looked.answered.append((each.row, each.answer))
+            case Decision.TAKE:
+                looked.ready.append(each.row)
+            case _:
+                pass
+
+    def _may_grow(self, each: BatchRow, sighting: Sighting, now: datetime) -> bool:
+        """Whether the rest of a file is waited for: it is young, and nobody has said that all is sent."""
+        is_said_whole = each.batch is not None and each.batch.needs_completion
+        return not is_said_whole and now - sighting.since < timedelta(seconds=self.settings.pair_seconds)
 
     def _resting(self, rows: Iterable[ManifestRow], half_moved: Collection[str]) -> Iterator[ManifestRow]:
         for row in rows:
@@ -192,29 +184,25 @@ class Look:
                 continue  # it was moved, or is still on its way
             yield row
 
-    def _standing(self, answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
-        return {item_id: answer for item_id, answer in answers.items() if self.rules.stands(answer, now)}
-
-    def _answer_of_same_bytes(
-        self, item_id: str, row: ManifestRow, own: PastAnswer | None, recent: Mapping[str, PastAnswer]
-    ) -> PastAnswer | None:
+    def _answer_of_same_bytes(self, each: BatchRow, recent: Mapping[str, PastAnswer]) -> PastAnswer | None:
         """Find the answer for the bytes of a settled file, which may have been touched or written again since."""
-        for answer in filter(None, (own, recent.get(item_id))):
+        row = each.row
+        for answer in filter(None, (each.answer, recent.get(each.item_id))):
             if may_be_same_bytes(answer, row) and self._has_bytes(row, answer):
-                return answered_as(answer, row)
+                return replace(answer, audio_version=row.audio_version, sidecar_version=row.sidecar_version)
         return None
 
     def _has_bytes(self, row: ManifestRow, answer: PastAnswer) -> bool:
+        digest_of = self.disposal.moves.digest
         try:
-            is_same = self.digest_of(row.audio or "") == answer.audio_sha256
-            return is_same and (row.sidecar is None or self.digest_of(row.sidecar) == answer.sidecar_sha256)
+            is_same = digest_of(row.audio or "") == answer.audio_sha256
+            return is_same and (row.sidecar is None or digest_of(row.sidecar) == answer.sidecar_sha256)
         except SourceError:
             return False
 
     def _is_complete(self, row: ManifestRow) -> bool:
-        if any(
-            isinstance(facts, FileFacts) and facts.size_bytes == 0 for facts in (row.audio_facts, row.sidecar_facts)
-        ):
+        facts = (row.audio_facts, row.sidecar_facts)
+        if any(isinstance(each, FileFacts) and each.size_bytes == 0 for each in facts):
             return False
         try:
             with open_audio(row.audio or "", self.files) as audio:
@@ -230,10 +218,8 @@ def _waiting(file: str | None, why: str, due: datetime | None = None, detail: st
     return {"file": utf8_text(file or ""), "why": str(why), "due_at": due, "detail": detail}
 
 
-def _recent_answer(recent: Mapping[str, PastAnswer], item_id: str, row: ManifestRow) -> PastAnswer | None:
-    known = recent.get(item_id)
-    is_answer = is_answer_for if row.batch is None else is_answer_in_batch
-    return known if known is not None and is_answer(known, row) else None
+def _standing(answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
+    return {item_id: answer for item_id, answer in answers.items() if answer.stands(now)}
 
 
 class ReadyFiles(PartOfCatalog):
@@ -263,21 +249,19 @@ class ReadyFiles(PartOfCatalog):
         return digest.hexdigest()
 
 
-COLUMNS = [
-    *("run_id", "leg", "item_id", "outcome", "reason", "audio_bytes", "audio_version", "audio_sha256"),
-    *("sidecar_version", "sidecar_sha256", "finished_at"),
-]
-"""The columns of `verdicts` that are read of an answer."""
-
-
 def past_answers(results: Results, environment: str, item_ids: Collection[str]) -> dict[str, PastAnswer]:
     """Return the newest answer of each item that has one in an environment, by item ID."""
     if not item_ids:
         return {}
     tables = chain(newest_answers(results, environment, item_ids), _not_in_snapshot(results, environment, item_ids))
     rows = newest_rows(pa.concat_tables([SNAPSHOT.empty_table(), *tables], promote_options="default"))
-    answers = (PastAnswer(verified_at=row.pop("finished_at"), **row) for row in rows.select(COLUMNS).to_pylist())
-    return {answer.item_id: answer for answer in answers}
+    return {row["item_id"]: answer_of(row) for row in rows.select(ANSWER_COLUMNS).to_pylist()}
+
+
+def answer_of(row: Row) -> PastAnswer:
+    """Make an answer of the `ANSWER_COLUMNS` of a row of `verdicts`."""
+    facts = {name: cell for name, cell in row.items() if name != "finished_at"}
+    return PastAnswer(verified_at=row["finished_at"], **facts)  # type: ignore[arg-type]  # the schema has the types
 
 
 def _not_in_snapshot(results: Results, environment: str, item_ids: Collection[str]) -> Iterator[pa.Table]:

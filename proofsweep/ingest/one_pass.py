@@ -7,17 +7,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from proofsweep.config.locations import is_bucket, one_line, path_of, shown
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.folder import Look, Looked, ReadyFiles, past_answers
-from proofsweep.ingest.moves import BatchDisposal, Disposal
-from proofsweep.ingest.rules import Decision, IngestRules, PassReport, PastAnswer, Sighting
+from proofsweep.ingest.moves import Disposal
+from proofsweep.ingest.report import PassReport
+from proofsweep.ingest.rules import Decision, PastAnswer, Sighting, given_up
 from proofsweep.ingest.state import Records, Watch, known_after
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
@@ -28,30 +29,127 @@ from proofsweep.sources.selection import RowChoice, Selection
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
-from proofsweep.store.objects import Store
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.session import RemainingItems
 from proofsweep.verify.survey import ignored_entries
 
+_BUSY = "This folder is being worked on by {holder}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestContext:
+    """What all passes of one store are given."""
+
+    results: Results
+    environment: str
+    settings: IngestSettings
+    selection: Selection
+    limits: SizeLimits
+    open_catalog: Callable[[str], Catalog]
+    plan: Callable[[Catalog, str], Plan]
+    clock: Clock
+    rest: Callable[[float], None] = time.sleep
+
+    def choice(self, catalog_name: str) -> RowChoice:
+        """Return what chooses files; UsageError if the selection cannot be used."""
+        return RowChoice(self.selection.where, self.selection.modified_since(self.clock()), catalog_name=catalog_name)
+
+
+@contextmanager
+def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFolder"]:
+    """Watch a folder or a bucket's prefix for the work inside.
+
+    Raises:
+        CatalogError: the location cannot be watched.
+        UsageError: the selection cannot be used.
+        ConfigError: the files would be moved to where they are found again.
+        RunIsActive: another process watches it.
+        ResultsError: the results store cannot be used.
+    """
+    path = path_of(location, str(Path.cwd())).rstrip("/")
+    if not is_bucket(path) and not posixpath.isdir(path):
+        raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
+    accepted = _target(context.settings.accepted, path, "ingest.accepted")
+    quarantine = _target(context.settings.quarantine, path, "ingest.quarantine")
+    if accepted is not None and accepted == quarantine:
+        raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
+    by_release = context.settings.batch_moves == "release"
+    disposal = Disposal(
+        moves=Moves(Files()), watched=path, accepted=accepted, quarantine=quarantine, by_release=by_release
+    )
+    context.choice("")
+    store = Results(context.results.store.within(layout.INGEST_FOLDER))
+    lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
+    _refuse_unmounted(path, lease)
+    facts: Row = {"environment": context.environment, "folder": path, "is_mount": posixpath.ismount(path)}
+    with sole_process(lease, facts) as term:
+        yield WatchedFolder(context=context, lease=lease, term=term, disposal=disposal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedFolder:
+    """A folder or prefix that this process watches, and no other one."""
+
+    context: IngestContext
+    lease: Lease
+    term: int  # of the lease; the next process takes the next one
+    disposal: Disposal
+
+    @property
+    def path(self) -> str:
+        """Its absolute path, or its URL."""
+        return self.disposal.watched
+
+    def refuse_if_lost(self) -> None:
+        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead."""
+        if self.lease.is_superseded(self.term):
+            raise self.lease.active_error(self.lease.last())
+
+    def one_pass(self) -> "IngestPass":
+        context, watch = self.context, Watch(self.lease.results.store, self.lease.name)
+        return IngestPass(
+            context=context,
+            folder=self,
+            watch=watch,
+            look=Look(
+                files=Files(),
+                disposal=self.disposal,
+                settings=context.settings,
+                answers_of=partial(past_answers, context.results, context.environment),
+            ),
+            records=Records(
+                results=context.results,
+                watch=watch,
+                disposal=self.disposal,
+                settings=context.settings,
+                environment=context.environment,
+                clock=context.clock,
+            ),
+        )
+
+    def catalog(self) -> Catalog:
+        """List the folder anew."""
+        _refuse_unmounted(self.path, self.lease)
+        catalog = self.context.open_catalog(self.path)
+        if catalog.kind != "folder":
+            raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
+        return catalog
+
+    def chosen(self, looked: Looked) -> list[ManifestRow]:
+        """Return the ready files that the person wants."""
+        choice = self.context.choice(looked.catalog_name)
+        return [row for row, is_chosen in choice.judged(looked.ready) if is_chosen]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPass:
-    """One pass."""
-
-    results: Results
+    context: IngestContext
+    folder: WatchedFolder
     watch: Watch
-    folder: Callable[[], Catalog]  # lists the watched folder anew
     look: Look
-    chosen: Callable[[Looked], list[ManifestRow]]  # gives the ready files that the person wants
     records: Records
-    batch_disposal: BatchDisposal
-    plan: Callable[[Catalog, str], Plan]
-    limits: SizeLimits
-    clock: Clock
-    rest: Callable[[float], None]
-    supplier_tag: str
     report: PassReport = field(default_factory=PassReport)
 
     def runs(self) -> Iterator[str]:
@@ -68,11 +166,12 @@ class IngestPass:
         """
         yield from self._worked_runs()
         self.report.not_moved = [*self.records.not_moved.values()]
-        self.report.given_up = self.look.rules.given_up(self.watch.sightings())
+        self.report.given_up = given_up(self.watch.sightings(), self.context.settings)
 
     def _worked_runs(self) -> Iterator[str]:
-        if self.records.disposal.is_wanted:
-            self.records.disposal.moves.put_back(self.records.disposal.watched)  # (1)
+        disposal = self.folder.disposal
+        if disposal.is_wanted:
+            disposal.moves.put_back(disposal.watched)  # (1)
         self.report.rows += self.records.of_killed_pass()
         in_doubt = {run_id for run_id in self.watch.open_runs() if self._is_in_doubt(run_id)}
         for run_id in (run_id for run_id in self.watch.open_runs() if run_id not in in_doubt):
@@ -93,21 +192,21 @@ class IngestPass:
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
-        legs = Legs(self.results, run_id, self.clock)
+        legs = Legs(self.context.results, run_id, self.context.clock)
         in_doubt = legs.in_doubt_before(legs.last() + 1)
         return bool(in_doubt) and all(
-            item.manifest_row in in_doubt for item in RemainingItems(self.results, plan).all_items()
+            item.manifest_row in in_doubt for item in RemainingItems(self.context.results, plan).all_items()
         )
 
     def _chosen(self, looked: Looked) -> list[ManifestRow]:
-        chosen = self.chosen(looked)
+        chosen = self.folder.chosen(looked)
         if left_out := len(looked.ready) - len(chosen):
             looked.decisions.update({Decision.LEFT_OUT: left_out, Decision.TAKE: -left_out})
         return chosen
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
         plans = (plan for run_id in self.watch.open_runs() if (plan := self._plan_or_none(run_id)) is not None)
-        taken = {item.audio for plan in plans for item in RemainingItems(self.results, plan).all_items()}
+        taken = {item.audio for plan in plans for item in RemainingItems(self.context.results, plan).all_items()}
         return [row for row in ready if row.audio not in taken]
 
     def _finished(self, run_id: str) -> Iterator[str]:
@@ -115,28 +214,28 @@ class IngestPass:
         if plan is None:  # a process was killed before it had planned
             self.watch.close_run(run_id)
             return
-        settle_last_leg(self.results, plan, self.clock)
-        if RemainingItems(self.results, plan).slices():
+        settle_last_leg(self.context.results, plan, self.context.clock)
+        if RemainingItems(self.context.results, plan).slices():
             self.report.run_ids.append(run_id)
             yield run_id
         sightings, answers = self.watch.sightings(), self.watch.answers()
-        legs = Legs(self.results, run_id, self.clock)
+        legs = Legs(self.context.results, run_id, self.context.clock)
         for leg in (number for number in legs.numbers() if legs.receipt(number) is not None):
             is_new = not self.records.has_leg(plan, leg)
             rows = self.records.of_leg(plan, leg, sightings)
-            sightings, answers = known_after(rows, sightings, answers, self.clock())
+            sightings, answers = known_after(rows, sightings, answers, self.context.clock())
             self.report.rows += rows if is_new else []
         self.watch.keep(sightings)
         self.watch.keep_answers(answers.values())
-        self.report.is_whole = not RemainingItems(self.results, plan).slices()
+        self.report.is_whole = not RemainingItems(self.context.results, plan).slices()
         if self.report.is_whole:
             self.watch.close_run(run_id)
 
     def _plan_or_none(self, run_id: str) -> Plan | None:
         try:
-            return self.results.plan(run_id)
+            return self.context.results.plan(run_id)
         except ResultsError:
-            if self.results.store.read(layout.plan_name(run_id)) is None:
+            if self.context.results.store.read(layout.plan_name(run_id)) is None:
                 return None
             raise
 
@@ -145,7 +244,7 @@ class IngestPass:
         recent = self.watch.answers()
         looked = self._looked(self.watch.sightings(), recent)
         if looked.decisions[Decision.SETTLING]:
-            self.rest(self.look.rules.settle_seconds)
+            self.context.rest(self.context.settings.settle_seconds)
             recognised = looked.recognised
             looked = self._looked(looked.sightings, recent | {each.item_id: each for each in recognised})
             looked.recognised += recognised
@@ -155,12 +254,12 @@ class IngestPass:
     def _looked(self, before: Mapping[str, Sighting], recent: Mapping[str, PastAnswer]) -> Looked:
         looked, known = Looked(), self.watch.batches()
         with suppress(EmptyCatalog):
-            folder, half_moved = self.folder(), self.records.half_moved
+            catalog, half_moved = self.folder.catalog(), self.records.half_moved
             try:
-                looked = self.look(folder, before, recent, self.clock(), known=known, half_moved=half_moved)
+                looked = self.look(catalog, before, recent, self.context.clock(), known=known, half_moved=half_moved)
             finally:
-                self.report.ignored = ignored_entries(folder)
-                lone = self.look.lone_sidecars(folder) if isinstance(folder, FolderScan) else ()
+                self.report.ignored = ignored_entries(catalog)
+                lone = self.look.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
                 self.report.waiting = [*looked.waiting, *lone]
         self.watch.keep(looked.sightings)
         if looked.batches:
@@ -168,7 +267,9 @@ class IngestPass:
         return looked
 
     def _dispose_of_answered(self, looked: Looked) -> None:
-        answered = ((work_item_of(row, looked.catalog_name, self.limits), answer) for row, answer in looked.answered)
+        answered = (
+            (work_item_of(row, looked.catalog_name, self.context.limits), answer) for row, answer in looked.answered
+        )
         again = {answer.item_id for answer in looked.recognised}
         self.report.rows += self.records.of_answered(answered, again)
         if again:
@@ -177,140 +278,30 @@ class IngestPass:
 
     def _close_batches(self, looked: Looked) -> None:
         again = {answer.item_id for answer in looked.recognised}
-        item_of = partial(work_item_of, catalog_name=looked.catalog_name, limits=self.limits)
+        item_of = partial(work_item_of, catalog_name=looked.catalog_name, limits=self.context.limits)
         for batch in (batch for batch in looked.batches if batch.is_answered):
-            chosen = self.batch_disposal.chosen(batch, item_of)
+            chosen = self.folder.disposal.chosen_for_batch(batch, item_of)
             answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]
             rows = self.records.of_batch(chosen, answered, again)
             written = {row["item_id"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
 
     def _planned(self, ready: list[ManifestRow]) -> str:
-        run_id = new_run_id(self.clock(), secrets.token_hex(3))
+        run_id = new_run_id(self.context.clock(), secrets.token_hex(3))
         self.watch.open_run(run_id)
         try:
-            self.plan(ReadyFiles(self.folder(), ready, self.supplier_tag), run_id)
+            files = ReadyFiles(self.folder.catalog(), ready, self.context.settings.supplier_tag)
+            self.context.plan(files, run_id)
         except UsageError:
             self.watch.close_run(run_id)
             raise
         return run_id
 
 
-_BUSY = "This folder is being worked on by {holder}."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestContext:
-    """What all passes of one store are given."""
-
-    results: Results
-    store: Store  # of claims and sightings
-    environment: str
-    rules: IngestRules
-    selection: Selection
-    accepted: str | None
-    quarantine: str | None
-    by_release: bool  # whether the releases of a batch are moved by their own verdicts
-    supplier_tag: str
-    limits: SizeLimits
-    open_catalog: Callable[[str], Catalog]
-    plan: Callable[[Catalog, str], Plan]
-    clock: Callable[[], datetime]
-
-    def choice(self, catalog_name: str) -> RowChoice:
-        """Return what chooses files; UsageError if the selection cannot be used."""
-        return RowChoice(self.selection.where, self.selection.modified_since(self.clock()), catalog_name=catalog_name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchedFolder:
-    """A folder or prefix that this process watches, and no other one; its path is absolute."""
-
-    context: IngestContext
-    path: str
-    lease: Lease
-    term: int  # of the lease; the next process takes the next one
-    disposal: Disposal
-
-    def refuse_if_lost(self) -> None:
-        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead."""
-        if self.lease.is_superseded(self.term):
-            raise self.lease.active_error(self.lease.last())
-
-    def one_pass(self) -> IngestPass:
-        """Begin a pass."""
-        context, disposal = self.context, self.disposal
-        watch = Watch(context.store, self.lease.name)
-        return IngestPass(
-            results=context.results,
-            watch=watch,
-            folder=self._folder,
-            look=Look(
-                files=Files(),
-                digest_of=disposal.moves.digest,
-                rules=context.rules,
-                answers_of=partial(past_answers, context.results, context.environment),
-                watched=self.path,
-                supplier_tag=context.supplier_tag,
-                keeps_answered=disposal.is_wanted,
-                targets=[*filter(None, (disposal.quarantine, disposal.accepted))],
-            ),
-            chosen=self._chosen,
-            records=Records(
-                results=context.results,
-                watch=watch,
-                disposal=disposal,
-                rules=context.rules,
-                environment=context.environment,
-                supplier_tag=context.supplier_tag,
-                clock=context.clock,
-            ),
-            batch_disposal=BatchDisposal(disposal=disposal, by_release=context.by_release),
-            plan=context.plan,
-            limits=context.limits,
-            clock=context.clock,
-            rest=time.sleep,
-            supplier_tag=context.supplier_tag,
-        )
-
-    def _chosen(self, looked: Looked) -> list[ManifestRow]:
-        choice = self.context.choice(looked.catalog_name)
-        return [row for row, is_chosen in choice.judged(looked.ready) if is_chosen]
-
-    def _folder(self) -> Catalog:
-        _refuse_unmounted(self.path, self.lease)
-        catalog = self.context.open_catalog(self.path)
-        if catalog.kind != "folder":
-            raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
-        return catalog
-
-
-@contextmanager
-def watched_folder(context: IngestContext, location: str) -> Iterator[WatchedFolder]:
-    """Watch a folder or a bucket's prefix for the work inside.
-
-    Raises:
-        CatalogError: the location cannot be watched.
-        UsageError: the selection cannot be used.
-        ConfigError: the files would be moved to where they are found again.
-        RunIsActive: another process watches it.
-        ResultsError: the results store cannot be used.
-    """
-    path = path_of(location, str(Path.cwd())).rstrip("/")
-    if not is_bucket(path) and not posixpath.isdir(path):
-        raise CatalogError(f"{shown(location, path)}: there is no such folder", catalog=utf8_text(path))
-    disposal = _disposal(context, path)
-    context.choice("")
-    lease = Lease(Results(context.store), layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
-    _refuse_unmounted(path, lease)
-    facts: Row = {"environment": context.environment, "folder": path, "is_mount": posixpath.ismount(path)}
-    with sole_process(lease, facts) as term:
-        yield WatchedFolder(context=context, path=path, lease=lease, term=term, disposal=disposal)
-
-
-def given_up_items(store: Store, rules: IngestRules) -> set[str]:
+def given_up_items(results: Results, settings: IngestSettings) -> set[str]:
     """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
-    return {item for name in store.folders("_runs") for item in rules.given_up(Watch(store, name).sightings())}
+    store = results.store.within(layout.INGEST_FOLDER)
+    return {item for name in store.folders("_runs") for item in given_up(Watch(store, name).sightings(), settings)}
 
 
 def _refuse_unmounted(path: str, lease: Lease) -> None:
@@ -318,14 +309,6 @@ def _refuse_unmounted(path: str, lease: Lease) -> None:
     before = lease.holder(lease.last())
     if before and before.facts.get("is_mount") and not posixpath.ismount(path) and not os.listdir(path):  # noqa: PTH208
         raise CatalogError(f"{one_line(path)}: the folder is empty, and no share is mounted", catalog=utf8_text(path))
-
-
-def _disposal(context: IngestContext, watched: str) -> Disposal:
-    accepted = _target(context.accepted, watched, "ingest.accepted")
-    quarantine = _target(context.quarantine, watched, "ingest.quarantine")
-    if accepted is not None and accepted == quarantine:
-        raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
-    return Disposal(moves=Moves(Files()), watched=watched, accepted=accepted, quarantine=quarantine)
 
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:

@@ -4,7 +4,6 @@ import json
 import secrets
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -12,22 +11,24 @@ from itertools import islice
 from typing import Any
 
 from proofsweep.config.locations import path_within
+from proofsweep.config.sections import IngestSettings
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row, WorkItem, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tags import tags_of
 from proofsweep.ingest.deliveries import IN_BATCH
-from proofsweep.ingest.folder import COLUMNS
+from proofsweep.ingest.folder import ANSWER_COLUMNS, answer_of
 from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, FileMove, Move, MovedItem
 from proofsweep.ingest.rules import (
     Disposition,
-    IngestRules,
     KnownBatches,
     PastAnswer,
     Sighting,
     is_final,
     is_finding,
     is_not_moved,
+    retry_at,
     supplier_of,
     text_of_versions,
 )
@@ -36,12 +37,12 @@ from proofsweep.store.objects import Store
 from proofsweep.store.parts import Results
 from proofsweep.verify.item import Clock
 
-# By these a file is recognised that was touched since its answer, or is ineligible: some 2 MB.
-MOST_ANSWERS = 5_000
-
+MOST_ANSWERS = 5_000  # by which a file is recognised that was touched since its answer, or is ineligible: some 2 MB
+_BATCH = 500  # files whose names are chosen and noted together
 _SIGHTINGS, _ANSWERS, _MOVES, _BATCHES = "sightings.json", "answers.json", "moves.json", "batches.json"
-
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+
+_Answered = tuple[WorkItem, PastAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,38 +126,6 @@ class Watch:
         return f"{self.name}/runs/{run_id}.json"
 
 
-def _answer(facts: dict[str, Any]) -> PastAnswer:
-    return PastAnswer(**facts | {"verified_at": _time(facts["verified_at"])})
-
-
-def _move(facts: dict[str, Any]) -> Move:
-    return Move(
-        files=tuple(FileMove(**file) for file in facts["files"]),
-        items=tuple(map(_moved_item, facts["items"])),
-        folder=facts["folder"],
-    )
-
-
-def _moved_item(facts: dict[str, Any]) -> MovedItem:
-    # A move needs no more of an item: what is declared of its bytes was compared before.
-    item = WorkItem(**facts["item"] | {"declared": None, "ineligible": None})
-    return MovedItem(item=item, answer=_answer(facts["answer"]), disposition=Disposition(facts["disposition"]))
-
-
-def _sighting(facts: dict[str, Any]) -> Sighting:
-    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")})
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-# Files whose names are chosen and noted together.
-_WAVE = 500
-
-_ANSWER = tuple(each.name for each in fields(PastAnswer))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
     """Disposes of verified files, and writes down what became of them; made for one pass."""
@@ -164,48 +133,47 @@ class Records:
     results: Results
     watch: Watch
     disposal: Disposal
-    rules: IngestRules
+    settings: IngestSettings
     environment: str
-    supplier_tag: str
     clock: Clock
     half: dict[str, Move] = field(default_factory=dict)  # that could neither be finished nor undone, for the next pass
     not_moved: dict[str, Row] = field(default_factory=dict)  # that should have been moved, by item ID
 
+    @property
+    def half_moved(self) -> set[str]:
+        """The folders of deliveries that are here and there, until a move comes to its end."""
+        return {move.folder for move in self.half.values() if move.folder is not None}
+
     def has_leg(self, plan: Plan, leg: int) -> bool:
-        """Return whether the files that a leg has verified are disposed of."""
+        """Whether the files that a leg has verified are disposed of."""
         return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
 
     def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> list[Row]:
         """Dispose of the files that a leg has verified, unless that is done; give its rows."""
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
         if not self.has_leg(plan, leg):
-            waves = _waves(self._verified_by(plan, leg))
-            rows = [row for wave in waves for row in self._disposed(wave, sightings, part=None)]
+            batches = _batches(self._verified_by(plan, leg))
+            rows = [row for batch in batches for row in self._disposed(batch, sightings, part=None)]
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
             self._end_moves()
         return self.results.table("ingest", [name]).to_pylist() if self.has_leg(plan, leg) else []
 
-    def of_answered(
-        self, answered: Iterable[tuple[WorkItem, PastAnswer]], delivered_again: Collection[str]
-    ) -> list[Row]:
+    def of_answered(self, answered: Iterable[_Answered], delivered_again: Collection[str]) -> list[Row]:
         """Dispose of files that were answered before and still lie there; give the rows that it writes.
 
         It writes what leaves, and what could not be moved only when it was just delivered again: a pass every minute
         must not repeat it.
         """
         written: list[Row] = []
-        for wave in _waves(answered):
+        for batch in _batches(answered):
             part = self._new_part()
-            written += self._written(part, self._disposed(wave, {}, part), delivered_again)
+            written += self._written(part, self._disposed(batch, {}, part), delivered_again)
             self._end_moves()
         return written
 
     def of_batch(
-        self,
-        chosen: Move | DisposalResult,
-        answered: Sequence[tuple[WorkItem, PastAnswer]],
-        delivered_again: Collection[str],
+        self, chosen: Move | DisposalResult, answered: Sequence[_Answered], delivered_again: Collection[str]
     ) -> list[Row]:
         """Move a delivery as a whole, all of whose files are answered; give the rows that it writes, as above."""
         part = self._new_part()
@@ -238,30 +206,29 @@ class Records:
         now = self.clock()
         return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
 
-    def _verified_by(self, plan: Plan, leg: int) -> Iterator[tuple[WorkItem, PastAnswer]]:
+    def _verified_by(self, plan: Plan, leg: int) -> Iterator[_Answered]:
         names = [name for name in self.results.parts_of("verdicts", plan) if layout.shard_and_leg_of(name)[1] == leg]
         for name in names:
             shard = layout.shard_and_leg_of(name)[0]
             items = {item.manifest_row: item for item in self.results.shard_items(plan.run_id, shard)}
-            for row in self.results.table("verdicts", [name], ["manifest_row", *COLUMNS]).to_pylist():
-                yield items[row.pop("manifest_row")], PastAnswer(verified_at=row.pop("finished_at"), **row)
+            for row in self.results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS]).to_pylist():
+                yield items[row.pop("manifest_row")], answer_of(row)
 
     def _disposed(
-        self, verified: Sequence[tuple[WorkItem, PastAnswer]], sightings: Mapping[str, Sighting], part: str | None
+        self, verified: Sequence[_Answered], sightings: Mapping[str, Sighting], part: str | None
     ) -> list[Row]:
         """Dispose of some files: (1) choose all names, (2) note the moves, (3) make them.
 
         After a kill, `part` takes the rows; without one, somebody disposes of these files again.
         """
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            chosen = list(pool.map(lambda each: self.disposal.chosen(*each), verified))  # (1)
-            moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
-            self.watch.keep_moves(part, moves.values())  # (2)
-            result = pool.map(lambda each: self._moved(each)[0] if isinstance(each, Move) else each, chosen)  # (3)
-            return [
-                self._row(item, answer, at, sightings.get(item.item_id))
-                for (item, answer), at in zip(verified, result, strict=True)
-            ]
+        chosen = list(some_at_once(verified, lambda each: self.disposal.chosen(*each), AT_ONCE))  # (1)
+        moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
+        self.watch.keep_moves(part, moves.values())  # (2)
+        results = some_at_once(chosen, lambda each: self._moved(each)[0] if isinstance(each, Move) else each, AT_ONCE)
+        return [
+            self._row(item, answer, result, sightings.get(item.item_id))
+            for (item, answer), result in zip(verified, results, strict=True)  # (3)
+        ]
 
     def _rows_of(self, move: Move) -> list[Row]:
         results = zip(move.items, self._moved(move), strict=True)
@@ -275,18 +242,12 @@ class Records:
             self.half.pop(move.name, None)
         return results
 
-    @property
-    def half_moved(self) -> set[str]:
-        """The folders of deliveries that are here and there, until a move comes to its end."""
-        return {move.folder for move in self.half.values() if move.folder is not None}
-
     def _end_moves(self) -> None:
         self.watch.keep_moves(self._new_part(), self.half.values())
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
         now, tries, tags = self.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
         stands = _stands(answer.outcome, answer.reason, tags)
-        retry_at = None if stands else self.rules.retry_at(tries, now)
         folder = supplier_of(path_within(item.audio, self.disposal.watched))
         row: Row = {
             "run_id": answer.run_id,
@@ -301,11 +262,11 @@ class Records:
             "sidecar_version": item.sidecar_version,
             "audio_sha256": answer.audio_sha256,
             "sidecar_sha256": answer.sidecar_sha256,
-            "supplier": tags.get(self.supplier_tag) if item.is_delivered else _printable(folder),
+            "supplier": tags.get(self.settings.supplier_tag) if item.is_delivered else _printable(folder),
             "outcome": answer.outcome,
             "reason": answer.reason,
             "tries": tries,
-            "retry_at": retry_at,
+            "retry_at": None if stands else retry_at(tries, now, self.settings),
             "disposition": str(result.disposition),
             "audio_moved_to": _printable(result.audio),
             "sidecar_moved_to": _printable(result.sidecar),
@@ -321,10 +282,10 @@ class Records:
         return row
 
 
-def _waves(verified: Iterable[tuple[WorkItem, PastAnswer]]) -> Iterator[list[tuple[WorkItem, PastAnswer]]]:
+def _batches(verified: Iterable[_Answered]) -> Iterator[list[_Answered]]:
     waiting = iter(verified)
-    while wave := list(islice(waiting, _WAVE)):
-        yield wave
+    while batch := list(islice(waiting, _BATCH)):
+        yield batch
 
 
 def known_after(
@@ -341,7 +302,7 @@ def known_after(
         if _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"])):
             waiting.pop(item_id, None)
             answered.pop(item_id, None)
-            answered[item_id] = PastAnswer(**{name: cells[name] for name in _ANSWER})
+            answered[item_id] = PastAnswer(**{each.name: cells[each.name] for each in fields(PastAnswer)})
             continue
         waiting[item_id] = Sighting(
             version=text_of_versions(cells["audio_version"], cells["sidecar_version"]),
@@ -353,7 +314,7 @@ def known_after(
 
 
 def _stands(outcome: str, reason: str | None, tags: Mapping[str, str]) -> bool:
-    """Return whether an outcome stands; what is wrong with a delivery does until its sender heals it."""
+    """Whether an outcome stands; what is wrong with a delivery does until its sender heals it."""
     return is_final(outcome, reason) or (IN_BATCH in tags and is_finding(outcome, reason))
 
 
@@ -364,3 +325,29 @@ def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
 
 def _printable(text: str | None) -> str | None:
     return None if text is None else utf8_text(text)
+
+
+def _answer(facts: dict[str, Any]) -> PastAnswer:
+    return PastAnswer(**facts | {"verified_at": _time(facts["verified_at"])})
+
+
+def _move(facts: dict[str, Any]) -> Move:
+    return Move(
+        files=tuple(FileMove(**file) for file in facts["files"]),
+        items=tuple(map(_moved_item, facts["items"])),
+        folder=facts["folder"],
+    )
+
+
+def _moved_item(facts: dict[str, Any]) -> MovedItem:
+    # A move needs no more of an item: what is declared of its bytes was compared before.
+    item = WorkItem(**facts["item"] | {"declared": None, "ineligible": None})
+    return MovedItem(item=item, answer=_answer(facts["answer"]), disposition=Disposition(facts["disposition"]))
+
+
+def _sighting(facts: dict[str, Any]) -> Sighting:
+    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")})
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

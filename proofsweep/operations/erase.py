@@ -21,7 +21,7 @@ from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, Usag
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.text import printable, restored, text_of_file
-from proofsweep.operations.operation import KilledOperations, OperationContext, OperationLog, operation_begun
+from proofsweep.operations.operation import KilledOperations, OperationContext, OperationWork, operation_begun
 from proofsweep.queries.connection import opened
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.operations import OperationJournals, Operations
@@ -127,7 +127,7 @@ def erase_proofs(
             with operation_begun(context, OperationKind.ERASURE, intent) as work:
                 operation_id = work.operation_id
                 try:
-                    for erasure in erased_one_by_one(work.partner, work.log, journals, context.clock, wanted):
+                    for erasure in erased_one_by_one(work, journals, wanted):
                         erasures.append(erasure)
                         told(erasure)
                 finally:
@@ -144,18 +144,16 @@ def erase_proofs(
     )
 
 
-def erased_one_by_one(
-    partner: Partner, log: OperationLog, journals: OperationJournals, clock: Callable[[], datetime], wanted: ProofList
-) -> Iterator[Erasure]:
+def erased_one_by_one(work: OperationWork, journals: OperationJournals, wanted: ProofList) -> Iterator[Erasure]:
     """Erase, and yield what became of each proof once it is recorded; RunMustStop if no more calls can be made."""
     outages = 0
     for number, proof_id in enumerate(wanted.proof_ids):
-        partner.session.stop.check()
-        erasure = _erased(partner, proof_id, clock)
+        work.partner.session.stop.check()
+        erasure = _erased(work.partner, proof_id, work.context.clock)
         try:
-            journals.add(log.operation.operation_id, number, [erasure.row()])
+            journals.add(work.operation_id, number, [erasure.row()])
         finally:  # the end of the operation tries to write it once more
-            log.add("erasures", [erasure.row()])
+            work.log.add("erasures", [erasure.row()])
         yield erasure
         outages = outages + 1 if _is_outage(erasure) else 0
         if outages == _MOST_OUTAGES:

@@ -1,13 +1,12 @@
 """Ask for process notes until they are ready (contract, Endpoints 9): polling, within a budget of calls."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from itertools import islice
 
-from proofsweep.client.client import Partner
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Exchange
@@ -18,8 +17,7 @@ from proofsweep.operations.operation import (
     CALLS_AT_ONCE,
     CallBudget,
     OperationContext,
-    OperationLog,
-    OutageGuard,
+    OperationWork,
     operation_begun,
 )
 from proofsweep.queries.connection import opened
@@ -70,14 +68,7 @@ def refresh_notes(context: OperationContext, max_calls: int | None = None) -> No
     with operation_begun(context, OperationKind.INTERPRETATIONS) as work:
         states: Counter[str] = Counter()
         work.counts.update({"wanted": len(wanted), "states": states})
-        NoteRefresh(
-            partner=work.partner,
-            log=work.log,
-            budget=work.call_budget(max_calls),
-            outage=OutageGuard(work.partner),
-            clock=context.clock,
-            states=states,
-        ).run(wanted)
+        NoteRefresh(work=work, budget=work.call_budget(max_calls), states=states).run(wanted)
     return NotesRefreshed(operation_id=work.operation_id, wanted=len(wanted), states=states)
 
 
@@ -105,11 +96,8 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note
 class NoteRefresh:
     """Asks for notes, some at once; each ends in one row of `interpretations`."""
 
-    partner: Partner
-    log: OperationLog
+    work: OperationWork
     budget: CallBudget
-    outage: OutageGuard
-    clock: Callable[[], datetime]
     states: Counter[str] = field(default_factory=Counter)  # how many notes ended how
     _pending: dict[str, Note] = field(default_factory=dict)
 
@@ -132,7 +120,7 @@ class NoteRefresh:
         first = min(self._pending.values(), key=lambda note: note.due_at, default=None)
         if first is None:
             return []
-        self.partner.session.stop.rest(first.due_at - self._now())
+        self.work.partner.session.stop.rest(first.due_at - self._now())
         return [first]
 
     def _ask(self, note: Note) -> None:
@@ -146,16 +134,16 @@ class NoteRefresh:
     def _answer_to(self, note: Note) -> str:
         def keep(exchange: Exchange) -> None:
             note.last = exchange
-            self.log.note(exchange)
+            self.work.log.note(exchange)
 
         note.began_at = self._now() if note.began_at is None else note.began_at
         note.asks += 1
         try:
-            note.answer = self.partner.in_new_session(keep).interpretation(note.proof_id)
+            note.answer = self.work.partner.in_new_session(keep).interpretation(note.proof_id)
         except CallFailed as failed:
-            self.outage.failed(failed)
+            self.work.outage.failed(failed)
             return "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
-        self.outage.answered()
+        self.work.outage.answered()
         told = note.answer.retry_after_seconds
         note.due_at = self._now() + (told if told is not None and told > 0 else _USUAL_WAIT_SECONDS)
         return note.answer.status
@@ -171,11 +159,11 @@ class NoteRefresh:
             "policy_version": answer.policy_version,
             "retry_after_seconds": answer.retry_after_seconds,
             "asks": note.asks,
-            "asked_at": self.clock() if note.last is None else note.last.started_at,
+            "asked_at": self.work.context.clock() if note.last is None else note.last.started_at,
             "request_id": None if note.last is None else note.last.request_id,
         }
-        self.log.add("interpretations", [row])
+        self.work.log.add("interpretations", [row])
         self.states[status] += 1
 
     def _now(self) -> float:
-        return self.partner.session.context.dispatcher.clock()
+        return self.work.partner.session.context.dispatcher.clock()

@@ -176,9 +176,16 @@ class OutageGuard:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationWork:
     context: OperationContext
-    partner: Partner  # every call of it is written down as a row of `exchanges`
     log: OperationLog
+    partner: Partner  # every call of it is written down as a row of `exchanges`
+    outage: OutageGuard
     counts: dict[str, object] = field(default_factory=dict)  # what the receipt says of the work, beside its calls
+
+    @classmethod
+    def on(cls, context: OperationContext, operation: Operation) -> "OperationWork":
+        log = OperationLog(operation, Operations(context.results), context.clock)
+        partner = context.partner.in_new_session(log.note)
+        return cls(context=context, log=log, partner=partner, outage=OutageGuard(partner))
 
     @property
     def operation_id(self) -> str:
@@ -212,8 +219,7 @@ def operation_begun(
     """
     operations, facts = Operations(context.results), {"key_fingerprint": context.key_fingerprint()}
     operation = context.new_operation(kind)
-    log = OperationLog(operation, operations, context.clock)
-    work = OperationWork(context=context, partner=context.partner.in_new_session(log.note), log=log)
+    work = OperationWork.on(context, operation)
     ended_by, why = EndedBy.ERROR, None
     with sole_process(operations.lease(operation.operation_id)):
         operations.write_intent(operation, {**(intent or {}), **facts})  # (1)
@@ -231,7 +237,7 @@ def operation_begun(
             raise
         finally:
             work.write_unattributed()
-            log.end(ended_by, {**facts, "proofsweep_version": __version__, "counts": work.counts}, why)  # (3)
+            work.log.end(ended_by, {**facts, "proofsweep_version": __version__, "counts": work.counts}, why)  # (3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from http import HTTPStatus
 from itertools import count, islice
 from pathlib import Path
 
-from proofsweep.client.client import Partner
 from proofsweep.config.locations import is_bucket, one_line, path_of
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, SourceError, UsageError
@@ -27,8 +26,7 @@ from proofsweep.operations.operation import (
     CallBudget,
     KilledOperations,
     OperationContext,
-    OperationLog,
-    OutageGuard,
+    OperationWork,
     operation_begun,
 )
 from proofsweep.queries.connection import opened
@@ -114,14 +112,10 @@ def recover_sidecars(context: OperationContext, wanted: RecoveryRequest) -> Reco
         killed.end_all()
         work.counts["outcomes"] = outcomes
         SidecarRecovery(
-            partner=work.partner,
-            log=work.log,
+            work=work,
             journals=killed.journals,
             budget=work.call_budget(wanted.max_calls),
-            outage=OutageGuard(work.partner),
-            files=context.files,
             is_watched=is_watched_here,
-            clock=context.clock,
             wanted=wanted,
             outcomes=outcomes,
         ).run(proven_items(context.results, context.environment, wanted))
@@ -199,14 +193,10 @@ _Asked = tuple[Row, bytes]  # the row of an item, which names the file to write,
 class SidecarRecovery:
     """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file."""
 
-    partner: Partner
-    log: OperationLog
+    work: OperationWork
     journals: OperationJournals  # take the rows of what is about to be written, so that no file is without a row
     budget: CallBudget
-    outage: OutageGuard
-    files: Files
     is_watched: Callable[[str], bool]  # whether others deliver to the folder of a location; nothing is written there
-    clock: Callable[[], datetime]
     wanted: RecoveryRequest
     outcomes: Counter[str] = field(default_factory=Counter)
 
@@ -239,7 +229,7 @@ class SidecarRecovery:
             "sidecar_sha256": sha256(content).hexdigest() if content else None,
             "local_sha256": local_sha256,
             **said,
-            "acted_at": self.clock(),
+            "acted_at": self.work.context.clock(),
         }
         is_there = self._is_there(item)  # another process may have written it since it was read
         if not content:
@@ -252,14 +242,14 @@ class SidecarRecovery:
 
     def _end(self, number: int, asked: Sequence[_Asked]) -> None:
         """(1) Journal the rows of files to be written, (2) write these files, (3) put all rows into the table."""
-        operation_id, writes = self.log.operation.operation_id, [each for each in asked if each[1]]
+        operation_id, writes = self.work.log.operation.operation_id, [each for each in asked if each[1]]
         rows = [row for row, content in asked if not content]
         if writes:
             self.journals.add(operation_id, number, [row for row, _ in writes])  # (1)
-            self.log.flush()  # the calls
+            self.work.log.flush()  # the calls
             rows += some_at_once(writes, self._written, CALLS_AT_ONCE)  # (2)
-        self.log.add("recoveries", rows)
-        self.log.flush()  # (3)
+        self.work.log.add("recoveries", rows)
+        self.work.log.flush()  # (3)
         self.outcomes.update(str(row["outcome"]) for row in rows)
         if writes:
             self.journals.delete(operation_id)
@@ -267,7 +257,7 @@ class SidecarRecovery:
     def _local(self, item: ProvenItem) -> bytes | None:
         with suppress(SourceError):
             if item.current_sidecar is not None:
-                return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.files)
+                return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.work.context.files)
         return None
 
     def _skipped(self, item: ProvenItem) -> str | None:
@@ -275,7 +265,7 @@ class SidecarRecovery:
         if self.wanted.prefix is not None:
             return None
         with suppress(SourceError):
-            facts = self.files.facts(item.current_audio)
+            facts = self.work.context.files.facts(item.current_audio)
             if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
                 return "absent"
         return "watched" if self.is_watched(item.current_sidecar or item.current_audio) else None
@@ -286,16 +276,16 @@ class SidecarRecovery:
 
         def note(exchange: Exchange) -> None:
             seen.append(exchange)
-            self.log.note(exchange)
+            self.work.log.note(exchange)
 
         content, detail = b"", None
         try:
-            proof = self.partner.in_new_session(note).proof(item.proof_id)
+            proof = self.work.partner.in_new_session(note).proof(item.proof_id)
         except CallFailed as failed:
-            self.outage.failed(failed)
+            self.work.outage.failed(failed)
             outcome = "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
             return b"", {"outcome": outcome, "detail": failed.message, "request_id": failed.request_id}
-        self.outage.answered()
+        self.work.outage.answered()
         if proof.sidecar is None:
             detail = "The answer has no sidecar under the name of service.sidecar_field."
         else:
@@ -328,7 +318,7 @@ class SidecarRecovery:
 
     def _found(self, row: Row, location: str) -> Row:
         try:
-            is_sealed = Moves(self.files).digest(location) == row["sidecar_sha256"]
+            is_sealed = Moves(self.work.context.files).digest(location) == row["sidecar_sha256"]
         except SourceError:
             is_sealed = False
         if not is_sealed:
@@ -338,7 +328,7 @@ class SidecarRecovery:
 
     def _is_there(self, item: ProvenItem) -> bool:
         try:
-            return item.current_sidecar is not None and self.files.facts(item.current_sidecar) is not None
+            return item.current_sidecar is not None and self.work.context.files.facts(item.current_sidecar) is not None
         except SourceError:
             return True
 

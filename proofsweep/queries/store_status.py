@@ -139,7 +139,7 @@ def _end_of(run: RunRecord, leg: OpenLeg | None) -> tuple[str, datetime]:
     if not run.legs:
         return "planned only", datetime.fromisoformat(run.plan.created_at)
     last = run.legs[-1]
-    return str(last.receipt.get("ended_by")), _ended_at(last) or datetime.fromisoformat(run.plan.created_at)
+    return str(last.receipt.get("ended_by")), last.finished_at or datetime.fromisoformat(run.plan.created_at)
 
 
 def _quota_of(
@@ -147,7 +147,7 @@ def _quota_of(
 ) -> QuotaStatus | None:
     oldest = new_run_id(now - _KEY_DAYS, "")
     ended = sorted(
-        ((at, leg) for run in runs if run.plan.run_id >= oldest for leg in run.legs if (at := _ended_at(leg))),
+        ((at, leg) for run in runs if run.plan.run_id >= oldest for leg in run.legs if (at := leg.finished_at)),
         key=lambda each: each[0],
     )
     key = ended[-1][1].counts.get("key_fingerprint") if ended else None
@@ -178,10 +178,6 @@ def _pace_of(ended: Sequence[tuple[datetime, LegRecord]], now: datetime) -> floa
         return None
     days = min(_PACE_DAYS, max(timedelta(days=1), now - ended[0][0])) / timedelta(days=1)
     return sum(calls for leg in week if isinstance(calls := leg.counts.get("calls"), int)) / days
-
-
-def _ended_at(leg: LegRecord) -> datetime | None:
-    return _instant(leg.counts.get("finished_at"))
 
 
 def _instant(text: object) -> datetime | None:

@@ -57,7 +57,16 @@ class LegRecord:
     @property
     def epoch(self) -> int:
         """Its epoch: of two legs of different ones, the later one's rows are newer."""
-        found = self.counts.get("epoch")
+        return self.count("epoch")
+
+    @property
+    def finished_at(self) -> datetime | None:
+        ended = self.counts.get("finished_at")
+        return None if ended is None else datetime.fromisoformat(str(ended))
+
+    def count(self, column: str) -> int:
+        """Return a whole number of its row of `runs`; 0 if its receipt has none."""
+        found = self.counts.get(column)
         return found if isinstance(found, int) else 0
 
 
@@ -94,8 +103,8 @@ class RunRecord:
         """Return when it was planned and when its legs ended, each with the epoch in which a clock said so."""
         yield 0, datetime.fromisoformat(self.plan.created_at)
         for leg in self.legs:
-            if leg.counts.get("finished_at") is not None:
-                yield leg.epoch, datetime.fromisoformat(str(leg.counts["finished_at"]))
+            if leg.finished_at is not None:
+                yield leg.epoch, leg.finished_at
 
     def _knowledge(self) -> tuple[int, int]:
         return len(self.legs), sum(leg.groups is not None for leg in self.legs)

@@ -27,7 +27,7 @@ from proofsweep.audit.prune import Keep, find_prunable, prune
 from proofsweep.client import lane_model, rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
-from proofsweep.config.sections import CatalogSettings
+from proofsweep.config.sections import CatalogSettings, IngestSettings
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
@@ -186,9 +186,8 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         results=results,
         watch=state.Watch(results.store, "watched"),
         disposal=disposal,
-        rules=rules.IngestRules(settle_seconds=1, pair_seconds=1, tries=1),
+        settings=IngestSettings(settle_seconds=1, pair_seconds=1, tries=1),
         environment="beta",
-        supplier_tag="supplier",
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
     )
     files.put_back(f"{root}/in")

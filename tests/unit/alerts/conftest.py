@@ -1,5 +1,37 @@
-"""Settings that lead to a service in this very process, and an empty store."""
+"""The facts of one environment over a store that counts what is read."""
 
-from ..wired import app, catalog, change, config, service, settings
+from datetime import UTC, datetime
+from pathlib import Path
 
-__all__ = ["app", "catalog", "change", "config", "service", "settings"]
+import pytest
+
+from proofsweep.alerts.facts import AlertFacts
+from proofsweep.config.sections import AlertsSettings, ServiceSettings
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+class CountingStore(FolderStore):
+    """Counts what is read."""
+
+    reads = 0
+
+    def read(self, name: str) -> bytes | None:
+        """Read, and count it."""
+        self.reads += 1
+        return super().read(name)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Results:
+    """An empty store."""
+    return Results(CountingStore(tmp_path / "results"))
+
+
+@pytest.fixture
+def facts(results: Results) -> AlertFacts:
+    """Those of the environment beta, at noon."""
+    service = ServiceSettings(base_url="https://partner.example/v1", environment="beta")
+    return AlertFacts(results=results, service=service, settings=AlertsSettings(), clock=lambda: NOW)

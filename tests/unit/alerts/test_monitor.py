@@ -1,48 +1,148 @@
-"""A round of monitoring is recorded, and what lasts is decided from the recorded ones."""
+"""A check finds what no run can tell, because it never came to its end; rounds of monitoring are kept and decided."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from proofsweep.alerts import monitor
-from proofsweep.alerts.monitor import probe_service
-from proofsweep.app import App
+from proofsweep.alerts import monitor as monitoring
+from proofsweep.alerts.facts import AlertFacts
+from proofsweep.alerts.monitor import Check, ProbeBatch, monitor, probe_service
 from proofsweep.client.client import Partner
-from proofsweep.config.load import Settings
-from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
+from proofsweep.domain.operations import Rotation
+from proofsweep.store.keys import Rotations
+from proofsweep.store.legs import Legs
+from proofsweep.store.operations import Operations
 from proofsweep.store.probes import read_probes
+from proofsweep.verify.attempt import supersede
 
-from ..scripted_service import HEALTHY, NOW, USAGE, Scripted, ScriptedService
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..left_behind import let_holder_die
+from ..scripted_service import HEALTHY, USAGE, Scripted, ScriptedService
+from .conftest import NOW
+
+EARLY, LATE = "20261120T080000Z_aaaaaa", "20261120T090000Z_bbbbbb"
+MUSIC = "/label/music"
+
+
+def check_of(facts: AlertFacts, partner: Partner, *catalogs: str, hours: float = 0) -> Check:
+    """Return a check that is made so much later."""
+    return Check(
+        facts=replace(facts, clock=lambda: NOW + timedelta(hours=hours)),
+        catalogs=catalogs,
+        folder="/label",
+        key_in_use=lambda: "0" * 12,
+        ask_usage=lambda: partner.usage(days=1),
+    )
+
+
+def found(facts: AlertFacts, partner: Partner, *catalogs: str, hours: float = 0) -> list[str]:
+    """Return the kinds of alerts that a check finds."""
+    return [str(alert.kind) for alert in check_of(facts, partner, *catalogs, hours=hours).gather()[0]]
+
+
+def test_36_hours_after_the_last_good_run_it_is_found(facts: AlertFacts, partner: Partner) -> None:
+    """The folder's name may be written with a slash, or relative to the folder of the check."""
+    plan = plan_of_run(LATE, catalog=MUSIC)
+    end_leg(facts.results, plan, [answered(plan, 0, "a")], finished_at=NOW.isoformat())
+
+    assert found(facts, partner, hours=35) == []
+    for named in ([], [f"{MUSIC}/"], ["music"]):
+        assert found(facts, partner, *named, hours=37) == ["no_success"]
+
+
+def test_a_run_whose_process_was_killed_is_found_unless_another_took_its_rows(
+    facts: AlertFacts, partner: Partner
+) -> None:
+    """Nobody else would tell. While its leg is alive it is left alone; of a superseded run the newest other counts."""
+    plan = plan_of_run(EARLY, catalog=MUSIC)
+    facts.results.write_plan(plan)
+    Legs(facts.results, plan.run_id).claim(1)
+    alive = found(facts, partner)
+
+    let_holder_die(facts.results, plan, 1)
+    killed = found(facts, partner)
+    supersede(facts.results, plan, lambda: NOW)
+
+    assert (alive, killed, found(facts, partner)) == ([], ["crashed"], [])
+    newer = plan_of_run(LATE, catalog=MUSIC)
+    end_leg(facts.results, newer, [answered(newer, 0, "a")], finished_at=NOW.isoformat())
+    assert found(facts, partner, MUSIC) == []
+
+
+@pytest.mark.parametrize("status", [500, 404, None])
+def test_a_service_that_is_down_is_said_and_no_alert(
+    facts: AlertFacts, partner: Partner, service: ScriptedService, status: int | None
+) -> None:
+    """An hour's outage without a run harms nobody; the rest of the check goes on."""
+    service.usual[Call.USAGE] = Scripted(status=status)
+    check = check_of(facts, partner)
+
+    assert check.gather() == ([], [])
+    assert check.skipped[0].startswith("The quota was not checked: ")
+
+
+def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(facts: AlertFacts, partner: Partner) -> None:
+    """That file may be why no run has succeeded."""
+
+    def no_key() -> str:
+        raise ConfigError("The key cannot be read.")
+
+    check = check_of(facts, partner, "music")
+    check.key_in_use = check.ask_usage = no_key  # type: ignore[assignment]  # neither comes to its answer
+
+    alerts, _ = check.gather()
+
+    assert [alert.kind for alert in alerts] == ["no_success"]
+    assert "key cannot be read" in check.skipped[0]
+
+
+def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Partner) -> None:
+    """A day before it, although no setting says it; rotations of another environment are not told."""
+    rotation = Rotation(
+        operation_id=EARLY,
+        environment="beta",
+        key_fingerprint="0" * 12,
+        new_key_fingerprint="1" * 12,
+        requested_at=NOW,
+        answered_at=NOW,
+    )
+    Rotations(Operations(facts.results)).record(rotation, NOW.date())
+    elsewhere = replace(facts, service=facts.service.model_copy(update={"environment": "production"}))
+
+    assert found(facts, partner) == []
+    assert found(facts, partner, hours=50) == ["key_expires"]
+    assert found(elsewhere, partner, hours=50) == []
 
 
 def test_a_lasting_failure_is_told_after_the_third_round(
-    settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+    facts: AlertFacts, partner: Partner, service: ScriptedService
 ) -> None:
-    """Each pass is an object and no operation; a probe is never held back by what failed before."""
+    """Each pass is an object and no operation."""
     service.usual[Call.HEALTH] = Scripted(status=500)
-    monkeypatch.setattr("proofsweep.app.utc_now", lambda: NOW)
 
-    rounds = [App(settings).monitored() for _ in range(3)]
+    rounds = [monitor(facts, lambda: probe_service(partner)) for _ in range(3)]
 
-    results = App(settings).results
     assert [[alert.kind for alert in each.alerts] for each in rounds] == [[], [], ["outage"]]
-    assert len(list(results.all_parts("probes"))) == 3
-    assert (results.store.folders("_operations"), read_probes(results).num_rows) == ([], 6)
+    assert len(list(facts.results.all_parts("probes"))) == 3
+    assert (facts.results.store.folders("_operations"), read_probes(facts.results).num_rows) == ([], 6)
 
 
 def test_an_hour_that_cannot_be_published_ends_no_pass(
-    settings: Settings, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+    facts: AlertFacts, partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The next pass does it."""
-    service.usual[Call.HEALTH] = Scripted(status=500)
 
     def failing(*_: object) -> None:
         raise ResultsError("The store is away.")
 
-    monkeypatch.setattr(monitor, "publish_hours", failing)
+    monkeypatch.setattr(monitoring, "publish_hours", failing)
 
-    assert len(App(settings).monitored().batch.probes) == 2
+    assert len(monitor(facts, lambda: probe_service(partner)).batch.probes) == 2
 
 
 DAY = {"plan": {"quotaLimit": 1000, "quotaPeriod": "month"}, "days": [{"date": "2026-11-20", "used": 7}]}
@@ -52,8 +152,7 @@ def test_a_pass_keeps_both_answers(partner: Partner, service: ScriptedService) -
     """Health, which is public, and the usage of a day; the headroom is the header's."""
     service.script[Call.USAGE] = [Scripted(document=DAY, remaining=900)]
 
-    found = probe_service(partner)
-    health, usage = found.rows({"operation_id": "p"})
+    health, usage = probe_service(partner).rows({"operation_id": "p"})
 
     assert (health["call"], health["ok"], health["service_version"], health["trouble"]) == ("health", True, "7", None)
     assert (usage["call"], usage["rate_remaining"], usage["request_id"]) == ("usage", 900, "id-2")
@@ -77,16 +176,25 @@ def test_a_pass_keeps_both_answers(partner: Partner, service: ScriptedService) -
     ],
 )
 def test_whatever_comes_back_is_a_row(
-    partner: Partner,
-    service: ScriptedService,
-    health: Scripted,
-    usage: Scripted,
-    troubles: list[str],
+    partner: Partner, service: ScriptedService, health: Scripted, usage: Scripted, troubles: list[str]
 ) -> None:
     """Each is asked once: what fails is what a monitor is there for."""
     service.usual |= {Call.HEALTH: health, Call.USAGE: usage}
 
-    found = probe_service(partner)
+    batch = probe_service(partner)
 
-    assert [probe["trouble"] for probe in found.probes] == troubles
+    assert [probe["trouble"] for probe in batch.probes] == troubles
     assert service.calls == [Call.HEALTH, Call.USAGE]
+
+
+def test_a_round_is_one_line() -> None:
+    """It says what is wrong, how long it took and what is left of the quota."""
+    well: Row = {"elapsed_ms": 4.6, "trouble": None, "rate_remaining": None, "rate_limit": None, "rate_reset": None}
+    usage = well | {"call": "usage", "trouble": "throttled", "rate_remaining": 1_234}
+    full = usage | {"rate_limit": 10_000, "rate_reset": NOW}
+
+    both = ProbeBatch(probes=[well | {"call": "health"}, full], usage=[])
+    assert both.line() == (
+        "health well, 5 ms · usage throttled, 5 ms, 1,234 of 10,000 calls left until 2026-11-20 12:00 UTC"
+    )
+    assert ProbeBatch(probes=[usage], usage=[]).line() == "usage throttled, 5 ms, 1,234 calls left"

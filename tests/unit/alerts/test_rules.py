@@ -1,4 +1,4 @@
-"""One place decides what is told of the end of a flow run, for each flow and each state."""
+"""What is told, when and in which words; text that others wrote cannot act in a message."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,14 +17,17 @@ from proofsweep.alerts.rules import (
     WorkFacts,
     alerts_of_end,
     alerts_of_probes,
+    cause_of,
     did_its_work,
+    harmless,
     key_expires,
     no_success,
     over_after_end,
+    quoted,
     rotated_key_ends,
+    shortened,
     state_of_ending,
     state_of_run,
-    sunset_seen,
 )
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.operations import Rotation
@@ -70,35 +73,21 @@ def test_a_failure_that_is_tried_again_is_not_told(state: str, was_sent: bool) -
 
 
 def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
-    """Of its catalog, and of flow runs that could not begin; and the key works."""
-    over = over_after_end(ended("verify-catalog", "Completed", "music"))
+    """Of its catalog, and of flow runs that could not begin; and the key works. Work that was begun ends only these."""
+    whole, begun = (
+        set(over_after_end(ended("verify-catalog", state, "music"))) for state in ("Completed", "QuotaSpent")
+    )
 
-    whole = {"outage\tbeta\tmusic\tOutage", "outage\tbeta\tverify-catalog\tOutage", "key_refused\tbeta"}
-    assert whole | {"failed\tbeta\tmusic\tSomeFailed"} <= set(over)
-
-
-def test_work_that_was_begun_ends_what_kept_it_from_beginning() -> None:
-    """What remains of the catalog is told once, until it is whole."""
-    over = over_after_end(ended("verify-catalog", "QuotaSpent", "music"))
-
-    assert "outage\tbeta\tverify-catalog\tOutage" in over
-    assert "key_refused\tbeta" in over
-    assert not [cause for cause in over if "music" in cause]
+    no_beginning = {"outage\tbeta\tverify-catalog\tOutage", "key_refused\tbeta"}
+    assert no_beginning | {"outage\tbeta\tmusic\tOutage", "failed\tbeta\tmusic\tSomeFailed"} <= whole
+    assert no_beginning <= begun
+    assert not [cause for cause in begun if "music" in cause]
 
 
 def test_a_flow_run_that_could_not_begin_ends_nothing() -> None:
     """Nor does one whose key was refused."""
     assert over_after_end(ended("inventory-proofs", "Failed")) == []
     assert over_after_end(ended("verify-catalog", "KeyRefused", "music")) == []
-
-
-def test_a_sunset_header_is_told_once_for_each_day_that_it_names() -> None:
-    """It announces a breaking change."""
-    (alert,) = sunset_seen("Sat, 31 Jul 2027 00:00:00 GMT", "beta", About())
-
-    assert "`Sat, 31 Jul 2027 00:00:00 GMT`" in alert.body
-    assert alert.cause == "sunset\tbeta\tSat, 31 Jul 2027 00:00:00 GMT"
-    assert sunset_seen(None, "beta", About()) == []
 
 
 def test_the_rows_decide_the_state_of_a_run_that_is_over() -> None:
@@ -151,33 +140,24 @@ def test_a_leg_did_its_work_if_only_its_own_limits_ended_it(
     assert not did_its_work(ended_by, finished_rows, have_all_failed=True)
 
 
-@pytest.mark.parametrize(("hours", "was_sent"), [(35.9, False), (36, True), (1_000, True)])
-def test_36_hours_without_a_success_are_told(hours: float, *, was_sent: bool) -> None:
-    """One missed night is not; a second one is."""
-    facts = replace(MUSIC, last_success=hours_ago(hours))
+@pytest.mark.parametrize(
+    ("facts", "was_sent"),
+    [
+        (replace(MUSIC, last_success=hours_ago(35.9)), False),
+        (replace(MUSIC, last_success=hours_ago(36)), True),
+        (MUSIC, True),
+        (ANY, False),
+        (replace(ANY, first_run=hours_ago(1)), False),
+        (replace(ANY, first_run=hours_ago(48)), True),
+    ],
+)
+def test_36_hours_without_a_success_are_told(facts: WorkFacts, *, was_sent: bool) -> None:
+    """Of a named catalog also if it never was verified; of a new installation not before its first night is over."""
+    alert = no_success(facts, NOW, 36.0)
 
-    assert (no_success(facts, NOW, 36.0) is not None) == was_sent
-
-
-def test_a_catalog_that_was_never_verified_is_told() -> None:
-    """It was named, so somebody waits for it."""
-    alert = no_success(MUSIC, NOW, 36.0)
-
-    assert alert is not None
-    assert "catalog `music` that did its work ended: never." in alert.body
-
-
-def test_a_store_without_any_run_is_not_told() -> None:
-    """A new installation has time until its first night, and nothing was named."""
-    assert no_success(ANY, NOW, 36.0) is None
-
-
-def test_a_first_run_has_the_same_time() -> None:
-    """What was planned an hour ago may still succeed; after two days it has not."""
-    young, old = (replace(ANY, first_run=hours_ago(hours)) for hours in (1, 48))
-
-    assert no_success(young, NOW, 36.0) is None
-    assert no_success(old, NOW, 36.0) is not None
+    assert (alert is not None) == was_sent
+    if facts is MUSIC:
+        assert "catalog `music` that did its work ended: never." in alert.body  # type: ignore[union-attr]  # as said
 
 
 def test_a_success_makes_the_next_failure_a_new_cause() -> None:
@@ -188,11 +168,11 @@ def test_a_success_makes_the_next_failure_a_new_cause() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hours_left", "was_sent"), [(72, False), (24.01, False), (24, True), (1, True), (0, True), (-100, True)]
+    ("hours_left", "was_sent"), [(None, False), (24.01, False), (24, True), (1, True), (0, True), (-100, True)]
 )
-def test_a_key_is_told_of_in_the_last_24_hours_of_its_grace(hours_left: float, *, was_sent: bool) -> None:
-    """A rotated key works for 72 hours; then it is refused."""
-    alert = key_expires("beta", NOW + timedelta(hours=hours_left), NOW)
+def test_a_key_is_told_of_in_the_last_24_hours_of_its_grace(hours_left: float | None, *, was_sent: bool) -> None:
+    """A rotated key works for 72 hours; then it is refused. When a key ends, the contract does not let a client ask."""
+    alert = key_expires("beta", None if hours_left is None else NOW + timedelta(hours=hours_left), NOW)
 
     assert (alert is not None) == was_sent
 
@@ -206,11 +186,6 @@ def test_a_key_that_has_ended_is_news_after_one_that_ends() -> None:
     assert soon.cause != over.cause
     assert "ends at 2026-11-20 12:00 UTC" in soon.subject
     assert "ended at" in over.subject
-
-
-def test_without_an_expiry_nothing_is_told() -> None:
-    """The contract does not let a client ask for it."""
-    assert key_expires("beta", None, NOW) is None
 
 
 def _rotation(expires_at: datetime | None) -> Rotation:
@@ -337,3 +312,49 @@ def test_a_low_quota_is_told_once_for_each_period() -> None:
 def test_a_spent_quota_is_no_outage() -> None:
     """The service answers 429 until the reset, and one message says why."""
     assert kinds(*probes(["throttled"] * 3, left=0)) == ["quota_low"]
+
+
+HOSTILE = [
+    "<!channel> everybody",
+    "<@U024BE7LH>",
+    "@everyone @here @channel",
+    "[click](https://evil.example)",
+    "` closes the span",
+    "a\nTo do: pay\r\n",
+    "\x1b[31mred\x07",
+    "left \u202e right \u2066",
+    "line\u2028separator\x00",
+    "caf\udce9",
+    "&lt;!here&gt;",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_foreign_text_leaves_its_code_span(text: str) -> None:
+    """Chat programs read `<…>` and `@…` as mentions even inside a code span, so these letters are replaced."""
+    span = quoted(text)
+
+    assert span[0] == span[-1] == "`"
+    assert not set("<>@&`\n\r\x1b\x00\u202e\u2028") & set(span[1:-1])
+    assert span[1:-1].isprintable()
+    span.encode("utf-8")
+
+
+def test_plain_text_stays_and_long_text_is_cut() -> None:
+    """A name is found by searching for it; a supplier's name of a megabyte does not fill the message."""
+    assert quoted("s3://label/catalog_2026/*.csv") == "`s3://label/catalog_2026/*.csv`"
+    assert harmless("Größe 東京") == "Größe 東京"
+    assert len(harmless("x" * 1_000_000)) == 300
+    assert harmless("x" * 301).endswith("…")
+    assert quoted("") == "` `"
+
+
+def test_a_long_list_is_shortened_and_says_by_how_much() -> None:
+    """A catalog may have hundreds of suppliers."""
+    assert shortened([str(number) for number in range(12)])[-2:] == ["9", "- and 2 more"]
+    assert shortened(["one"]) == ["one"]
+
+
+def test_parts_of_a_cause_cannot_be_confused() -> None:
+    """A name with a tab is not two names."""
+    assert cause_of(AlertKind.SUNSET, "a\tb", "c") != cause_of(AlertKind.SUNSET, "a", "b", "c")

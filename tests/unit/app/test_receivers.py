@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.alerts.facts import end_of_flow
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
 from proofsweep.config.load import Settings
@@ -18,7 +17,7 @@ BLOCKS = SecretBlocks(read={"alerts": "json://127.0.0.1/c"}.__getitem__, write=l
 
 def end_of_stop(app: App) -> Gather:
     """Tell of a run that stopped, since the service did not answer."""
-    return end_of_flow(app.alerts, "verify-catalog", "Outage", "It does not answer.")
+    return app.alerts.end_of_flow("verify-catalog", "Outage", "It does not answer.")
 
 
 def test_receivers_are_read_from_a_file_a_variable_or_a_block(

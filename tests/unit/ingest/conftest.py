@@ -1,30 +1,29 @@
 """A watched folder with passes over it, and legs that are played instead of worked on."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 
-from proofsweep.config.sections import CatalogSettings, ServiceSettings
+from proofsweep.config.sections import CatalogSettings, IngestSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.ingest.folder import Look, past_answers
-from proofsweep.ingest.moves import BatchDisposal, Disposal
-from proofsweep.ingest.one_pass import IngestPass
-from proofsweep.ingest.rules import IngestRules
-from proofsweep.ingest.state import Records, Watch
+from proofsweep.ingest.moves import Disposal
+from proofsweep.ingest.one_pass import IngestContext, IngestPass, WatchedFolder
+from proofsweep.ingest.state import Watch
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import SizeLimits
-from proofsweep.sources.selection import ALL_ROWS
+from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store import layout
+from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
@@ -35,6 +34,8 @@ from ...worlds.ddex_messages import Sending, Track, put_release, sent
 
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
 
+SETTINGS = IngestSettings(settle_seconds=10, pair_seconds=0, tries=2)
+
 
 @dataclass
 class Watched:
@@ -43,8 +44,9 @@ class Watched:
     Attributes:
         outcomes: what a played leg says of each file name; `accepted` for others, None for no answer. A reason may
             follow the outcome: `rejected unregistered`.
-        unwanted: names of files that the person does not want now.
+        where: which files the person wants now.
         rested: how long passes have waited.
+        meanwhile: happens while a pass waits.
     """
 
     root: Path
@@ -53,7 +55,9 @@ class Watched:
     outcomes: dict[str, str | None] = field(default_factory=dict)
     rested: list[float] = field(default_factory=list)
     planned: list[str] = field(default_factory=list)
-    unwanted: set[str] = field(default_factory=set)
+    where: str | None = None
+    meanwhile: Callable[[], object] = lambda: None
+    settings: IngestSettings = SETTINGS
     by_release: bool = False
 
     @property
@@ -77,50 +81,31 @@ class Watched:
         """Move the clock."""
         self.now += timedelta(seconds=seconds)
 
+    def context(self) -> IngestContext:
+        """Return what passes are given."""
+        return IngestContext(
+            results=self.results,
+            environment="beta",
+            settings=self.settings,
+            selection=Selection(where=self.where),
+            limits=SizeLimits(),
+            open_catalog=self._open,
+            plan=self._plan,
+            clock=lambda: self.now,
+            rest=self._rest,
+        )
+
     def new_pass(self, *, moves: bool = True) -> IngestPass:
         """Begin a pass."""
-        files = Files()
-        rules = IngestRules(
-            settle_seconds=10,
-            pair_seconds=0,
-            tries=2,
-        )
         disposal = Disposal(
-            moves=Moves(files),
+            moves=Moves(Files()),
             watched=str(self.folder),
             accepted=str(self.root / "ok") if moves else None,
             quarantine=str(self.root / "bad") if moves else None,
+            by_release=self.by_release,
         )
-        return IngestPass(
-            results=self.results,
-            watch=self.watch,
-            folder=self._open,
-            look=Look(
-                files=files,
-                digest_of=disposal.moves.digest,
-                rules=rules,
-                answers_of=partial(past_answers, self.results, "beta"),
-                watched=str(self.folder),
-                supplier_tag="supplier",
-                keeps_answered=moves,
-            ),
-            chosen=lambda looked: [row for row in looked.ready if row.named_audio not in self.unwanted],
-            records=Records(
-                results=self.results,
-                watch=self.watch,
-                disposal=disposal,
-                rules=rules,
-                environment="beta",
-                supplier_tag="supplier",
-                clock=lambda: self.now,
-            ),
-            batch_disposal=BatchDisposal(disposal=disposal, by_release=self.by_release),
-            plan=self._plan,
-            limits=SizeLimits(),
-            clock=lambda: self.now,
-            rest=self._rest,
-            supplier_tag="supplier",
-        )
+        lease = Lease(self.results, "watched")
+        return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
         """Make a whole pass, and play a leg of each run that it gives."""
@@ -187,10 +172,8 @@ class Watched:
         )
         put_release(self.folder / place, sending, files | {"resources/cover.jpg": b"\xff\xd8 cover"})
 
-    def _open(self) -> Catalog:
-        return open_catalog(
-            str(self.folder), CatalogSettings(sidecar_names=("{name}.sidecar",), unfinished_names=("*.part",))
-        )
+    def _open(self, location: str) -> Catalog:
+        return open_catalog(location, CatalogSettings(sidecar_names=("{name}.sidecar",), unfinished_names=("*.part",)))
 
     def _plan(self, catalog: Catalog, run_id: str) -> Plan:
         self.planned.append(run_id)
@@ -205,6 +188,7 @@ class Watched:
 
     def _rest(self, seconds: float) -> None:
         self.rested.append(seconds)
+        self.meanwhile()
         self.later(seconds)
 
 

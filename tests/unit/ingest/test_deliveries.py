@@ -5,15 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatches
-from proofsweep.ingest.rules import Decision, IngestRules, KnownBatches
+from proofsweep.ingest.rules import Decision, KnownBatches
 from proofsweep.sources.ddex_delivery import Batch, Release
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
-RULES = IngestRules(settle_seconds=1, pair_seconds=1, tries=1)
-LATE = NOW + timedelta(seconds=RULES.batch_wait_seconds)
+SETTINGS = IngestSettings()
+LATE = NOW + timedelta(seconds=SETTINGS.batch_wait_seconds)
 
 
 def row_of(audio: str, batch: str | None = None, release: str | None = None, **changes: object) -> ManifestRow:
@@ -123,7 +124,7 @@ def test_files_of_a_batch_wait_for_each_other(
         rows = [BatchRow("a", first, TAKE, None), BatchRow("b", replace(second, **changes), decision, None)]  # type: ignore[arg-type]
         (batch,) = DeliveredBatches("/in", batches, KnownBatches()).seen(rows, NOW)
 
-        batch.decide(now, NOW, RULES)
+        batch.decide(now, NOW, SETTINGS)
 
         assert [each.decision for each in batch.rows] == expected
 
@@ -136,10 +137,10 @@ def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
     ]
     (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches()).seen(rows, NOW)
 
-    assert batch.decide(NOW, NOW, RULES) is None
+    assert batch.decide(NOW, NOW, SETTINGS) is None
     assert [each.decision for each in rows] == [TAKE, WAITS]
     rows[1].decision = TAKE
-    assert batch.decide(LATE, NOW, RULES) == "named files and messages that are not there, or not whole: 1"
+    assert batch.decide(LATE, NOW, SETTINGS) == "named files and messages that are not there, or not whole: 1"
     assert [each.decision for each in rows] == [TAKE, TAKE]
 
 
@@ -148,5 +149,5 @@ def test_a_batch_whose_files_are_all_answered_is_told_no_more() -> None:
     rows = [BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), Decision.ANSWERED, None)]
     (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches()).seen(rows, NOW)
 
-    assert batch.decide(LATE, NOW, RULES) is None
+    assert batch.decide(LATE, NOW, SETTINGS) is None
     assert batch.is_answered

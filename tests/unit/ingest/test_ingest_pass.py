@@ -10,9 +10,7 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.ingest.rules import Decision
-from proofsweep.ingest.state import Watch
 from proofsweep.sources.moves import LocalMoves
-from proofsweep.store.parts import Results
 
 from ...worlds.killed_lines import Killed
 from .conftest import WAV, Watched
@@ -32,15 +30,9 @@ def test_a_pass_waits_once_for_new_files_to_settle(watched: Watched) -> None:
     """A file that changes meanwhile is left for the next pass."""
     watched.deliver("acme/a.wav")
     changing = watched.deliver("acme/b.wav")
-    one, rest = watched.new_pass(), watched._rest
+    watched.meanwhile = lambda: changing.write_bytes(WAV + b"12345678 and more")
 
-    def change_and_rest(seconds: float) -> None:
-        changing.write_bytes(WAV + b"12345678 and more")
-        rest(seconds)
-
-    object.__setattr__(one, "rest", change_and_rest)
-    for run_id in one.runs():
-        watched.play_leg(run_id)
+    one = watched.run_pass()
 
     assert watched.rested == [10]
     assert names_in(watched.root / "ok") == ["acme/a.wav"]
@@ -204,33 +196,6 @@ def test_a_rejection_that_may_end_at_the_service_is_asked_for_again(
     assert [row["outcome"] for row in one.report.rows] == ["accepted"] * is_asked_again
 
 
-def test_a_rejected_file_that_is_delivered_again_is_asked_for_again(watched: Watched) -> None:
-    """It lies in quarantine; the seal was registered meanwhile, and the supplier sends the same bytes."""
-    watched.outcomes["a.wav"] = "rejected local_seal"
-    watched.deliver("a.wav")
-    watched.run_pass()
-    watched.later(86_400)
-    watched.outcomes["a.wav"] = "accepted"
-    watched.deliver("a.wav")
-
-    watched.run_pass()
-
-    assert (names_in(watched.root / "ok"), names_in(watched.root / "bad")) == (["a.wav"], ["a.wav"])
-
-
-def test_files_that_are_given_up_are_known_to_the_report(watched: Watched) -> None:
-    """In the pass of the last try, and in each later one while they lie there."""
-    watched.outcomes["a.wav"] = "failed"
-    path = watched.deliver("a.wav")
-    reports = [watched.run_pass().report]
-    watched.later(300)
-    reports += [watched.run_pass().report, watched.run_pass().report]
-    path.unlink()
-    reports += [watched.run_pass().report]
-
-    assert [len(report.given_up) for report in reports] == [0, 1, 1, 0]
-
-
 def test_a_rejected_file_that_is_delivered_again_is_moved_again(watched: Watched) -> None:
     """Also if it could not be moved at first; nothing is sent again."""
     watched.outcomes["a.wav"] = "rejected"
@@ -249,81 +214,15 @@ def test_a_rejected_file_that_is_delivered_again_is_moved_again(watched: Watched
     assert names_in(watched.root / "bad") == ["a.wav"]
 
 
-def test_files_that_cannot_be_moved_are_reported_by_each_pass(watched: Watched) -> None:
-    """The table has one row for the try after the verdict, and one for the move."""
-    (watched.root / "ok").write_bytes(b"no folder")
-    watched.deliver("a.wav")
-
-    reports = [watched.run_pass().report, watched.run_pass().report]
-    (watched.root / "ok").unlink()
-    reports += [watched.run_pass().report, watched.run_pass().report]
-
-    assert [len(report.not_moved) for report in reports] == [1, 1, 0, 0]
-    assert [[row["disposition"] for row in report.rows] for report in reports] == [["left"], [], ["accepted"], []]
-    assert len(watched.planned) == 1
-
-
-def test_a_pass_that_is_killed_between_move_and_record_delivers_nothing_twice(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A consumer has taken the file meanwhile: its row is written once, and the pass goes on."""
-    watched.deliver("a.wav")
-    killed = watched.new_pass()
-    run_id = next(killed.runs())
-    watched.play_leg(run_id)
-    with monkeypatch.context() as moment:
-        moment.setattr(Results, "create_part", kill)
-        with pytest.raises(Killed):
-            killed.records.of_leg(watched.results.plan(run_id), 1, {})
-    (watched.root / "ok" / "a.wav").unlink()
-
-    later = [watched.run_pass().report, watched.run_pass().report]
-
-    assert [[row["disposition"] for row in report.rows] for report in later] == [["gone"], []]
-    assert names_in(watched.root / "ok") == names_in(watched.folder) == []
-    assert watched.watch.open_runs() == []
-
-
-@pytest.mark.parametrize(
-    ("killed_at", "name"),
-    [(LocalMoves, "create"), (LocalMoves, "remove"), (Results, "create_part"), (Watch, "keep_moves")],
-)
-def test_a_kill_loses_no_file_that_was_delivered_again(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch, killed_at: type[object], name: str
-) -> None:
-    """Wherever the pass is killed that moves it."""
-    watched.outcomes["a.wav"] = "rejected"
-    watched.deliver("a.wav")
-    watched.run_pass()
-    (watched.root / "bad" / "a.wav").unlink()
-    watched.deliver("a.wav")
-    with monkeypatch.context() as moment:
-        moment.setattr(killed_at, name, kill)
-        with pytest.raises(Killed):
-            watched.run_pass()
-
-    watched.run_pass()
-    watched.run_pass()
-
-    assert (names_in(watched.root / "bad"), names_in(watched.folder)) == (["a.wav"], [])
-    assert len(watched.planned) == 1
-
-
 def test_a_file_that_was_delivered_again_is_moved_although_others_settle(watched: Watched) -> None:
     """A pass that looks a second time knows what it has recognised the first time."""
     watched.outcomes["a.wav"] = "rejected"
     watched.deliver("a.wav")
     watched.run_pass()
-    one, rest = watched.new_pass(), watched._rest
-
-    def deliver_and_rest(seconds: float) -> None:
-        watched.deliver("a.wav")
-        rest(seconds)
-
-    object.__setattr__(one, "rest", deliver_and_rest)
+    watched.meanwhile = lambda: watched.deliver("a.wav")
     watched.deliver("c.wav", WAV + b"a third.")
-    for run_id in one.runs():
-        watched.play_leg(run_id)
+    watched.run_pass()
+    watched.meanwhile = lambda: None
     watched.later(10)
     watched.deliver("b.wav", WAV + b"another.")
 
@@ -337,13 +236,13 @@ def test_files_that_nobody_wants_now_stay_ready(watched: Watched) -> None:
     """They are counted, and taken as soon as they are wanted."""
     watched.deliver("a.wav")
     watched.deliver("acme/b.wav")
-    watched.unwanted = {"acme/b.wav"}
+    watched.where = "folder <> 'acme'"
 
     report = watched.run_pass().report
 
     assert report.decisions == {Decision.TAKE: 1, Decision.LEFT_OUT: 1}
     assert names_in(watched.folder / "acme") == ["b.wav"]
-    watched.unwanted = set()
+    watched.where = None
     watched.run_pass()
     assert len(watched.planned) == 2
     assert names_in(watched.root / "ok" / "acme") == ["b.wav"]

@@ -74,17 +74,6 @@ def test_one_rejected_file_sends_the_whole_batch_to_quarantine(watched: Watched)
     }
 
 
-def test_releases_go_by_their_own_verdicts_if_that_is_set(watched: Watched) -> None:
-    """The completion file goes with the accepted ones."""
-    watched.outcomes["b.wav"], watched.by_release = "rejected", True
-    deliver_batch(watched)
-
-    watched.run_pass()
-
-    assert names_in(watched.root / "ok") == ["B1/BatchComplete.txt", *below("B1/r1", *RELEASE)]
-    assert names_in(watched.root / "bad") == below("B1/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg")
-
-
 def test_before_its_completion_file_is_there_nothing_of_a_batch_is_taken(watched: Watched) -> None:
     """However long its files have rested, once others beside it have had such a file."""
     deliver_batch(watched)
@@ -103,28 +92,6 @@ def test_before_its_completion_file_is_there_nothing_of_a_batch_is_taken(watched
     watched.deliver("B2/BatchComplete.txt", b"")
     assert watched.run_pass().report.incomplete == {}
     assert "B2/r1/resources/a.wav" in names_in(watched.root / "ok")
-
-
-@pytest.mark.parametrize("audio_first", [True, False])
-def test_a_folder_with_the_name_of_a_batch_waits_for_its_completion_file(watched: Watched, audio_first: bool) -> None:
-    """Also if it is the first of all, and also for audio whose message is not there yet."""
-    place = "acme/P_20240607170334436/r1"
-    watched.deliver_release(place, a=SOUND)
-    if audio_first:
-        (watched.folder / place / "r1.xml").unlink()
-
-    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 1}
-    assert watched.planned == []
-
-
-def test_files_outside_of_deliveries_are_taken_as_ever(watched: Watched) -> None:
-    """A folder may be named like a batch: its own audio is no release's."""
-    watched.deliver("20240607170334436/a.wav")
-    watched.deliver("acme/b.wav", OTHER)
-
-    watched.run_pass()
-
-    assert names_in(watched.root / "ok") == ["20240607170334436/a.wav", "acme/b.wav"]
 
 
 def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watched) -> None:
@@ -159,19 +126,6 @@ def test_a_message_that_the_manifest_names_is_waited_for(watched: Watched) -> No
     why = "named files and messages that are not there, or not whole: 1"
     assert report.incomplete == {str(watched.folder / "B1"): why}
     assert "B1/r1/resources/a.wav" in names_in(watched.root / "bad")
-
-
-def test_a_file_of_another_size_than_declared_is_waited_for(watched: Watched) -> None:
-    """It may still be written; the batch is taken as soon as it is whole."""
-    deliver_batch(watched)
-    watched.deliver("B1/r1/resources/a.wav", SOUND[:-2])
-    assert watched.run_pass().report.decisions == {Decision.INCOMPLETE_BATCH: 2}
-
-    watched.deliver("B1/r1/resources/a.wav", SOUND)
-    watched.run_pass()
-
-    assert len(watched.planned) == 1
-    assert "B1/r1/resources/a.wav" in names_in(watched.root / "ok")
 
 
 @pytest.mark.parametrize("outcome", ["failed", None])
@@ -303,17 +257,6 @@ def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeyp
     assert (reports[1].decisions, len(watched.planned)) == ({}, 1)
     assert list(watched.folder.iterdir()) == []
     assert len(names_in(watched.root / "ok")) == 7
-
-
-def test_without_targets_a_batch_stays_and_is_verified_once(watched: Watched) -> None:
-    """Each further pass finds it answered."""
-    deliver_batch(watched)
-
-    for _ in range(2):
-        watched.run_pass(moves=False)
-
-    assert len(watched.planned) == 1
-    assert "B1/r1/resources/a.wav" in names_in(watched.folder)
 
 
 def test_the_supplier_is_the_sender_where_no_folder_names_one(watched: Watched) -> None:

@@ -1,14 +1,13 @@
 """Each proof is asked for once, each answer is recorded before the next one, and a list is read as it is meant."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.client.client import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Reply, Request
 from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
@@ -25,7 +24,7 @@ from proofsweep.operations.erase import (
     names_of,
     read_proof_list,
 )
-from proofsweep.operations.operation import OperationContext, OperationLog
+from proofsweep.operations.operation import OperationContext, OperationWork
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
@@ -60,14 +59,13 @@ class ErasingService(ScriptedService):
 class Eraser:
     """The command; each run is a process of its own, but for the claim."""
 
-    folder: Path
-    partner: Partner
+    context: OperationContext
     told: list[Erasure] = field(default_factory=list)
 
     @property
     def operations(self) -> Operations:
         """Those of the results store."""
-        return Operations(Results(FolderStore(self.folder)))
+        return Operations(self.context.results)
 
     @property
     def journals(self) -> OperationJournals:
@@ -80,11 +78,10 @@ class Eraser:
         recovered = [row for operation_id in self.journals.open() for row in killed.end(operation_id)]
         operation = operation_named(f"20261120T12{len(self.operations.ids()):02}00Z_000aa", "erasure")
         self.operations.write_intent(operation, {})
-        log = OperationLog(operation, self.operations, lambda: NOW)
-        partner = self.partner.in_new_session(log.note)
-        for erasure in erased_one_by_one(partner, log, self.journals, lambda: NOW, ProofList(proof_ids)):
+        work = OperationWork.on(self.context, operation)
+        for erasure in erased_one_by_one(work, self.journals, ProofList(proof_ids)):
             self.told.append(erasure)
-        log.end("complete", {})
+        work.log.end("complete", {})
         self.journals.delete(operation.operation_id)
         return recovered
 
@@ -102,20 +99,20 @@ def service() -> ScriptedService:
 
 
 @pytest.fixture
-def eraser(tmp_path: Path, partner: Partner) -> Eraser:
+def eraser(context: OperationContext) -> Eraser:
     """The command over an empty store."""
-    return Eraser(tmp_path, partner)
+    return Eraser(context)
 
 
 def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
-    tmp_path: Path, partner: Partner, service: ErasingService, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, context: OperationContext, service: ErasingService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of what was answered, at most the one answer that was not on disk yet; the repeat says `already_erased` of it."""
     monkeypatch.setattr(os, "fsync", lambda _file: None)  # a process that is killed loses nothing that was written
     line, was_whole = 0, False
     while not was_whole:
         service.proofs, service.script[Call.ERASE] = {"p1", "p2"}, []
-        eraser = Eraser(tmp_path / str(line), partner)
+        eraser = Eraser(replace(context, results=Results(FolderStore(tmp_path / str(line)))))
         was_whole = is_whole_after(line, OF_ERASURES, partial(eraser.erase, "p1", "p2"))
         known = [each.proof_id for each in eraser.told]
 

@@ -5,19 +5,18 @@ from datetime import timedelta
 
 import pytest
 
-from proofsweep.client.client import Partner
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.operations import notes as refresh
 from proofsweep.operations.notes import Note, NoteRefresh, NotesRefreshed, refresh_notes, wanted_notes
-from proofsweep.operations.operation import CallBudget, OperationContext, OperationLog, OutageGuard
+from proofsweep.operations.operation import CallBudget, OperationContext, OperationWork
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
-from ..scripted_service import NOW, Scripted, ScriptedService
+from ..scripted_service import Scripted, ScriptedService
 
 OPERATION = operation_named("20261121T120000Z_000aa", "interpretations")
 READY = Scripted(document={"status": "ready", "text": "made by hand", "policyVersion": "7"})
@@ -27,33 +26,27 @@ SOON = Scripted(document={"status": "pending", "retryAfterSeconds": 0.01})
 class Refreshed:
     """A refresh of some notes, and the rows that it writes."""
 
-    def __init__(self, partner: Partner, results: Results) -> None:
-        self.results = results
-        self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
-        self.partner = partner
+    def __init__(self, context: OperationContext) -> None:
+        self.work = OperationWork.on(context, OPERATION)
 
     def run(self, wanted: int = 1, *, most_calls: int | None = None) -> None:
         """Ask for so many notes."""
-        NoteRefresh(
-            partner=self.partner,
-            log=self.log,
-            budget=CallBudget(self.log, most_calls),
-            outage=OutageGuard(self.partner, 3),
-            clock=lambda: NOW,
-        ).run(Note(str(number), f"item-{number}") for number in range(wanted))
+        refresh = NoteRefresh(work=self.work, budget=CallBudget(self.work.log, most_calls))
+        refresh.run(Note(str(number), f"item-{number}") for number in range(wanted))
 
     @property
     def rows(self) -> Sequence[Row]:
         """The rows of the table."""
-        self.log.flush()
-        found: list[Row] = self.results.table("interpretations", self.results.all_parts("interpretations")).to_pylist()
+        self.work.log.flush()
+        results = self.work.context.results
+        found: list[Row] = results.table("interpretations", results.all_parts("interpretations")).to_pylist()
         return found
 
 
 @pytest.fixture
-def refreshed(partner: Partner, results: Results) -> Refreshed:
+def refreshed(context: OperationContext) -> Refreshed:
     """Notes of a test."""
-    return Refreshed(partner, results)
+    return Refreshed(context)
 
 
 def test_a_pending_note_is_asked_for_again_until_it_is_ready(refreshed: Refreshed, service: ScriptedService) -> None:
@@ -73,7 +66,7 @@ def test_without_a_usable_wait_it_is_two_seconds(
 ) -> None:
     """A service that says nothing is not asked in a tight loop."""
     waits = []
-    stop = refreshed.partner.session.context.dispatcher.stop
+    stop = refreshed.work.partner.session.context.dispatcher.stop
     monkeypatch.setattr(type(stop), "rest", lambda _self, seconds: waits.append(round(seconds)))
     service.script[Call.INTERPRETATION] = [Scripted(document={"status": "pending", "retryAfterSeconds": told}), READY]
 

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.client import Partner
 from proofsweep.domain.errors import NameTaken, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.operations.operation import CallBudget, OperationContext, OperationLog, OutageGuard
+from proofsweep.operations.operation import CallBudget, OperationContext, OperationWork
 from proofsweep.operations.recover import (
     ProvenItem,
     Recovered,
@@ -44,11 +43,9 @@ ANSWER = Scripted(document={"song": "s", "sidecar": base64.b64encode(SEALED).dec
 class Recovery:
     """A folder of sidecars, and the recovery of one of them."""
 
-    def __init__(self, partner: Partner, folder: Path) -> None:
-        self.results = Results(FolderStore(folder / "results"))
-        self.log = OperationLog(OPERATION, Operations(self.results), lambda: NOW)
+    def __init__(self, context: OperationContext, folder: Path) -> None:
+        self.work = OperationWork.on(context, OPERATION)
         self.journals = OperationJournals(FolderStore(folder / "recovering"), "recoveries")
-        self.partner = partner
         self.music = folder / "music"
         self.music.mkdir()
         (self.music / "a.wav").write_bytes(b"audio")
@@ -75,14 +72,10 @@ class Recovery:
     ) -> Sequence[Row]:
         """Recover, and give the rows."""
         SidecarRecovery(
-            partner=self.partner,
-            log=self.log,
+            work=self.work,
             journals=self.journals,
-            budget=CallBudget(self.log, most_calls),
-            outage=OutageGuard(self.partner, 3),
-            files=Files(),
+            budget=CallBudget(self.work.log, most_calls),
             is_watched=lambda location: self.watched is not None and location.startswith(self.watched),
-            clock=lambda: NOW,
             wanted=RecoveryRequest(prefix=prefix, compares_all=compares_all),
         ).run(items or [self.item()])
         return self.rows
@@ -90,15 +83,16 @@ class Recovery:
     @property
     def rows(self) -> Sequence[Row]:
         """The rows of the table."""
-        found: list[Row] = self.results.table("recoveries", self.results.all_parts("recoveries")).to_pylist()
+        results = self.work.context.results
+        found: list[Row] = results.table("recoveries", results.all_parts("recoveries")).to_pylist()
         return found
 
 
 @pytest.fixture
-def recovery(partner: Partner, service: ScriptedService, tmp_path: Path) -> Recovery:
+def recovery(context: OperationContext, service: ScriptedService, tmp_path: Path) -> Recovery:
     """A service that has the sealed sidecar."""
     service.usual[Call.PROOF] = ANSWER
-    return Recovery(partner, tmp_path)
+    return Recovery(context, tmp_path)
 
 
 def test_a_sidecar_that_another_process_writes_meanwhile_is_the_same(

@@ -87,25 +87,6 @@ def test_a_command_that_is_repeated_rotates_no_second_time(here: Installation) -
     assert here.service.minted == ["pk_new_1", "pk_new_2"]
 
 
-def test_a_key_of_an_old_rotation_is_rotated(here: Installation) -> None:
-    """When the grace of its predecessor is over, a rotation is a wish and no mistake."""
-    here.rotate()
-    here.now += timedelta(hours=73)
-
-    assert here.rotate().rotation.new_key_id == "k2"
-
-
-def test_an_answer_that_is_lost_is_given_again(here: Installation) -> None:
-    """The call is repeated with the same Idempotency-Key."""
-    here.service.lost = 1
-
-    rotated = here.rotate()
-
-    assert here.key_file.read_text() == "pk_new_1\n"
-    assert rotated.rotation.replayed
-    assert here.service.calls == [Call.ROTATE, Call.ROTATE, Call.USAGE]
-
-
 def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(here: Installation) -> None:
     """Whether the key was rotated is not known, so the message promises nothing but the repeat."""
     here.service.lost = 9
@@ -136,29 +117,6 @@ def test_a_full_disk_loses_no_key(here: Installation, monkeypatch: pytest.Monkey
     assert here.key_file.read_text() == f"{OLD}\n"
     assert here.rotate().rotation.replayed
     assert here.key_file.read_text() == "pk_new_1\n"
-
-
-def test_a_folder_that_cannot_be_written_is_found_before_the_call(here: Installation) -> None:
-    """Nothing is asked for that could not be kept."""
-    here.new_key_file = here.folder / "missing" / "key"
-
-    with pytest.raises(ConfigError, match="cannot be written"):
-        here.rotate()
-
-    assert here.service.calls == []
-    assert not (here.folder / "results").exists()
-
-
-def test_a_key_file_that_is_a_link_stays_one(here: Installation) -> None:
-    """The file that it leads to is replaced."""
-    (here.folder / "secrets").mkdir()
-    target = here.key_file.rename(here.folder / "secrets" / "partner-key")
-    here.key_file.symlink_to(target)
-
-    here.rotate()
-
-    assert here.key_file.is_symlink()
-    assert target.read_text() == "pk_new_1\n"
 
 
 def test_a_new_key_file_leaves_the_old_key_where_it_is(here: Installation) -> None:
@@ -342,17 +300,6 @@ def test_a_store_that_cannot_be_written_is_found_before_the_call(here: Installat
     assert here.service.calls == []
 
 
-@pytest.mark.parametrize("hours", [-1000, 1000])
-def test_a_clock_that_jumps_loses_nothing(here: Installation, hours: int) -> None:
-    """The service decides what is too late, by its own clock."""
-    _lose_the_answer(here)
-    here.now += timedelta(hours=hours)
-
-    here.rotate()
-
-    assert here.key_file.read_text() == "pk_new_1\n"
-
-
 LATER = operation_named("20261121T120000Z_000bb", "rotation")
 INTENT = RotationIntent(
     operation_id="20261120T120000Z_000aa",
@@ -403,14 +350,6 @@ def test_calls_after_the_end_of_their_rotation_are_an_operation_of_their_own(ope
 
     assert recorded(operations) == [(INTENT.operation_id, "r-1"), (LATER.operation_id, "r-2")]
     assert operations.receipt(LATER.operation_id) is not None
-
-
-def test_without_a_call_nothing_is_written(operations: Operations) -> None:
-    """A command that only found everything done leaves no trace."""
-    logged(operations).flush(INTENT)
-    logged(operations).flush(None)
-
-    assert operations.ids() == []
 
 
 def page(*key_ids: str, cursor: str | None = None) -> Scripted:

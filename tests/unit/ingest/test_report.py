@@ -4,8 +4,8 @@ from collections import Counter
 from datetime import UTC, datetime
 
 from proofsweep.domain.items import Row
-from proofsweep.ingest.lines import json_of_pass, line_of_pass, lines_of_unmoved, markdown_of_pass, messages_of
-from proofsweep.ingest.rules import Decision, PassReport
+from proofsweep.ingest.report import PassReport
+from proofsweep.ingest.rules import Decision
 
 
 def row(audio: str, outcome: str, reason: str | None = None, **cells: object) -> Row:
@@ -31,16 +31,16 @@ REPORT = PassReport(decisions=Counter({Decision.TAKE: 6, Decision.SETTLING: 2}),
 
 def test_one_line_says_what_a_pass_did() -> None:
     """Outcomes, moves, and what waits."""
-    assert line_of_pass("/in", REPORT) == (
+    assert REPORT.line("/in") == (
         "/in: 1 accepted, 1 failed, 2 ineligible, 2 rejected, 1 moved (accepted), 2 moved (quarantined), "
         "2 not settled yet"
     )
-    assert line_of_pass("/in", PassReport()) == "/in: nothing new"
+    assert PassReport().line("/in") == "/in: nothing new"
 
 
 def test_each_file_that_was_not_accepted_has_a_message() -> None:
     """It says what to ask the supplier for; a name with a new line stays on its line."""
-    messages = messages_of(REPORT)
+    messages = REPORT.messages()
 
     assert len(messages) == 5
     assert messages[0] == (
@@ -54,9 +54,9 @@ def test_a_move_that_was_not_made_is_told() -> None:
     stuck = [row(f"/in/{number}.wav", "accepted", detail="No space left on device.") for number in range(2)]
     report = PassReport(rows=stuck, not_moved=[*stuck, row("/in/z.wav", "rejected", "tampered", detail="Denied.")])
 
-    assert messages_of(report)[0] == "/in/0.wav: not moved. No space left on device."
-    assert lines_of_unmoved(report) == ["2 not moved: No space left on device.", "1 not moved: Denied."]
-    assert line_of_pass("/in", report).endswith("; 2 not moved: No space left on device.; 1 not moved: Denied.")
+    assert report.messages()[0] == "/in/0.wav: not moved. No space left on device."
+    assert report.unmoved_lines() == ["2 not moved: No space left on device.", "1 not moved: Denied."]
+    assert report.line("/in").endswith("; 2 not moved: No space left on device.; 1 not moved: Denied.")
 
 
 def test_a_file_that_is_given_up_is_told() -> None:
@@ -64,26 +64,26 @@ def test_a_file_that_is_given_up_is_told() -> None:
     failed = row("/in/a.wav", "failed", "timeout", tries=5, retry_at=None)
     report = PassReport(rows=[failed], given_up={str(failed["item_id"])})
 
-    assert messages_of(report)[0].endswith("; given up at try 5")
+    assert report.messages()[0].endswith("; given up at try 5")
 
 
 def test_many_messages_are_cut() -> None:
     """A screen shows the first ones."""
     report = PassReport(rows=[row(f"/in/{number}.wav", "failed", "timeout") for number in range(30)])
 
-    assert messages_of(report)[-1] == "… and 10 more"
+    assert report.messages()[-1] == "… and 10 more"
 
 
 def test_markdown_escapes_names() -> None:
     """A file's name makes no link or markup."""
-    markdown = markdown_of_pass("/in", PassReport(rows=[row("/in/[x](http://y).wav", "rejected", "tampered")]))
+    markdown = PassReport(rows=[row("/in/[x](http://y).wav", "rejected", "tampered")]).markdown("/in")
 
     assert "\\[x\\]\\(http://y\\).wav" in markdown
 
 
 def test_the_json_object_has_every_decision() -> None:
     """A program need not know which ones may be absent."""
-    document = json_of_pass("/in", REPORT)
+    document = REPORT.document("/in")
 
     assert document["files"] == {str(each): REPORT.decisions[each] for each in Decision}
     assert (document["runs"], document["rows"]) == (["r1"], ROWS)
@@ -96,9 +96,9 @@ def test_a_delivery_that_is_not_complete_is_told() -> None:
         incomplete={"/in/B1": "its completion file is not there"},
     )
 
-    assert line_of_pass("/in", report) == (
+    assert report.line("/in") == (
         "/in: nothing new, 3 waiting for the rest of their delivery; "
         "/in/B1 is not complete: its completion file is not there"
     )
-    told = json_of_pass("/in", report)
+    told = report.document("/in")
     assert told["incomplete_batches"] == {"/in/B1": "its completion file is not there"}

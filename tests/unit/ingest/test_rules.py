@@ -5,28 +5,26 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.items import FileFacts, ManifestRow
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest.rules import (
     Decision,
-    IngestRules,
     PastAnswer,
     Sighting,
     decide,
-    is_answer_for,
+    given_up,
+    is_answer,
     is_final,
-    is_patient,
     may_be_same_bytes,
+    retry_at,
     sighted,
     supplier_of,
 )
 from proofsweep.store.layout import watch_id
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
-RULES = IngestRules(
-    settle_seconds=10,
-    pair_seconds=900,
-    tries=3,
-)
+SETTINGS = IngestSettings(settle_seconds=10, tries=3)
 ROW = ManifestRow(
     number=0,
     audio="/in/acme/a.wav",
@@ -75,7 +73,7 @@ def test_a_file_is_taken_when_it_is_settled_and_has_no_answer(
     sighting: Sighting, answer: PastAnswer | None, decision: Decision
 ) -> None:
     """Each case waits for one thing; an answer counts for its versions alone."""
-    assert decide(sighting, answer, ROW, NOW, RULES) is decision
+    assert decide(sighting, answer, ROW, NOW, SETTINGS) is decision
 
 
 def test_a_new_version_begins_anew() -> None:
@@ -93,20 +91,14 @@ def test_a_clock_that_was_put_back_does_not_make_a_file_wait_for_ever() -> None:
 
 def test_tries_come_back_after_longer_and_longer_waits_and_end() -> None:
     """The wait doubles up to a day; the last try has no other one after it."""
-    patient = replace(RULES, tries=100)
+    patient = SETTINGS.model_copy(update={"tries": 100})
 
-    assert [RULES.retry_at(tries, NOW) for tries in (1, 2, 3)] == [
+    assert [retry_at(tries, NOW, SETTINGS) for tries in (1, 2, 3)] == [
         NOW + timedelta(seconds=300),
         NOW + timedelta(seconds=600),
         None,
     ]
-    assert patient.retry_at(99, NOW) == NOW + timedelta(days=1)
-
-
-def test_an_incomplete_file_is_waited_for_only_so_long() -> None:
-    """A pair that never comes is verified as it is."""
-    assert is_patient(seen(899), NOW, RULES)
-    assert not is_patient(seen(900), NOW, RULES)
+    assert retry_at(99, NOW, patient) == NOW + timedelta(days=1)
 
 
 def test_an_ineligible_row_is_final_unless_something_else_may_change() -> None:
@@ -120,8 +112,8 @@ def test_an_answer_without_a_sidecar_is_none_for_a_pair() -> None:
     """Audio that was verified alone is verified again with its sidecar."""
     alone = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)
 
-    assert is_answer_for(alone, replace(ROW, sidecar=None, sidecar_facts=None))
-    assert not is_answer_for(alone, ROW)
+    assert is_answer(alone, replace(ROW, sidecar=None, sidecar_facts=None))
+    assert not is_answer(alone, ROW)
     assert not may_be_same_bytes(alone, ROW)
     assert may_be_same_bytes(ANSWER, ROW)
     assert not may_be_same_bytes(replace(ANSWER, audio_bytes=99), ROW)
@@ -158,9 +150,53 @@ def test_a_rejection_that_may_end_at_the_service_expires(
     """The proof or the seal may have been registered since; other bytes cannot become right by waiting."""
     verified_at = None if hours is None else NOW - timedelta(hours=hours)
 
-    assert RULES.stands(replace(ANSWER, outcome=outcome, reason=reason, verified_at=verified_at), NOW) is stands
+    assert replace(ANSWER, outcome=outcome, reason=reason, verified_at=verified_at).stands(NOW) is stands
 
 
 def test_files_that_failed_often_enough_are_given_up() -> None:
     """Those that will be tried again are not."""
-    assert RULES.given_up({"a": seen(1, tries=2, retry_in=9), "b": seen(1, tries=3), "c": seen(1)}) == {"b"}
+    assert given_up({"a": seen(1, tries=2, retry_in=9), "b": seen(1, tries=3), "c": seen(1)}, SETTINGS) == {"b"}
+
+
+OF_BATCH = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)
+IN_BATCH = ManifestRow(
+    number=0, audio="/in/b/r/a.wav", audio_facts=FileFacts(8, "v1"), batch="/in/b", release="/in/b/r"
+)
+ABSENT = replace(IN_BATCH, audio_facts=None)
+
+
+def refused(reason: Reason) -> ManifestRow:
+    """Return the row as a look refuses it."""
+    return replace(IN_BATCH, refused=Ineligible(reason, "It is so."))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "row", "expected"),
+    [
+        ("accepted", None, IN_BATCH, True),
+        ("accepted", None, replace(IN_BATCH, audio_facts=FileFacts(8, "v2")), False),
+        ("rejected", "tampered", IN_BATCH, True),
+        ("failed", "timeout", IN_BATCH, False),
+        ("ineligible", "damaged_in_delivery", IN_BATCH, True),
+        ("ineligible", "missing_sidecar", IN_BATCH, True),
+        ("ineligible", "source_forbidden", IN_BATCH, False),
+        ("ineligible", "missing_audio", ABSENT, True),
+        ("ineligible", "missing_audio", IN_BATCH, False),
+        ("accepted", None, ABSENT, False),
+        ("ineligible", "not_in_message", refused(Reason.NOT_IN_MESSAGE), True),
+        ("ineligible", "not_in_message", IN_BATCH, False),
+        ("accepted", None, refused(Reason.WITHDRAWN), False),
+        ("ineligible", "withdrawn", refused(Reason.WITHDRAWN), True),
+        ("ineligible", "unreadable_file", refused(Reason.UNREADABLE_FILE), False),
+    ],
+)
+def test_what_is_wrong_with_a_delivery_stands_until_it_changes(
+    outcome: str, reason: str | None, row: ManifestRow, *, expected: bool
+) -> None:
+    """What the look sees must be what was answered; what only we can heal is no answer."""
+    assert is_answer(replace(OF_BATCH, outcome=outcome, reason=reason), row) is expected
+
+
+def test_a_sidecar_that_arrives_later_needs_another_answer() -> None:
+    """As for any other file."""
+    assert not is_answer(OF_BATCH, replace(IN_BATCH, sidecar="/in/b/r/a.sidecar", sidecar_facts=FileFacts(1, "s1")))
