@@ -59,19 +59,14 @@ def test_a_move_that_was_not_made_is_told() -> None:
     assert report.line("/in").endswith("; 2 not moved: No space left on device.; 1 not moved: Denied.")
 
 
-def test_a_file_that_is_given_up_is_told() -> None:
-    """The last try of a version says that it was the last."""
-    failed = row("/in/a.wav", "failed", "timeout", tries=5, retry_at=None)
-    report = PassReport(rows=[failed], given_up={str(failed["item_id"])})
+def test_what_a_person_must_know_of_single_files_fits_on_a_screen() -> None:
+    """The last try of a version says that it was the last; the table names the files that a screen does not."""
+    failed = [row(f"/in/{number}.wav", "failed", "timeout", tries=5, retry_at=None) for number in range(30)]
 
-    assert report.messages()[0].endswith("; given up at try 5")
+    messages = PassReport(rows=failed, given_up={"/in/0.wav"}).messages()
 
-
-def test_many_messages_are_cut() -> None:
-    """A screen shows the first ones."""
-    report = PassReport(rows=[row(f"/in/{number}.wav", "failed", "timeout") for number in range(30)])
-
-    assert report.messages()[-1] == "… and 10 more"
+    assert messages[0].endswith("; given up at try 5")
+    assert messages[-1] == "… and 10 more"
 
 
 def test_markdown_escapes_names() -> None:
@@ -91,14 +86,11 @@ def test_the_json_object_has_every_decision() -> None:
 
 def test_a_delivery_that_is_not_complete_is_told() -> None:
     """Once it has waited long enough."""
-    report = PassReport(
-        decisions=Counter({Decision.INCOMPLETE_BATCH: 3}),
-        incomplete={"/in/B1": "its completion file is not there"},
-    )
+    why = {"/in/B1": "its completion file is not there"}
+    report = PassReport(decisions=Counter({Decision.INCOMPLETE_BATCH: 3}), incomplete=why)
 
     assert report.line("/in") == (
         "/in: nothing new, 3 waiting for the rest of their delivery; "
         "/in/B1 is not complete: its completion file is not there"
     )
-    told = report.document("/in")
-    assert told["incomplete_batches"] == {"/in/B1": "its completion file is not there"}
+    assert report.document("/in")["incomplete_batches"] == why
