@@ -17,21 +17,14 @@ from proofsweep_cli.screen import Screen, console, next_command, print_json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """The options of `verify` and `resume`.
-
-    Attributes:
-        dedupe: as in the settings when None.
-        resumed: the run that this command has gone on with before.
-    """
-
     app: App
     config: str | None
     results_url: str | None
     as_json: bool
     bounds: Bounds = field(default_factory=Bounds)
-    dedupe: bool | None = None
+    dedupe: bool | None = None  # None: as in the settings
     forecast: Forecast | None = None
-    resumed: RunStatus | None = None
+    resumed: RunStatus | None = None  # the run that this command has gone on with before
     coverage: Callable[[], Coverage | None] = lambda: None
 
     @property

@@ -1,4 +1,5 @@
 """The one definition of each answer about a results store: `views`, and what is read through them. No HTML here.
 
-Read `connection` and `views` first, then `status` (of a run), `changes`, `attention` and `search`.
+A store's `Results` enter, values leave. Read `views`, `tables` (below them) and `connection` first, then `status` (of
+runs), `changes`, `selected_rows` and `search`; `catalog` and `nights` are what the pages show.
 """

@@ -1,4 +1,5 @@
 """Facts as text, Markdown, JSON, HTML, CSV and Excel: what people read. No SQL here.
 
-Read `run` (a run in words), `pages` (HTML), `export` with `sheets` and `letters`, and `explain`.
+Values of `queries` enter, and text or a written file leaves. Read `run` (a run in words), `pages` with `charts` (HTML),
+`export` with `sheets` and `letters`, and `explain`, which also writes what the partner's support needs.
 """
