@@ -90,7 +90,8 @@ class DemoFolder:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            if any(self.root.iterdir()) and not self._is_a_demos():
+            is_a_demos = self.readme.is_file() and self.readme.read_text(errors="replace").startswith(_MARK)
+            if any(self.root.iterdir()) and not is_a_demos:
                 raise ConfigError(
                     f"{self.root} is not empty and was not made by a demo; name another folder with --folder."
                 )
@@ -128,9 +129,6 @@ class DemoFolder:
             program=program, config=self.config, sandbox=self.sandbox, port=port, catalog=self.catalog
         )
         self.readme.write_text(_MARK + text, encoding="utf-8")
-
-    def _is_a_demos(self) -> bool:
-        return self.readme.is_file() and self.readme.read_text(errors="replace").startswith(_MARK)
 
 
 def demo(

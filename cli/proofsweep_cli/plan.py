@@ -77,7 +77,8 @@ def plan(
     Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --until 06:00` ·
     `proofsweep plan catalog.csv --list`
     """
-    refuse_unknown_format(form)
+    if form not in _FORMATS:
+        raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
     app = open_app(config, results)
     bounds = app.bounds(reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
@@ -198,11 +199,6 @@ def _print_survey(out: Screen, found: Surveyed, slot_bytes: int) -> None:
         out.line(f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta")
     for note in unsent_pairs_note(survey.reasons):
         out.line(f"  {note}", style="bold yellow")
-
-
-def refuse_unknown_format(form: str) -> None:
-    if form not in _FORMATS:
-        raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
 
 
 def print_unsent(rows: Iterable[UnsentRow], form: str) -> None:

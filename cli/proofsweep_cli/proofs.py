@@ -3,7 +3,6 @@
 import base64
 import binascii
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from http import HTTPStatus
 from pathlib import Path
@@ -130,7 +129,9 @@ def erase(
 
     Example: `proofsweep proofs erase --from withdrawn.csv --dry-run`
     """
-    _refuse_files(proof_ids or [])
+    for each in proof_ids or []:  # the service would answer that there is nothing to erase
+        if each.lower().endswith(_LIST_ENDINGS) or Path(each).is_file():
+            raise UsageError(f"{printable(each)} is no proof ID but a file's name; read a list with --from FILE.")
     wanted, app = read_proof_list(proof_ids or [], file), open_app(config, results)
     if dry_run:
         return _list(app, wanted, as_json=as_json)
@@ -261,13 +262,6 @@ def _sidecar_bytes(text: str | None) -> int | None:
         return None if text is None else len(base64.b64decode(text, validate=True))
     except binascii.Error:
         return None
-
-
-def _refuse_files(proof_ids: Sequence[str]) -> None:
-    """Refuse a list's name in the place of an ID: the service would answer that there is nothing to erase."""
-    for each in proof_ids:
-        if each.lower().endswith(_LIST_ENDINGS) or Path(each).is_file():
-            raise UsageError(f"{printable(each)} is no proof ID but a file's name; read a list with --from FILE.")
 
 
 def _list(app: App, wanted: ProofList, *, as_json: bool) -> int:

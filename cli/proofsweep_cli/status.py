@@ -109,7 +109,7 @@ def stop(
     """
     app = open_app(config, results)
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json)
-    store = request.app.results
+    store = app.results
     run_id = run_id or only_active_run(store)
     if run_id is None:
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
