@@ -84,11 +84,10 @@ def plan(
 
     RunIsActive if another process works on such a run; NothingDue if no row is chosen.
     """
-    app = App.here(load_settings(None, results))
-    unfinished = app.run_to_resume(str(catalog)) if resumes else None
-    return (
-        unfinished or app.plan(str(catalog), selection.Selection(catalog=CatalogSettings(root=root), **chosen))
-    ).run_id
+    rows = selection.Selection(catalog=CatalogSettings(root=root), **chosen)
+    with App.here(load_settings(None, results)) as app:
+        unfinished = app.run_to_resume(str(catalog)) if resumes else None
+        return (unfinished or app.plan(str(catalog), rows)).run_id
 
 
 def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | None = None) -> None:
@@ -96,8 +95,8 @@ def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | No
 
     RunIsActive if another process works on the run.
     """
-    leg = App.here(load_settings(*chosen)).attempt(run_id, bounds=bounds)
-    with suppress(RunMustStop), leg as (_, context):
+    shared = App.here(load_settings(*chosen))
+    with suppress(RunMustStop), shared as app, app.attempt(run_id, bounds=bounds) as (_, context):
         with ThreadPoolExecutor(at_once) as pool:
             list(pool.map(partial(verify_slice, context), context.remaining.slices()))
         work_last(context)
@@ -127,7 +126,8 @@ def make_pass(folder: str) -> None:
 def use_lane_as_a_pass(over: threading.Event) -> None:
     """Be a pass over new files that can use all of this key's lane, until it is over."""
     settings, beats = load_settings(), count(1)
-    folder = layout.lane_folder(App(settings).service.key_fingerprint, settings.service.base_url)
+    with App(settings) as app:
+        folder = layout.lane_folder(app.service.key_fingerprint, settings.service.base_url)
     told = lane_sharing.LaneObject(open_store(settings.results.url), folder)
     while not over.wait(1.0):
         now = told.latest()
