@@ -354,22 +354,16 @@ class ObjectLookup:
         self, update: str, root: str, listed: Iterator[tuple[str, FileFacts]], last: str, most_keys: int
     ) -> str | None:
         """Store what is listed up to the last wanted key; give the key where the listing ended early, else None."""
-        ends: list[str] = []
-
-        def cells() -> Iterator[tuple[int, str, float | None, str, str]]:
-            is_sorted, before = True, ""
-            for number, (key, facts) in enumerate(listed):
-                is_sorted = is_sorted and before <= key
-                before = key
-                if is_sorted and key > last:
-                    return
-                if number >= most_keys:
-                    ends.append(key if is_sorted else "")
-                    return
-                yield facts.size_bytes, facts.version, facts.modified, key, root
-
-        self._table.executemany(update, cells())
-        return ends[0] if ends else None
+        is_sorted, before = True, ""
+        for number, (key, facts) in enumerate(listed):
+            is_sorted = is_sorted and before <= key
+            before = key
+            if is_sorted and key > last:
+                return None
+            if number >= most_keys:
+                return key if is_sorted else None
+            self._table.execute(update, (facts.size_bytes, facts.version, facts.modified, key, root))
+        return None
 
 
 def prefixes_of(folders: Iterable[str], most: int) -> list[str]:

@@ -57,12 +57,13 @@ class Manifests:
     reported_run: str | None = None
     deliveries = None
 
-    def __init__(  # noqa: PLR0917 - collaborators
+    def __init__(
         self,
         location: str,
         paths: Sequence[str],
         files: Files,
         base: CatalogBase,
+        *,
         settings: CatalogSettings = USUAL_CATALOG,
         supplier_tag: str = "supplier",
     ) -> None:
@@ -223,7 +224,7 @@ class Manifests:
     def _lines(self, note: Note | None = None) -> Iterator[_Line]:
         """Read all manifests, without their empty rows, which are counted when the bytes are noted."""
         for manifest in self._manifests:
-            folder, encoding = posixpath.dirname(manifest.path), manifest.encoding
+            folder, words, encoding = posixpath.dirname(manifest.path), manifest.words, manifest.encoding
             guess = encoding.name if encoding is not None and encoding.is_guess else None
             remark = str if note is None else partial(self._remark, manifest)
             for number, columns, cells in manifest.records(note, remark):
@@ -232,7 +233,7 @@ class Manifests:
                     self.ignored[Cause.EMPTY_ROWS] += note is not None
                     continue
                 sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder, guess)
-                where, refused = f"{manifest.words} {number}", None
+                where, refused = f"{words} {number}", None
                 if (formula := columns.formula_in(cells)) is not None:
                     because = f"{where}: the formula in {one_line(formula)} was not calculated."
                     refused = Ineligible(Reason.NOT_CALCULATED, because)

@@ -73,7 +73,7 @@ def open_catalog(
     settings = settings.model_copy(update={"checksums": checksums})
     if not paths:
         return FolderScan(folder, within, settings, base, supplier_tag=supplier_tag, message=message, anywhere=files)
-    manifests = Manifests(path, paths, within, base, settings, supplier_tag)
+    manifests = Manifests(path, paths, within, base, settings=settings, supplier_tag=supplier_tag)
     if is_checked:
         manifests.check()
     return manifests

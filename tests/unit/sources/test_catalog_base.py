@@ -1,4 +1,4 @@
-"""A catalog's files have the same names however its location is written, and on every machine."""
+"""A catalog's files have the same names however its location is written; rows have the facts of their files."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, Unlisted
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import CatalogBase, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import CatalogBase, DeliveryCounts, SupplierFolder, row_with_facts
 
 
 @pytest.fixture
@@ -23,22 +23,15 @@ def drop(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("written", ["e/cat1", "e/../e/cat1", "link", "link/../cat1"])
 @pytest.mark.parametrize("inner", ["a.wav", "again/a.wav", "./sub//a.wav", "sub/../a.wav"])
 def test_a_name_does_not_hang_on_the_spelling_of_the_catalog(drop: Path, written: str, inner: str) -> None:
-    """A link in the catalog keeps its own name."""
+    """A link in the catalog keeps its own name; an absolute location has the name of a relative one."""
     folder = f"{drop}/{written}"
 
     base = CatalogBase(folder)
 
     assert (base.name, base.root) == ("cat1", os.path.realpath(drop / "e" / "cat1"))
     assert base.named(f"{folder}/{inner}") == os.path.normpath(inner)
-
-
-@pytest.mark.parametrize("written", ["e/cat1", "link"])
-@pytest.mark.parametrize("absolute", ["e/cat1/a.wav", "link/a.wav", "e/../link/a.wav"])
-def test_an_absolute_location_has_the_name_of_a_relative_one(drop: Path, written: str, absolute: str) -> None:
-    """Whichever of the folder's paths a manifest writes."""
-    base = CatalogBase(f"{drop}/{written}")
-
-    assert base.named(f"{drop}/{absolute}") == "a.wav"
+    for absolute in ("e/cat1/a.wav", "link/a.wav", "e/../link/a.wav"):
+        assert base.named(f"{drop}/{absolute}") == "a.wav"
 
 
 @pytest.mark.parametrize(
@@ -136,3 +129,21 @@ def test_a_column_of_the_supplier_goes_before_the_folder() -> None:
     assert supplier.tags_of("Alba/a.wav", ["isrc", "Supplier"]) == {}
     assert (supplier.among(["Supplier"]), supplier.among(["isrc"])) == (["Supplier"], ["isrc", "supplier"])
     assert SupplierFolder().among(["isrc"]) == ["isrc"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        (
+            DeliveryCounts(batches=2, releases=31, senders=3, files=1407, missing=4, unnamed=2),
+            "2 batches, 31 releases of 3 senders, 1,407 files; 4 named files are not there; 2 files no message names",
+        ),
+        (
+            DeliveryCounts(batches=1, releases=1, senders=1, files=1, unreadable=1, without_files=3),
+            "1 batch, 1 release of 1 sender, 1 file; 1 message cannot be read; 3 messages without files",
+        ),
+    ],
+)
+def test_what_was_found_of_deliveries_is_one_line(counts: DeliveryCounts, words: str) -> None:
+    """First what there is, then what is wrong with it, without what there is none of; and one is not many."""
+    assert counts.in_words == words

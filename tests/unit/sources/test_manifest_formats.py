@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
+from proofsweep.sources import readers
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.readers import ManifestFile
+from proofsweep.sources.readers import Encoding, ManifestFile, encoding_of
 
 FILES = LocalFiles()
 
@@ -68,23 +69,27 @@ def test_every_dialect_of_csv_gives_the_same_records(tmp_path: Path, content: st
     assert cells_of(written(tmp_path, "m.csv", content)) == [["a.wav", "1"], ["b.wav", "2"]]
 
 
-def test_a_comma_inside_a_quoted_column_name_does_not_decide_the_delimiter(tmp_path: Path) -> None:
-    """Only what stands between the names counts."""
-    path = written(tmp_path, "m.csv", 'audio;"label, year, place"\na.wav;x\n')
-
-    assert cells_of(path) == [["a.wav", "x"]]
-
-
-def test_quoted_cells_hold_anything(tmp_path: Path) -> None:
-    """Line breaks, quotes and delimiters are part of a name when they are quoted; spaces always are."""
-    path = written(tmp_path, "m.csv", 'audio,tag\n"a\nb, ""c"".wav", x \n')
-
-    assert cells_of(path) == [['a\nb, "c".wav', " x "]]
-
-
-def test_missing_cells_are_empty(tmp_path: Path) -> None:
-    """Spreadsheets leave out what is empty at a line's end."""
-    assert cells_of(written(tmp_path, "m.csv", "audio,sidecar,id\na.wav\n")) == [["a.wav", "", ""]]
+@pytest.mark.parametrize(
+    ("name", "content", "cells"),
+    [
+        ("m.csv", 'audio;"label, year, place"\na.wav;x\n', ["a.wav", "x"]),  # what stands between the names counts
+        ("m.csv", 'audio,tag\n"a\nb, ""c"".wav", x \n', ['a\nb, "c".wav', " x "]),
+        ("m.csv", "audio,sidecar,id\na.wav\n", ["a.wav", "", ""]),  # as spreadsheets leave out what is empty
+        (
+            "m.jsonl",
+            '{"audio": "ü.wav", "n": 7, "on": true, "x": null, "l": ["ü"]}\n\n',
+            ["ü.wav", "7", "true", "", '["ü"]'],
+        ),
+        (
+            "m.parquet",
+            parquet({"audio": [b"caf\xe9.wav"], "n": [1.5], "x": [None], "t": pa.array([0], pa.timestamp("s", "UTC"))}),
+            ["caf\udce9.wav", "1.5", "", "1970-01-01T00:00:00+00:00"],
+        ),
+    ],
+)
+def test_cells_are_text_whatever_holds_them(tmp_path: Path, name: str, content: bytes | str, cells: list[str]) -> None:
+    """Quoted cells hold anything, spaces belong to all; null is empty, bytes are names, all else is spelled out."""
+    assert cells_of(written(tmp_path, name, content)) == [cells]
 
 
 def test_names_that_are_not_utf8_keep_their_bytes(tmp_path: Path) -> None:
@@ -115,21 +120,6 @@ def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) 
     assert manifest_at(table, encoding="cp1251").encoding is None
     with pytest.raises(CatalogError, match="can't decode byte"):
         list(manifest_at(path, encoding="ascii").records())
-
-
-def test_json_lines_hold_values_of_every_kind(tmp_path: Path) -> None:
-    """Text stays as it is, null is empty, all else is spelled as JSON."""
-    path = written(tmp_path, "m.jsonl", '{"audio": "ü.wav", "n": 7, "on": true, "x": null, "l": ["ü"]}\n\n')
-
-    assert cells_of(path) == [["ü.wav", "7", "true", "", '["ü"]']]
-
-
-def test_parquet_holds_values_of_every_kind(tmp_path: Path) -> None:
-    """Binary columns are file names as bytes; times and numbers are spelled out."""
-    when = pa.array([0], pa.timestamp("s", "UTC"))
-    path = written(tmp_path, "m.parquet", parquet({"audio": [b"caf\xe9.wav"], "n": [1.5], "x": [None], "t": when}))
-
-    assert cells_of(path) == [["caf\udce9.wav", "1.5", "", "1970-01-01T00:00:00+00:00"]]
 
 
 @pytest.mark.parametrize(
@@ -273,3 +263,43 @@ def test_a_manifest_that_changes_while_it_is_read_is_refused(
 
     with pytest.raises(CatalogError, match="It changed while it was read: let its delivery finish"):
         list(records)
+
+
+GERMAN = "audio;Künstler\nD:\\Musik\\Grüße.wav;Björk «Jóga» €\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "UTF-8"),
+        (b"audio\na.wav\n", "UTF-8"),
+        (GERMAN.encode(), "UTF-8"),
+        (GERMAN.encode("utf-8-sig"), "UTF-8"),
+        (GERMAN.encode("cp1252"), "Windows-1252"),
+        (GERMAN.encode("utf-16"), "UTF-16"),
+        (GERMAN.encode("utf-16-le"), "UTF-16-LE"),
+        (GERMAN.encode("utf-16-be"), "UTF-16-BE"),
+        (b"audio\n" + b"a" * 3_000_000 + b"\xe4.wav\n", "Windows-1252"),
+        (b"audio\nk\xc3\xa4se.wav\ncaf\xe9.wav\n", "UTF-8 with bytes that are not"),
+        ("audio\nGrün.wav\n".encode("cp850"), "UTF-8 with bytes that are not"),
+        ("audio\nGrün.wav\nmärz.wav\n".encode("mac_roman"), "UTF-8 with bytes that are not"),
+        (b"audio\n" + b"\x93\x94\x96.wav\n", "UTF-8 with bytes that are not"),
+    ],
+)
+def test_an_encoding_is_recognised(content: bytes, words: str) -> None:
+    """The whole file decides; it stands at its start afterwards."""
+    file = io.BytesIO(content)
+
+    found = encoding_of(file)
+
+    assert (found.words, file.tell()) == (words, 0)
+    assert found.is_guess == (words == "Windows-1252")
+
+
+def test_a_letter_may_be_cut_where_the_file_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also between a piece without letters and one with them, and at the end of the file."""
+    for size in (1, 2, 3, 5):
+        monkeypatch.setattr(readers, "_PIECE_BYTES", size)
+
+        assert encoding_of(io.BytesIO("abcdefä€😀x".encode())) == Encoding("utf-8")
+        assert encoding_of(io.BytesIO(b"abcdefgh\xc3")).words == "Windows-1252"
