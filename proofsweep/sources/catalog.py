@@ -19,6 +19,63 @@ from proofsweep.domain.tags import tag_named
 from proofsweep.sources.local import FOLDERS_KEPT
 from proofsweep.sources.names import LeftOut
 
+UNFINISHED = Ineligible(
+    Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."
+)
+FactsOf = Callable[[str], FileFacts | Unlisted | None]
+"""Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
+
+_MOST_NOTES = 20
+_NO_TAGS: Mapping[str, str] = MappingProxyType({})
+
+
+class Cause(StrEnum):
+    """Why an entry of a folder became no row."""
+
+    NOT_AUDIO = "not_audio"
+    HIDDEN = LeftOut.HIDDEN.value
+    HIDDEN_AUDIO = LeftOut.HIDDEN_AUDIO.value
+    SYSTEM_FOLDERS = LeftOut.SYSTEM_FOLDERS.value
+    EXCLUDED = LeftOut.EXCLUDED.value
+    UNFINISHED = LeftOut.UNFINISHED.value
+    ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
+    UNREADABLE = "unreadable"  # also entries that are neither file nor folder
+    OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
+    REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
+    CHECKSUM_LISTS = "checksum_lists"  # those that were read
+    UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
+    UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
+    NOT_IN_BAG = "not_in_bag"  # rows: audio of a bag that none of its manifests names
+    SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
+    CLIPS = "clips"  # a message of a delivery names them as previews of recordings
+    OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
+    REPLACED = "replaced"  # a later message of the release came with the file again
+    MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
+    EMPTY_ROWS = "empty_rows"  # of manifests
+    CELLS_OVER_LINES = "cells_over_lines"  # of manifests, with a delimiter in them: they may have swallowed rows
+    ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
+
+
+_ALWAYS_TOLD = frozenset(
+    {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}
+)
+
+
+class Ignored(Counter[Cause]):
+    """Ignored entries by cause; `notes` say where the first cells over lines are."""
+
+    def __init__(self, counts: Mapping[Cause, int] = MappingProxyType({})) -> None:
+        super().__init__(counts)
+        self.notes: list[str] = []
+
+    def note(self, words: str) -> None:
+        self[Cause.CELLS_OVER_LINES] += 1
+        self.notes += [words] if len(self.notes) < _MOST_NOTES else []
+
+    def __str__(self) -> str:
+        told = (cause for cause in Cause if self[cause] or cause in _ALWAYS_TOLD)
+        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in told)
+
 
 @dataclass(slots=True, kw_only=True)
 class DeliveryCounts:
@@ -51,186 +108,6 @@ class DeliveryCounts:
 
 def _counted(count: int, one: str, more: str = "") -> str:
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
-
-
-class Cause(StrEnum):
-    """Why an entry of a folder became no row."""
-
-    NOT_AUDIO = "not_audio"
-    HIDDEN = LeftOut.HIDDEN.value
-    HIDDEN_AUDIO = LeftOut.HIDDEN_AUDIO.value
-    SYSTEM_FOLDERS = LeftOut.SYSTEM_FOLDERS.value
-    EXCLUDED = LeftOut.EXCLUDED.value
-    UNFINISHED = LeftOut.UNFINISHED.value
-    ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
-    UNREADABLE = "unreadable"  # also entries that are neither file nor folder
-    OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
-    REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
-    CHECKSUM_LISTS = "checksum_lists"  # those that were read
-    UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
-    UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
-    NOT_IN_BAG = "not_in_bag"  # rows: audio of a bag that none of its manifests names
-    SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
-    CLIPS = "clips"  # a message of a delivery names them as previews of recordings
-    OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
-    REPLACED = "replaced"  # a later message of the release came with the file again
-    MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
-    EMPTY_ROWS = "empty_rows"  # of manifests
-    CELLS_OVER_LINES = "cells_over_lines"  # of manifests, with a delimiter in them: they may have swallowed rows
-    ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
-
-
-UNFINISHED = Ineligible(
-    Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."
-)
-
-_ALWAYS_TOLD = frozenset(
-    {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}
-)
-
-
-_MOST_NOTES = 20
-
-
-class Ignored(Counter[Cause]):
-    """Ignored entries by cause; `notes` say where the first cells over lines are."""
-
-    def __init__(self, counts: Mapping[Cause, int] = MappingProxyType({})) -> None:
-        super().__init__(counts)
-        self.notes: list[str] = []
-
-    def note(self, words: str) -> None:
-        self[Cause.CELLS_OVER_LINES] += 1
-        self.notes += [words] if len(self.notes) < _MOST_NOTES else []
-
-    def __str__(self) -> str:
-        told = (cause for cause in Cause if self[cause] or cause in _ALWAYS_TOLD)
-        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in told)
-
-
-_NO_TAGS: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class SupplierFolder:
-    """Which folder of a file is its supplier, and the tag that holds it."""
-
-    number: int | None = None  # as seen from the root, counted from 1; None for no folder
-    tag: str = "supplier"
-
-    def tags_of(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
-        """Return the supplier of a file as a tag, by its name as seen from the root.
-
-        There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
-        """
-        if self.number is None:
-            return _NO_TAGS
-        folders, is_outside = named_audio.split("/")[:-1], named_audio.startswith("/") or "://" in named_audio
-        if is_outside or len(folders) < self.number or tag_named(self.tag, known) is not None:
-            return _NO_TAGS
-        return {self.tag: folders[self.number - 1]}
-
-    def among(self, tag_names: Iterable[str]) -> list[str]:
-        names = [*tag_names]
-        is_new = self.number is not None and tag_named(self.tag, names) is None
-        return [*names, self.tag] if is_new else names
-
-
-class CatalogBase:
-    """The folder or prefix of a catalog, and the root, without links in its path, by which its files are named."""
-
-    def __init__(
-        self, folder: str, *, root: str | None = None, name: str | None = None, is_confined: bool = True
-    ) -> None:
-        """Take a catalog's folder as it was written; by default that is the root, and the root's last part the name."""
-        self.root = resolved_location(folder if root is None else root)
-        self.boundary = self.root if is_confined else None  # what lies outside must not be named
-        self.name = utf8_text(name or posixpath.basename(self.root) or self.root)
-        self._real_folder: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(os.path.realpath)
-        self._written = posixpath.join(folder, "")
-        self._resolved = posixpath.join(self._real(folder), "")
-
-    def named(self, location: str | None) -> str:
-        """Name a file relative to the root; absolute if it lies outside it."""
-        if not location:
-            return ""
-        if not location.startswith("/"):  # a URL
-            return path_within(location, self.root)
-        if location.startswith(self._written):  # a link in it keeps its own name, however the catalog was spelled
-            name = self._relative(self._resolved + location[len(self._written) :])
-            if not name.startswith("/"):
-                return name
-        folder, name = posixpath.split(location)
-        return self._relative(posixpath.join(self._real(folder), name))
-
-    def without_dots(self, location: str) -> str:
-        """Return a location without `..`: after a link, only the system knows what that means."""
-        if ".." not in location or is_bucket(location):
-            return location
-        folder, name = posixpath.split(location)
-        return posixpath.normpath(posixpath.join(self._real(folder), name))
-
-    def _relative(self, path: str) -> str:
-        return path_within(posixpath.normpath(path), self.root)
-
-    def _real(self, folder: str) -> str:
-        try:
-            return self._real_folder(folder)
-        except ValueError:  # no folder can have such a name
-            return folder
-
-
-FactsOf = Callable[[str], FileFacts | Unlisted | None]
-"""Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
-
-
-def row_with_facts(
-    facts_of: FactsOf,
-    base: CatalogBase,
-    *,
-    number: int,
-    audio: str | None,
-    sidecar: str | None,
-    item_id: str | None = None,
-    tags: Mapping[str, str] = _NO_TAGS,
-    contested_sidecar: str | None = None,
-    refused: Ineligible | None = None,
-    where: str = "",
-) -> ManifestRow:
-    """Make a row with the facts of its files, named as the catalog's base has it; `where` goes before what is wrong.
-
-    Of a row that is `refused` already, nothing is asked.
-    """
-    audio_facts, audio_refused = _facts(facts_of, None if refused else audio, where, Reason.MISSING_AUDIO)
-    sidecar_facts, sidecar_refused = _facts(facts_of, None if refused else sidecar, where, Reason.MISSING_SIDECAR)
-    return ManifestRow(
-        number=number,
-        audio=audio,
-        sidecar=sidecar,
-        named_audio=base.named(audio),
-        named_sidecar=base.named(sidecar),
-        item_id=item_id,
-        tags=tags,
-        audio_facts=audio_facts,
-        sidecar_facts=sidecar_facts,
-        refused=refused or audio_refused or sidecar_refused,
-        where=where,
-        contested_sidecar=contested_sidecar,
-    )
-
-
-def _facts(
-    facts_of: FactsOf, location: str | None, where: str, missing: Reason
-) -> tuple[FileFacts | Unlisted | None, Ineligible | None]:
-    if location is None:
-        return None, None
-    try:
-        return facts_of(location), None
-    except SourceError as error:
-        role = "audio" if missing is Reason.MISSING_AUDIO else "sidecar"
-        words = f"{where}, {role}" if where else f"Of the {role}"
-        reason = missing if error.reason == Reason.MISSING_AUDIO else Reason(error.reason)
-        return None, Ineligible(reason, f"{words}: {error.message}")
 
 
 class Catalog(Protocol):
@@ -302,3 +179,121 @@ class PartOfCatalog:
     def digest(self) -> str:
         """Return the whole catalog's digest: a choice of rows makes no other catalog of it."""
         return self._whole.digest()
+
+
+class CatalogBase:
+    """The folder or prefix of a catalog, and the root, without links in its path, by which its files are named."""
+
+    def __init__(
+        self, folder: str, *, root: str | None = None, name: str | None = None, is_confined: bool = True
+    ) -> None:
+        """Take a catalog's folder as it was written; by default that is the root, and the root's last part the name."""
+        self.root = resolved_location(folder if root is None else root)
+        self.boundary = self.root if is_confined else None  # what lies outside must not be named
+        self.name = utf8_text(name or posixpath.basename(self.root) or self.root)
+        self._real_folder: Callable[[str], str] = lru_cache(FOLDERS_KEPT)(os.path.realpath)
+        self._written = posixpath.join(folder, "")
+        self._resolved = posixpath.join(self._real(folder), "")
+
+    def named(self, location: str | None) -> str:
+        """Name a file relative to the root; absolute if it lies outside it."""
+        if not location:
+            return ""
+        if not location.startswith("/"):  # a URL
+            return path_within(location, self.root)
+        if location.startswith(self._written):  # a link in it keeps its own name, however the catalog was spelled
+            name = self._relative(self._resolved + location[len(self._written) :])
+            if not name.startswith("/"):
+                return name
+        folder, name = posixpath.split(location)
+        return self._relative(posixpath.join(self._real(folder), name))
+
+    def without_dots(self, location: str) -> str:
+        """Return a location without `..`: after a link, only the system knows what that means."""
+        if ".." not in location or is_bucket(location):
+            return location
+        folder, name = posixpath.split(location)
+        return posixpath.normpath(posixpath.join(self._real(folder), name))
+
+    def _relative(self, path: str) -> str:
+        return path_within(posixpath.normpath(path), self.root)
+
+    def _real(self, folder: str) -> str:
+        try:
+            return self._real_folder(folder)
+        except ValueError:  # no folder can have such a name
+            return folder
+
+
+@dataclass(frozen=True, slots=True)
+class SupplierFolder:
+    """Which folder of a file is its supplier, and the tag that holds it."""
+
+    number: int | None = None  # as seen from the root, counted from 1; None for no folder
+    tag: str = "supplier"
+
+    def tags_of(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
+        """Return the supplier of a file as a tag, by its name as seen from the root.
+
+        There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
+        """
+        if self.number is None:
+            return _NO_TAGS
+        folders, is_outside = named_audio.split("/")[:-1], named_audio.startswith("/") or "://" in named_audio
+        if is_outside or len(folders) < self.number or tag_named(self.tag, known) is not None:
+            return _NO_TAGS
+        return {self.tag: folders[self.number - 1]}
+
+    def among(self, tag_names: Iterable[str]) -> list[str]:
+        names = [*tag_names]
+        is_new = self.number is not None and tag_named(self.tag, names) is None
+        return [*names, self.tag] if is_new else names
+
+
+def row_with_facts(
+    facts_of: FactsOf,
+    base: CatalogBase,
+    *,
+    number: int,
+    audio: str | None,
+    sidecar: str | None,
+    item_id: str | None = None,
+    tags: Mapping[str, str] = _NO_TAGS,
+    contested_sidecar: str | None = None,
+    refused: Ineligible | None = None,
+    where: str = "",
+) -> ManifestRow:
+    """Make a row with the facts of its files, named as the catalog's base has it; `where` goes before what is wrong.
+
+    Of a row that is `refused` already, nothing is asked.
+    """
+    audio_facts, audio_refused = _facts(facts_of, None if refused else audio, where, Reason.MISSING_AUDIO)
+    sidecar_facts, sidecar_refused = _facts(facts_of, None if refused else sidecar, where, Reason.MISSING_SIDECAR)
+    return ManifestRow(
+        number=number,
+        audio=audio,
+        sidecar=sidecar,
+        named_audio=base.named(audio),
+        named_sidecar=base.named(sidecar),
+        item_id=item_id,
+        tags=tags,
+        audio_facts=audio_facts,
+        sidecar_facts=sidecar_facts,
+        refused=refused or audio_refused or sidecar_refused,
+        where=where,
+        contested_sidecar=contested_sidecar,
+    )
+
+
+def _facts(
+    facts_of: FactsOf, location: str | None, where: str, missing: Reason
+) -> tuple[FileFacts | Unlisted | None, Ineligible | None]:
+    if location is None:
+        return None, None
+    try:
+        return facts_of(location), None
+    except SourceError as error:
+        role = "audio" if missing is Reason.MISSING_AUDIO else "sidecar"
+        words = f"{where}, {role}" if where else f"Of the {role}"
+        reason = missing if error.reason == Reason.MISSING_AUDIO else Reason(error.reason)
+        return None, Ineligible(reason, f"{words}: {error.message}")
