@@ -1,5 +1,6 @@
 """The results store: immutable objects in a folder or a bucket, and the only state of a run.
 
-Read `objects` (created once), `layout` (their names), `tables`, then `parts`, `journal`, `lease` and `legs`; `runs` and
+Plans, rows and receipts enter; parts of tables, leases and what is known of earlier answers leave. Read `objects`
+(created once), `layout` (their names), `tables` and `rows`, then `parts`, `journal`, `lease` and `legs`; `runs` and
 `snapshot` are derived and can be made again.
 """

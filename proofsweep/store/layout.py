@@ -6,6 +6,16 @@ from datetime import UTC, date, datetime
 
 from proofsweep.domain.items import raw_bytes
 
+# What is derived may be deleted at any time, and is made anew.
+INDEX_FOLDER = "_index"
+SNAPSHOT_FOLDER = "_snapshot"
+PRUNED_FOLDER = "_pruned"
+OPERATIONS_FOLDER = "_operations"
+# What was told of each cause, and to whom; it can be deleted too.
+ALERTS_FOLDER = "_alerts"
+# A results store of its own inside this one: the leases and documents of watched folders.
+INGEST_FOLDER = "_ingest"
+
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 
 
@@ -215,14 +225,3 @@ def lane_name(folder: str, number: int) -> str:
 def watch_id(environment: str, watched: str) -> str:
     """Name a watched folder in `INGEST_FOLDER`."""
     return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]
-
-
-PRUNED_FOLDER = "_pruned"
-OPERATIONS_FOLDER = "_operations"
-# A results store of its own inside this one: the leases and documents of watched folders.
-INGEST_FOLDER = "_ingest"
-# Derived from the other objects: each may be deleted at any time, and is made anew.
-INDEX_FOLDER = "_index"
-SNAPSHOT_FOLDER = "_snapshot"
-# What was told of each cause, and to whom; it can be deleted too.
-ALERTS_FOLDER = "_alerts"

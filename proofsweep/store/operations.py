@@ -17,6 +17,8 @@ from proofsweep.store.parts import Part, Results, link_to, newest_receipts
 from proofsweep.store.rows import with_instants
 from proofsweep.store.tables import written_by
 
+_JOURNAL = "journal"
+_RECOVERED = ["recovered_to", "sidecar_sha256"]
 _BUSY = "Another process works on this operation: {holder}."
 
 
@@ -77,18 +79,6 @@ class Operations:
         store.create(name, json_bytes({**operation.document(), **document, "earlier_receipts": held}))
 
 
-_COLUMNS = ["recovered_to", "sidecar_sha256"]
-
-
-def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
-    table = results.table("recoveries", results.all_parts("recoveries"), _COLUMNS)
-    written = table.filter(pc.is_valid(table["recovered_to"]))
-    return frozenset(zip(*(written[name].to_pylist() for name in _COLUMNS), strict=True))
-
-
-_JOURNAL = "journal"
-
-
 class OperationJournals:
     """The journals in a store, one for each operation whose rows are not all in parts; a step is some rows.
 
@@ -122,3 +112,10 @@ class OperationJournals:
 
     def _names(self, operation_id: str) -> list[str]:
         return [name for name in self._store.names(_JOURNAL) if layout.run_of(name) == operation_id]
+
+
+def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
+    """Return the location and hex sha256 of each sidecar that a recovery has written."""
+    table = results.table("recoveries", results.all_parts("recoveries"), _RECOVERED)
+    written = table.filter(pc.is_valid(table["recovered_to"]))
+    return frozenset(zip(*(written[name].to_pylist() for name in _RECOVERED), strict=True))
