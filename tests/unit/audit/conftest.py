@@ -21,11 +21,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def root(built: Path, tmp_path: Path) -> Path:
-    """The folder of a copy."""
     return Path(shutil.copytree(built, tmp_path / "results"))
 
 
 @pytest.fixture
 def results(root: Path) -> Results:
-    """That copy."""
     return Results(FolderStore(root))

@@ -30,7 +30,6 @@ NAME = f"run_date=2026-11-20/{OPERATION.operation_id}"
 
 
 def wrong(done: Audit) -> list[str]:
-    """List what is wrong."""
     return [f"{finding.where} {finding.what}" for finding in done.wrong]
 
 
@@ -299,7 +298,6 @@ def test_a_row_that_uses_another_s_answer_names_that_row_s_exchanges(results: Re
 
 @pytest.fixture
 def bare(tmp_path: Path) -> Results:
-    """A store without a run."""
     return Results(FolderStore(tmp_path))
 
 
@@ -322,7 +320,6 @@ def test_an_operation_at_work_is_a_note(bare: Results) -> None:
 
 
 def changed(path: Path) -> None:
-    """Change a byte in the middle."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

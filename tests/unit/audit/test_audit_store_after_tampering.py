@@ -30,28 +30,23 @@ TABLES = ("verdicts", "exchanges", "runs")
 
 @pytest.fixture(scope="module")
 def head(built: Path) -> str:
-    """What a person kept elsewhere."""
     return audit(built).head
 
 
 def audit(root: Path, head: str | None = None) -> Audit:
-    """Audit the store in a folder."""
     return audit_store(Results(FolderStore(root)), head=head)
 
 
 def files(root: Path, *patterns: str) -> list[Path]:
-    """List what an audit covers, sorted."""
     return sorted(path for pattern in patterns or AUDITED for path in root.glob(pattern))
 
 
 def drawn_rows(root: Path, lots: random.Random, *tables: str) -> tuple[Path, pa.Table]:
-    """Draw a part that has rows."""
     parts = [(path, pq.ParquetFile(path).read()) for path in files(root, *(f"{each}/**/*.parquet" for each in tables))]
     return lots.choice([(path, table) for path, table in parts if table.num_rows])
 
 
 def flip(root: Path, lots: random.Random) -> str:
-    """Change one bit of an object."""
     path = lots.choice(files(root))
     content = bytearray(path.read_bytes())
     content[lots.randrange(len(content))] ^= 1 << lots.randrange(8)
@@ -60,7 +55,6 @@ def flip(root: Path, lots: random.Random) -> str:
 
 
 def cut(root: Path, lots: random.Random) -> str:
-    """Cut the end of an object."""
     path = lots.choice(files(root))
     path.write_bytes(path.read_bytes()[: lots.randrange(path.stat().st_size)])
     return f"cut {path.name}"
@@ -74,7 +68,6 @@ def remove(root: Path, lots: random.Random) -> str:
 
 
 def swap(root: Path, lots: random.Random) -> str:
-    """Swap two objects of different content."""
     one, other = lots.sample(files(root), 2)
     mine, theirs = one.read_bytes(), other.read_bytes()
     one.write_bytes(theirs)
@@ -142,18 +135,15 @@ def test_each_random_tampering_is_found(built: Path, head: str, tmp_path: Path) 
 
 
 def receipt(run_id: str, leg: int = 1) -> str:
-    """Name a receipt."""
     return f"_runs/{run_id}/legs/{leg:03}/receipt.json"
 
 
 def part(run_id: str, name: str) -> str:
-    """Name a part of the store."""
     day = f"{run_id[:4]}-{run_id[4:6]}-{run_id[6:8]}"
     return f"verdicts/run_date={day}/{run_id}-{name}.parquet"
 
 
 def digest(path: Path) -> str:
-    """Return the digest that receipts name."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -345,5 +335,4 @@ def test_a_request_id_that_was_never_received_is_found(root: Path) -> None:
 
 
 def places(done: Audit) -> set[str]:
-    """Name what is wrong."""
     return {finding.where for finding in done.wrong}

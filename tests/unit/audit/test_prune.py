@@ -33,12 +33,10 @@ from ...worlds.year_old_store import (
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Such a store in a folder."""
     return year_old_store(Results(FolderStore(tmp_path)))
 
 
 def found(results: Results, days: int = 400) -> Prunable:
-    """Find what can go now."""
     return find_prunable(results, days, Keep.LATEST, NOW)
 
 
@@ -48,7 +46,6 @@ def prune_all(results: Results) -> list[str]:
 
 
 def newest(results: Results) -> list[Row]:
-    """Return the rows of the snapshot."""
     return [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
 
 

@@ -153,7 +153,6 @@ def test_a_damaged_pruning_is_found(results: Results, root: Path, name: str) -> 
 
 
 def graph_of(results: Results) -> ReceiptGraph:
-    """Read all receipts."""
     return read_graph(results.store, results.store.folders("_runs"), Audit())
 
 

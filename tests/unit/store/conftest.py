@@ -14,7 +14,6 @@ ReadBack = Callable[[Row, pa.Schema], Row]
 
 @pytest.fixture(scope="session")
 def read_back() -> ReadBack:
-    """Write a row to Parquet, and read it."""
 
     def written_and_read(row: Row, schema: pa.Schema) -> Row:
         file = io.BytesIO()

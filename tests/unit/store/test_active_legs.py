@@ -22,19 +22,16 @@ class Clock:
     seconds: float = 0.0
 
     def __call__(self) -> datetime:
-        """Tell the time."""
         return NOW + timedelta(seconds=self.seconds)
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """The clock of this machine."""
     return Clock()
 
 
 @pytest.fixture
 def legs(tmp_path: Path, clock: Clock) -> Legs:
-    """A run whose first leg has ended."""
     legs = Legs(Results(FolderStore(tmp_path)), "r", clock, lambda: clock.seconds)
     legs.claim(1)
     legs.write_receipt(1, {"ended_by": "cancelled"})
@@ -116,7 +113,6 @@ def test_a_sign_of_life_of_another_boot_is_judged_by_the_wall_clock(legs: Legs, 
 
 
 def _open(legs: Legs, number: int) -> OpenLeg:
-    """Read a leg whose process is this one."""
     claim = legs.holder(number)
     assert claim is not None
     return open_leg(legs, number, claim)

@@ -29,12 +29,10 @@ class Forgetful(BaseHTTPRequestHandler):
     kept: ClassVar[dict[str, bytes]] = {}
 
     def do_PUT(self) -> None:
-        """Keep the first, and refuse the rest."""
         content = self.rfile.read(int(self.headers["content-length"]))
         self._answer(412 if self.kept.setdefault(self.path, content) is not content else 503, b"")
 
     def do_GET(self) -> None:
-        """Give what was kept."""
         self._answer(200, self.kept[self.path])
 
     def log_message(self, *_: object) -> None:
@@ -51,7 +49,6 @@ class Forgetful(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketStore]:
-    """A store in such a place."""
     Forgetful.kept.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Forgetful) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

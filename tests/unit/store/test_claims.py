@@ -14,7 +14,6 @@ A, B, C = (f"20261120T12000{number}Z_000aa" for number in range(3))
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """A store in which run A has a live leg."""
     results = Results(FolderStore(tmp_path))
     Legs(results, A).claim(1)
     return results
@@ -27,7 +26,6 @@ def claims(results: Results) -> CatalogClaims:
 
 
 def end(results: Results, run_id: str, leg: int = 1) -> None:
-    """End a leg in good order."""
     Legs(results, run_id).write_receipt(leg, {"ended_by": "complete"})
 
 

@@ -22,7 +22,6 @@ pytestmark = pytest.mark.skipif(not is_local(Path.cwd()), reason="needs a file s
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file that nobody holds."""
     path = tmp_path / "claim.json"
     path.write_bytes(b"{}")
     return path

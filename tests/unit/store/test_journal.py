@@ -24,7 +24,6 @@ class FullStore(FolderStore):
     silent_on: str | None = None
 
     def create(self, name: str, content: bytes) -> None:
-        """Create, unless the disk is full."""
         if self.is_full:
             raise ResultsError("The disk is full.")
         super().create(name, content)
@@ -34,18 +33,15 @@ class FullStore(FolderStore):
 
 @pytest.fixture
 def store(tmp_path: Path) -> FullStore:
-    """Return a store with room."""
     return FullStore(tmp_path)
 
 
 @pytest.fixture
 def results(store: FullStore) -> Results:
-    """Return the results in it."""
     return Results(store)
 
 
 def verdict(manifest_row: int) -> Row:
-    """Make a verdicts row."""
     words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
     row: Row = dict.fromkeys(SCHEMAS["verdicts"].names) | dict.fromkeys(words, "x")
     return row | {
@@ -59,7 +55,6 @@ def verdict(manifest_row: int) -> Row:
 
 
 def exchange(request_id: str) -> Row:
-    """Make an exchanges row."""
     now = datetime(2026, 11, 20, tzinfo=UTC)
     row: Row = dict.fromkeys(SCHEMAS["exchanges"].names)
     return row | {

@@ -29,27 +29,22 @@ class Clock:
     meanwhile: Callable[[], None] = lambda: None
 
     def __call__(self) -> datetime:
-        """Tell the time."""
         return self.now
 
     def move(self, seconds: float) -> None:
-        """Let time pass."""
         self.uptime_seconds += seconds
         self.jump(seconds)
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock."""
         self.now += timedelta(seconds=seconds)
 
     def rest(self, seconds: float) -> None:
-        """Wait, while something happens."""
         self.move(seconds)
         self.meanwhile()
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """Return a clock that stands."""
     return Clock()
 
 
@@ -60,7 +55,6 @@ def lease(tmp_path: Path, clock: Clock) -> Lease:
 
 
 def lease_of(store: FolderStore, clock: Clock) -> Lease:
-    """Return a lease that is in a store."""
     return Lease(Results(store), "r", clock, lambda: clock.uptime_seconds, clock.rest)
 
 
@@ -105,7 +99,6 @@ class UnreadableStore(FolderStore):
     """A store that fails when a claim is read back."""
 
     def read(self, name: str) -> bytes | None:
-        """Fail, if it is there."""
         content = super().read(name)
         if content is not None and name.endswith("claim.json"):
             raise ResultsError("The store broke off.")
@@ -381,7 +374,6 @@ def test_a_leg_is_active_from_its_claim_to_its_receipt(lease: Lease) -> None:
 
 @pytest.fixture
 def erasures(tmp_path: Path) -> Lease:
-    """A lease that nobody has claimed."""
     return Lease(Results(FolderStore(tmp_path)), "erasures", busy="It is busy.")
 
 

@@ -12,7 +12,6 @@ from proofsweep.store.parts import Results
 
 @pytest.fixture
 def legs(tmp_path: Path) -> Legs:
-    """The legs of a run that has none yet."""
     return Legs(Results(FolderStore(tmp_path)), "r")
 
 

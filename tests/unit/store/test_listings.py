@@ -32,7 +32,6 @@ def planned(results: Results, run_id: str, items: str, listed: str = "", **cells
 
 
 def listing_of(items: str) -> Listing:
-    """List items of one letter each."""
     listing = Listing()
     for number, item in enumerate(items):
         listing.add(WorkItem(manifest_row=number, item_id=item, audio=f"/c/{item}", tags_json='{"a": "b"}'))
@@ -40,7 +39,6 @@ def listing_of(items: str) -> Listing:
 
 
 def gone(results: Results, run_id: str) -> list[str]:
-    """Read what a run found to be gone."""
     content = results.store.read(layout.gone_name(run_id))
     return [] if content is None else pq.read_table(BytesIO(content))["item_id"].to_pylist()
 

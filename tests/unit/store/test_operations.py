@@ -20,7 +20,6 @@ FIRST, SECOND = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1,
 
 @pytest.fixture
 def operations(tmp_path: Path) -> Operations:
-    """An empty store."""
     return Operations(Results(FolderStore(tmp_path)))
 
 
@@ -66,7 +65,6 @@ TWO = Erasure(proof_id="p2", asked_at=NOW, answered_at=NOW, http_status=500, rea
 
 @pytest.fixture
 def journals(tmp_path: Path) -> OperationJournals:
-    """Those of an empty store."""
     return OperationJournals(open_store(str(tmp_path)), "erasures")
 
 

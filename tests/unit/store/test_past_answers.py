@@ -25,7 +25,6 @@ NOW = plan_of_run("20261121T120000Z_000aa", 3, environment="sandbox")
 
 
 def digest_of(name: str) -> str:
-    """Make the digest of a file's bytes."""
     return name.encode().hex().rjust(64, "0")
 
 
@@ -118,7 +117,6 @@ def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) ->
 
 
 def erase(results: Results, proof_id: str) -> None:
-    """Leave an erasure of a proof behind."""
     blank = {field.name: None if field.nullable else _blank(field.type) for field in SCHEMAS["erasures"]}
     results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [blank | {"proof_id": proof_id}])
 
@@ -191,7 +189,6 @@ class CountingStore(FolderStore):
     is_away = False
 
     def read(self, name: str) -> bytes | None:
-        """Count it, or fail."""
         if self.is_away:
             raise ResultsError("The store is away.")
         self.reads += name.endswith(".parquet")

@@ -37,7 +37,6 @@ def pruning(number: int = 1, *kept: str) -> Pruning:
 
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
-    """An empty store."""
     return FolderStore(tmp_path)
 
 

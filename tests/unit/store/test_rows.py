@@ -41,7 +41,6 @@ TIMED_OUT = Failed(reason="timeout", detail="No answer.", error_code="internal")
 
 
 def exchange(call: Call, request_id: str, status: int | None = 200, *, elapsed_ms: float = 1.0) -> Exchange:
-    """Make an exchange with this request ID."""
     return Exchange(
         call=call,
         attempt=1,
@@ -243,7 +242,6 @@ EXCHANGE = Exchange(call=Call.USAGE, attempt=2, started_at=NOON, elapsed_ms=1.5,
 
 
 def audit_row(exchange: Exchange, manifest_row: int | None = 5) -> Row:
-    """Make the row of an exchange."""
     return exchange_row(exchange, run_id="r", leg=1, manifest_row=manifest_row)
 
 
@@ -284,7 +282,6 @@ OPERATION = operation_named("20261120T010000Z_000aa", "monitoring")
 
 
 def probe(status: int | None, call: Call = Call.USAGE, failure: Failure | None = None) -> Exchange:
-    """Make a probe."""
     exchange = call_of(OPERATION, "r-1", call, status)
     return Exchange(
         call=exchange.call,

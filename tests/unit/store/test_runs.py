@@ -22,17 +22,14 @@ class ReadOnlyStore(FolderStore):
     """A store in which this reader may write nothing."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Refuse."""
         raise ResultsError(f"{name} of {len(content)} bytes may not be written.")
 
 
 def index_of(results: Results) -> RunIndex:
-    """Open the index on the 25th."""
     return RunIndex(results, lambda: NOW)
 
 
 def remaining(index: IndexedRuns) -> dict[str, int]:
-    """Return what remains of each run."""
     return {run_id: record.remaining for run_id, record in index.records.items()}
 
 

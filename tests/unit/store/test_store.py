@@ -51,7 +51,6 @@ class OverwritingStore(BucketStore):
     """A bucket that knows no conditions, as at some gateways."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Write, whatever is there."""
         self.delete(name)
         super().create(name, content)
 
