@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from datetime import UTC, date, datetime
+from datetime import date
 
 from proofsweep.domain.items import raw_bytes
 
@@ -160,30 +160,6 @@ def operation_intent_name(operation_id: str) -> str:
 def operation_receipt_name(operation_id: str) -> str:
     """How an operation ended, and its parts; written last."""
     return f"{operation_folder(operation_id)}/receipt.json"
-
-
-def pass_name(pass_id: str, day: date) -> str:
-    """The rows of one pass of monitoring, until they are in the part of its hour."""
-    return f"{table_folder('probes', day)}/{pass_id}.parquet"
-
-
-def hour_of(now: datetime) -> str:
-    """Name an hour in UTC, as the IDs of its passes begin."""
-    return f"{now.astimezone(UTC):%Y%m%dT%H}"
-
-
-def hour_name(hour: str, day: date, number: int) -> str:
-    """A part of the table of probes; `number` counts those of the hour from 0, and nearly always there is one."""
-    return f"{table_folder('probes', day)}/{hour}-{number:03}.parquet"
-
-
-def hour_in(name: str) -> str:
-    return name.rpartition("/")[2][: len("20261120T10")]
-
-
-def is_hour(name: str) -> bool:
-    """Return whether a name is that of a part of probes, not of the object of a pass."""
-    return "-" in name.rpartition("/")[2]
 
 
 def operation_names(operation_id: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from itertools import count
 
 import pyarrow as pa
@@ -34,7 +34,7 @@ _NEWEST_DAYS = 2
 
 def add_pass(results: Results, pass_id: str, began: datetime, rows: Sequence[Row]) -> None:
     """Write the rows of a pass; its ID says when it began, too."""
-    results.create_part(layout.pass_name(pass_id, began.date()), _TABLE, rows)
+    results.create_part(f"{layout.table_folder(_TABLE, began.date())}/{pass_id}.parquet", _TABLE, rows)
 
 
 def publish_hours(results: Results, now: datetime) -> None:
@@ -42,9 +42,10 @@ def publish_hours(results: Results, now: datetime) -> None:
 
     ResultsError if the store cannot be used, or an object is damaged.
     """
+    this_hour = f"{now.astimezone(UTC):%Y%m%dT%H}"  # as the IDs of its passes begin
     for folder in results.store.folders(_TABLE)[-_NEWEST_DAYS:]:
         for hour, passes in _waiting(results.store.names(f"{_TABLE}/{folder}")).items():
-            if hour < layout.hour_of(now):
+            if hour < this_hour:
                 _publish(results, date.fromisoformat(folder.removeprefix("run_date=")), hour, passes)
 
 
@@ -58,7 +59,7 @@ def read_probes(results: Results, columns: Sequence[str] | None = None, days: It
     needed = None if columns is None else [*columns, *(name for name in _KEY if name not in columns)]
     tables = [results.table(_TABLE, [], needed)]
     for of_hours in (False, True):
-        names = [name for each in folders for name in results.store.names(each) if layout.is_hour(name) is of_hours]
+        names = [name for each in folders for name in results.store.names(each) if _is_of_hour(name) is of_hours]
         tables += _present(results, names, needed)
     rows = pa.concat_tables(tables, promote_options="default")
     indexes = {key: index for index, key in enumerate(zip(*(rows[name].to_pylist() for name in _KEY), strict=True))}
@@ -71,7 +72,7 @@ def newest_quota(results: Results, environment: str, day: date) -> tuple[datetim
 
     Only a few objects are read.
     """
-    names = sorted(results.store.names(layout.table_folder(_TABLE, day)), key=layout.hour_in)[-_NEWEST_OBJECTS:]
+    names = sorted(results.store.names(layout.table_folder(_TABLE, day)), key=_hour_in)[-_NEWEST_OBJECTS:]
     rows = [row for table in _present(results, names, _QUOTA) for row in table.to_pylist()]
     told = [
         (row["started_at"], row["rate_remaining"], row["rate_reset"])
@@ -84,8 +85,8 @@ def newest_quota(results: Results, environment: str, day: date) -> tuple[datetim
 def _waiting(names: Iterable[str]) -> dict[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
-        if not layout.is_hour(name):
-            found[layout.hour_in(name)].append(name)
+        if not _is_of_hour(name):
+            found[_hour_in(name)].append(name)
     return found
 
 
@@ -98,7 +99,7 @@ def _publish(results: Results, day: date, hour: str, passes: Sequence[str]) -> N
     for number in count():
         if not rest.num_rows:
             break
-        name = layout.hour_name(hour, day, number)
+        name = f"{layout.table_folder(_TABLE, day)}/{hour}-{number:03}.parquet"  # nearly always there is one
         with suppress(NameTaken):
             results.create_part(name, _TABLE, rest)
         there = results.table(_TABLE, [name], _KEY[:1])[_KEY[0]]  # also after our own: not each store keeps the first
@@ -120,3 +121,12 @@ def _read(results: Results, name: str, columns: list[str] | None) -> pa.Table | 
         if results.store.read(name) is None:
             return None
         raise
+
+
+def _hour_in(name: str) -> str:
+    return name.rpartition("/")[2][: len("20261120T10")]
+
+
+def _is_of_hour(name: str) -> bool:
+    """Whether a name is that of a part, not of the object of a pass."""
+    return "-" in name.rpartition("/")[2]
