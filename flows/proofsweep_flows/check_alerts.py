@@ -8,7 +8,7 @@ from prefect.states import Completed
 
 from proofsweep.app import App
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.tell_alerts import tell_alerts
+from proofsweep_tasks.this_flow_run import tell_alerts
 
 
 @flow(name="check-alerts", retries=0, persist_result=False)

@@ -14,10 +14,9 @@ from proofsweep.ingest.report import PassReport
 from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
+from proofsweep_tasks.artifacts import show_deliveries
 from proofsweep_tasks.end_states import state_of_pass
-from proofsweep_tasks.run_of_retry import tries_left
-from proofsweep_tasks.summary_artifact import show_deliveries
-from proofsweep_tasks.tell_alerts import tell_alerts
+from proofsweep_tasks.this_flow_run import tell_alerts, tries_left
 
 
 def _name_of_run() -> str:

@@ -13,11 +13,9 @@ from proofsweep.config.load import load_settings
 from proofsweep.config.locations import path_here
 from proofsweep.config.logs import json_lines
 from proofsweep.domain.errors import ProofsweepError
-from proofsweep_tasks.end_soon import end_process_soon
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import BLOCKS
-from proofsweep_tasks.run_of_retry import tries_left
-from proofsweep_tasks.tell_alerts import is_deployed, tell_alerts
+from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts, tries_left
 
 
 def ended_flow(

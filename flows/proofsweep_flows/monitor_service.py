@@ -9,7 +9,7 @@ from prefect.states import Completed, Failed
 from proofsweep.alerts.rules import AlertKind
 from proofsweep.app import App
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.tell_alerts import tell_alerts
+from proofsweep_tasks.this_flow_run import tell_alerts
 
 
 @flow(name="monitor-service", retries=0, persist_result=False)

@@ -17,13 +17,11 @@ from proofsweep.domain.text import printable
 from proofsweep.queries.status import describe_run
 from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.coverage import with_coverage
+from proofsweep_tasks.artifacts import show_summary, with_coverage
 from proofsweep_tasks.end_states import state_after_run, state_of_nothing_due
 from proofsweep_tasks.fan_out import fan_out
-from proofsweep_tasks.run_of_retry import retried_flow_run, tries_left
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
-from proofsweep_tasks.summary_artifact import show_summary
-from proofsweep_tasks.tell_alerts import tell_alerts
+from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts, tries_left
 from proofsweep_tasks.worker_cluster import started_runner
 
 _TASKS_AT_ONCE = 16  # of a small run, which mostly wait; those of a large run bound themselves to two at once

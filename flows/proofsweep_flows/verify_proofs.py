@@ -10,8 +10,7 @@ from proofsweep.operations.inventory import masters_of
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_findings
-from proofsweep_tasks.run_of_retry import tries_left
-from proofsweep_tasks.tell_alerts import tell_alerts
+from proofsweep_tasks.this_flow_run import tell_alerts, tries_left
 
 
 @flow(name="verify-proofs", retries=0, persist_result=False)

@@ -30,7 +30,6 @@ from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.check_file import known_good_items
-from proofsweep.verify.credential_check import CredentialCheck
 from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of
 from proofsweep.verify.history import note_run
 from proofsweep.verify.item import Clock
@@ -38,6 +37,7 @@ from proofsweep.verify.service import limits_of
 from proofsweep.verify.session import RemainingItems
 from proofsweep.verify.survey import (
     UNSENT_KEY,
+    CredentialCheck,
     Survey,
     UnsentRow,
     ignored_entries,

@@ -4,21 +4,23 @@ import posixpath
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import starmap, tee
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep.config.locations import one_line
-from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
+from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, SourceError
 from proofsweep.domain.items import ManifestRow, Mode, WorkItem, utf8_text
-from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.runs import INGEST
+from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, Cause
+from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SizeLimits, judge_name, work_item_of
 from proofsweep.store.known_rows import HashedItems
-from proofsweep.verify.credential_check import CredentialCheck
 
 # What tells whether a row that cannot be sent is as it was.
 UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"]
@@ -29,6 +31,11 @@ _MAY_BE_SENT = ""  # stands for the reason of a row that is sent unless its cont
 _NAMED_FILES = 6  # files that a person looks at to see what is meant
 # Of more rows to send nobody asks whether each turned out before to be no audio that can be; 8 bytes each.
 _MOST_REPEATED = 100_000
+_AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket
+_LEFT_OUT = Ineligible(
+    Reason.NO_CREDENTIAL,
+    "The WAV has no sidecar, and its chunks hold no manifest: without --skip-without-credential the service is asked.",
+)
 
 
 @dataclass(slots=True)
@@ -90,7 +97,7 @@ class Survey:
             del self.keys[:]
 
 
-def survey_catalog(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Survey:
+def survey_catalog(catalog: Catalog, limits: SizeLimits, check: "CredentialCheck | None" = None) -> Survey:
     survey = Survey()
     for item in items_of(catalog.rows(), catalog.name, limits, check):
         survey.note(item, limits.one_file)
@@ -109,7 +116,7 @@ class UnsentRow:
         return remedy_for(self.reason)
 
 
-def unsent_rows(catalog: Catalog, limits: SizeLimits, check: CredentialCheck | None = None) -> Iterator[UnsentRow]:
+def unsent_rows(catalog: Catalog, limits: SizeLimits, check: "CredentialCheck | None" = None) -> Iterator[UnsentRow]:
     rows, same_rows = tee(catalog.rows())
     for row, item in zip(rows, items_of(same_rows, catalog.name, limits, check), strict=True):
         if (unfit := item.ineligible) is not None:
@@ -174,7 +181,7 @@ def _key(item_id: str, audio_version: str | None, sidecar_version: str | None, r
 
 
 def items_of(
-    rows: Iterable[ManifestRow], catalog_name: str, limits: SizeLimits, check: CredentialCheck | None = None
+    rows: Iterable[ManifestRow], catalog_name: str, limits: SizeLimits, check: "CredentialCheck | None" = None
 ) -> Iterator[WorkItem]:
     """Turn a catalog's rows into work items, each judged by its listing, and perhaps by a look for its credential."""
     items = (work_item_of(row, catalog_name, limits) for row in rows)
@@ -202,3 +209,23 @@ class Surveyed:
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
     """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
     return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialCheck:
+    files: Files
+
+    def judged(self, items: Iterable[WorkItem]) -> Iterator[WorkItem]:
+        """Yield each item in its order; a WAV that carries no credential for sure is ineligible."""
+        return some_at_once(items, self._judged, _AT_ONCE)
+
+    def _judged(self, item: WorkItem) -> WorkItem:
+        if item.ineligible is not None or item.mode is not Mode.ONE_FILE:
+            return item
+        try:
+            with open_audio(item.audio, self.files) as audio:
+                is_as_listed = item.audio_version in (None, audio.facts.version)  # another one may still be written
+                is_bare = is_as_listed and audio.is_bare()
+        except SourceError:  # it may be readable when its turn comes
+            return item
+        return replace(item, ineligible=_LEFT_OUT) if is_bare else item

@@ -1,6 +1,12 @@
-"""Map the work over what remains of a run."""
+"""Map the work over what remains of a run: on threads, or on the worker processes of a Dask cluster."""
 
+import math
+import threading
+import time
+from contextlib import suppress
 from dataclasses import replace
+from queue import Empty, SimpleQueue
+from typing import Any
 
 from prefect import unmapped
 from prefect.context import FlowRunContext
@@ -9,11 +15,19 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from prefect.utilities.annotations import quote
 
 from proofsweep.app import LegHandle
+from proofsweep.config.threads import background_thread
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import RunMustStop
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import work_last
-from proofsweep_tasks.dask_slices import work_on_cluster
+from proofsweep.verify.worker_process import GrantedSlice, SliceQueue
+from proofsweep_tasks.dask_link import UNREACHABLE, name_of
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify
 from proofsweep_tasks.worker_cluster import Runner
+
+_SLICES_PER_THREAD = 2  # slices that the cluster has at once for each of its threads
+_LATE_SECONDS = 30.0  # how long a stopped leg waits for worker processes of which none comes back
+_STEP_SECONDS = 0.25  # how soon a request to stop is passed on
 
 
 def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) -> None:
@@ -28,7 +42,7 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
     client = getattr(runner, "client", None)  # only Dask's has one
     if client is not None:
         shared = replace(handle, processes=max(1, len(client.nthreads())))
-        work_on_cluster(shared, leg, runner)
+        _work_on_cluster(shared, leg, runner)
     else:
         pieces, here = leg.remaining.slices(), unmapped(quote(leg))  # quoted: Prefect hands it on as it is
         parameters = {"leg": here, "piece": pieces, "title": [title_of(leg, piece) for piece in pieces]}
@@ -37,3 +51,54 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
         for future in futures:
             future.result()
     work_last(leg)
+
+
+def _work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None:
+    """Run a task for each slice that remains, and raise what one raised; what is left of a slice is given again."""
+    from dask.distributed import Event  # noqa: PLC0415 - an optional part
+
+    client: Any = runner.client  # type: ignore[attr-defined]  # only Dask's has one, and Dask has no types
+    queue, running, ended = SliceQueue(leg, leg.remaining.slices()), dict[Any, GrantedSlice](), SimpleQueue[Any]()
+    over: Any = Event(name_of(handle), client)  # type: ignore[no-untyped-call]
+    client.subscribe_topic(name_of(handle), lambda event: leg.counters.take(event[1]))
+
+    def pass_on(is_done: threading.Event) -> None:
+        while leg.stop.reason is None and not is_done.wait(_STEP_SECONDS):
+            pass
+        with suppress(*UNREACHABLE):
+            over.set()
+
+    with background_thread("stop", pass_on, leg.stop.pull):
+        try:
+            while True:
+                slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))
+                while len(running) < slots and (granted := queue.grant(slots)) is not None:
+                    parameters = {"leg": handle, "piece": granted, "title": title_of(leg, granted.piece)}
+                    future: Any = runner.submit(upload_then_verify, parameters)
+                    running[future] = granted
+                    future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))
+                if not running or (future := _next_of(ended, leg)) is None:
+                    client.cancel([future.wrapped_future for future in running])
+                    break
+                granted = running.pop(future)
+                queue.take(granted, future.result())
+        except Exception as error:
+            is_ours = not (isinstance(error, OSError) or type(error).__module__.startswith("distributed"))
+            why = "A task of the Dask cluster failed" if is_ours else "The Dask cluster, or one of its tasks, was lost"
+            reason = RunMustStop(f"{why} ({type(error).__name__}).", ended_by=EndedBy.ERROR)
+            leg.stop.pull(error if isinstance(error, RunMustStop) else reason)
+            while running and (future := _next_of(ended, leg)) is not None:
+                del running[future]
+            if is_ours and not isinstance(error, RunMustStop):
+                raise
+
+
+def _next_of(ended: SimpleQueue[Any], leg: LegContext) -> Any:  # noqa: ANN401 - Dask has no types
+    """Wait for a task that has ended; None if the leg must stop and none ends in time."""
+    late_at = math.inf
+    while time.monotonic() < late_at:
+        if leg.stop.reason is not None:
+            late_at = min(late_at, time.monotonic() + _LATE_SECONDS)
+        with suppress(Empty):
+            return ended.get(timeout=_STEP_SECONDS)
+    return None

@@ -15,9 +15,8 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.verify.service import Service
 from proofsweep.verify.session import LegContext
-from proofsweep_tasks.cancelled_run import is_cancelled_in_prefect
-from proofsweep_tasks.end_soon import end_process_soon
 from proofsweep_tasks.signal_thread import OVER, STOP_ASKED, next_signal, signal_thread
+from proofsweep_tasks.this_flow_run import end_process_soon, is_cancelled_in_prefect
 
 _LAST_FLUSH_SECONDS = 2.0  # bounds the last flush of the journal
 _TELL_SECONDS = 7.0  # how long after the files in flight a flow run may tell its end to people and to Prefect

@@ -10,7 +10,7 @@ import pytest
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
-from proofsweep.verify.credential_check import CredentialCheck
+from proofsweep.verify.survey import CredentialCheck
 
 BARE = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 SIGNED = BARE[:4] + b"\x36\0\0\0" + BARE[8:] + b"C2PA\2\0\0\0ok"

@@ -12,8 +12,15 @@ from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import SizeLimits
-from proofsweep.verify.credential_check import CredentialCheck
-from proofsweep.verify.survey import Survey, ending_of, ignored_entries, refuse_hopeless, survey_catalog, unsent_rows
+from proofsweep.verify.survey import (
+    CredentialCheck,
+    Survey,
+    ending_of,
+    ignored_entries,
+    refuse_hopeless,
+    survey_catalog,
+    unsent_rows,
+)
 
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 FLAC = b"fLaC" + bytes(60)

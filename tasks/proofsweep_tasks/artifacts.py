@@ -1,14 +1,28 @@
-"""Say in Prefect how much of a catalog has a young answer."""
+"""Show in Prefect how a run ended, what became of delivered files, and how much of a catalog has a young answer."""
 
 from collections.abc import Callable
 from typing import Any
 
 from prefect import get_run_logger
-from prefect.artifacts import create_progress_artifact
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact
 from prefect.client.schemas.objects import State
 
 from proofsweep.domain.errors import CatalogError, ResultsError
+from proofsweep.queries.status import RunStatus, named_files
+from proofsweep.reports.run import markdown_of
+from proofsweep.store.parts import Results
 from proofsweep.verify.due_rows import Coverage
+
+
+def show_summary(run: RunStatus, results: Results) -> None:
+    """Write the summary as a Markdown artifact of the flow run."""
+    markdown = markdown_of(run, results.store.url, named_files(results, run))
+    create_markdown_artifact(key="proofsweep-summary", markdown=markdown)
+
+
+def show_deliveries(markdown: str) -> None:
+    """Write what became of delivered files as a Markdown artifact of the flow run."""
+    create_markdown_artifact(key="proofsweep-deliveries", markdown=markdown)
 
 
 def with_coverage(state: State[Any], count: Callable[[], Coverage | None]) -> State[Any]:

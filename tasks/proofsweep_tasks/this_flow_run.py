@@ -1,0 +1,78 @@
+"""What Prefect knows of this process's flow run, and how the flow run tells people and ends."""
+
+import os
+import sys
+import threading
+from uuid import UUID
+
+import httpx
+from prefect import get_client
+from prefect.client.schemas.objects import StateType
+from prefect.context import FlowRunContext
+from prefect.exceptions import PrefectException
+from prefect.runtime import flow_run
+from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+from proofsweep.alerts.send import Gather
+from proofsweep.app import App
+from proofsweep.config.logs import Event, log
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.text import printable
+from proofsweep_tasks.signal_thread import STOP_ASKED
+
+_ASK_SECONDS = 10.0  # bounds the question whether somebody cancelled the flow run; the run goes on meanwhile
+_REPORT_SECONDS = 5.0  # how long a process that ends may tell Prefect so
+
+
+def is_deployed() -> bool:
+    """Whether a deployment's run is at work. `prefect.runtime` would ask the server, which may be lost or slow."""
+    context = FlowRunContext.get()
+    return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
+
+
+def retried_flow_run() -> str | None:
+    """Return this flow run's ID if Prefect runs it again; None for a first time."""
+    return flow_run.get_id() if flow_run.get_run_count() > 1 else None
+
+
+def tries_left() -> bool:
+    """Whether Prefect would try this flow run again if it failed."""
+    context = FlowRunContext.get()
+    retries = context.flow.retries if context is not None and context.flow is not None else 0
+    return 0 < flow_run.get_run_count() <= retries
+
+
+def is_cancelled_in_prefect() -> bool:
+    """Whether somebody cancels this flow run: its worker then sends SIGTERM, as a machine that shuts down does."""
+    flow_run_id = flow_run.get_id()  # a thread without context: the one that the worker has started, no part of it
+    if flow_run_id is None:
+        return False
+    once = temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0})
+    try:
+        with once, get_client(sync_client=True, httpx_settings={"timeout": _ASK_SECONDS}) as client:
+            state_type = client.read_flow_run(UUID(flow_run_id)).state_type
+            return state_type in {StateType.CANCELLING, StateType.CANCELLED}
+    except (httpx.HTTPError, PrefectException):
+        return False
+
+
+def tell_alerts(app: App, gather: Gather) -> None:
+    """Tell what must be told, each cause once. If that fails, one line says so."""
+
+    def page() -> str | None:  # by `PREFECT_UI_URL` or the address of the API; None without it
+        return flow_run.get_flow_run_ui_url() if is_deployed() else None
+
+    for line in app.tell(gather, page):
+        log(Event.ALERT_MISSED, why=line)
+        sys.stderr.write(f"proofsweep: {printable(line)}\n")
+
+
+def end_process_soon(seconds: float = 0.0) -> None:
+    """End the process of a deployment's flow run that was asked to stop, in so many seconds, but not in less than five.
+
+    At its exit, Prefect waits without end for a server that does not answer.
+    """
+    if STOP_ASKED.is_set() and is_deployed():
+        timer = threading.Timer(max(seconds, _REPORT_SECONDS), os._exit, [EndedBy.INTERRUPTED.ending.exit_code])
+        timer.daemon = True
+        timer.start()
