@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.util import find_spec
-from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,13 +75,6 @@ def test_an_answer_that_trickles_is_a_timeout(api: ScriptedServer, impatient: Tr
 
     assert (reply.exchange.failure, reply.document) == ("timeout", None)
     assert reply.exchange.elapsed_ms >= ANSWER_SECONDS * 1000
-
-
-def test_a_flood_of_interim_answers_is_a_timeout(api: ScriptedServer, impatient: Transport) -> None:
-    """They only promise an answer."""
-    api.script = [repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)]
-
-    assert impatient.send(request_for(api), attempt=1, key=None).exchange.failure == "timeout"
 
 
 def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, impatient: Transport) -> None:

@@ -40,26 +40,6 @@ def test_one_burst_is_not_enough() -> None:
     assert limit.most == math.inf
 
 
-def test_calls_that_leave_together_show_none() -> None:
-    """A pace far above the rate is refused at one number too, before any of those calls is answered."""
-    limit = ConcurrencyLimit()
-
-    explained = [limit.was_refused(6, 2.0 * number) for number in range(9)]
-
-    assert not any(explained)
-    assert limit.most == math.inf
-
-
-def test_the_order_in_which_a_burst_arrives_shows_nothing() -> None:
-    """Calls that leave in one instant arrive in any order."""
-    limit = ConcurrencyLimit()
-    for time in (0.0, 2.0, 4.0):
-        refuse(limit, 9, time)
-        limit.was_refused(3, time + 0.01)
-
-    assert limit.most == 8
-
-
 def test_a_limit_is_tested_every_few_minutes() -> None:
     """With one call more, since it may have been lifted."""
     limit = ConcurrencyLimit()
@@ -69,17 +49,6 @@ def test_a_limit_is_tested_every_few_minutes() -> None:
 
     refuse(limit, 9, 300.0)
     assert (limit.most, limit.allowed(301.0)) == (8, 8)
-
-
-def test_a_limit_that_was_lifted_grows() -> None:
-    """Calls beyond it go through."""
-    limit = ConcurrencyLimit()
-    refuse(limit, 9, 0.0, 2.0, 4.0)
-
-    for _ in range(40):
-        limit.was_admitted(9)
-
-    assert limit.most == 9
 
 
 def test_a_limit_that_shrinks_is_followed() -> None:

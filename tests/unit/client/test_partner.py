@@ -179,14 +179,6 @@ def test_a_mistyped_answer_is_final(api: ScriptedServer, client: Client, answer:
     assert len(api.received) == 1
 
 
-def test_an_answer_that_is_no_object_is_final(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """A list is JSON, but no resource of the contract."""
-    api.script = [answer(body=b"[]")]
-
-    with pytest.raises(CallFailed, match="the whole"):
-        client.partner.keys()
-
-
 def downloaded(client: Client, url: str) -> list[tuple[bytes, int | None]]:
     """Download an asset; give the bytes and the announced size of each body."""
     taken: list[tuple[bytes, int | None]] = []

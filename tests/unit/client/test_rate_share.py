@@ -47,16 +47,6 @@ def test_a_lane_is_divided_by_need_and_new_files_go_first(
     assert fair_rates(20.0, members, 1.0) == pytest.approx(expected)
 
 
-def test_many_floor_rates_leave_most_of_a_narrow_lane_to_new_files() -> None:
-    """All of them together have a small part."""
-    members = {"new": member(INGEST)} | {str(number): member() for number in range(19)}
-
-    rates = fair_rates(2.0, members, 1.0)
-
-    assert rates["new"] == pytest.approx(1.7)
-    assert sum(rates.values()) == pytest.approx(2.0)
-
-
 def test_slots_in_hand_are_used_before_they_are_old() -> None:
     """A sweep that goes after new files may have many of them."""
     members = {"new": member(INGEST), "a": Member(priority=VERIFY, rate=1.0, slots=300)}
@@ -102,15 +92,6 @@ def test_a_pace_that_is_too_slow_grows() -> None:
     kept(keeper, 20.0, 200)
 
     assert keeper.pace > 17.0
-
-
-def test_a_pace_that_nobody_uses_does_not_grow() -> None:
-    """What is not tried shows nothing."""
-    keeper = LaneKeeper(20.0)
-    for second in range(600):
-        keeper.look(float(second), 3.0, is_refused=False)
-
-    assert keeper.pace < 20.5
 
 
 def test_a_lane_that_became_narrower_is_followed() -> None:
@@ -288,18 +269,6 @@ def test_one_that_leaves_makes_room() -> None:
     assert lane.bucket is not None
 
 
-def test_calls_go_at_the_rate_of_the_part() -> None:
-    """The lane that it knows is the whole one."""
-    pace = KeptPace(LaneShare(rate=4.0, bucket=TokenBucket(20.0, 5.0)))
-    now = 100.0
-    for _ in range(40):
-        now = max(now, pace.next_at)
-        pace.send(now)
-
-    assert now - 100.0 == pytest.approx(39 / 4, abs=0.03)
-    assert pace.learned_rate == 20.0
-
-
 def test_a_429_pauses_and_moves_the_calls_to_another_moment() -> None:
     """Processes whose calls go at the same moment would be refused again and again."""
     pace = KeptPace(LaneShare(rate=0.5))
@@ -307,13 +276,3 @@ def test_a_429_pauses_and_moves_the_calls_to_another_moment() -> None:
     pace.throttled(pace.send(10.0), 10.1234567, 1.0)
 
     assert 11.1 < pace.next_at < 13.2
-
-
-def test_a_larger_part_holds_at_once() -> None:
-    """The next call need not wait as long as it would have."""
-    pace = KeptPace(LaneShare(rate=0.1))
-    pace.send(10.0)
-
-    pace.take(LaneShare(rate=10.0), 11.0)
-
-    assert pace.next_at == pytest.approx(11.1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proofsweep.client.call_queue import FAILURES_IN_A_ROW
-from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent
+from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.models import UploadResponse
@@ -55,16 +55,6 @@ def test_an_outage_that_stays_fails_the_call(api: ScriptedServer, client: Client
     assert len(api.received) == 3
 
 
-def test_a_success_that_cannot_be_read_is_repeated(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """Verifying has no side effects (contract, Retry safety)."""
-    api.script = [answer(body=b"<html>"), answer(body=b'{"good"', content_length="99"), answer(body=VALID)]
-
-    verified = client.partner.verify(UploadResponse.model_validate_json(SLOT), None)
-
-    assert verified.response.verdict == "valid"
-    assert client.facts() == [("verify", 200, "bad_answer")] * 2 + [("verify", 200, None)]
-
-
 def test_an_expired_slot_does_not_use_up_the_fresh_upload(
     api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes
 ) -> None:
@@ -77,21 +67,6 @@ def test_an_expired_slot_does_not_use_up_the_fresh_upload(
         client.partner.verify(slot, None)
 
     assert client.facts() == [("slot", 403, None), ("verify", 404, None)]
-
-
-def test_a_storage_target_that_never_takes_the_audio_is_given_up(
-    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, audio: Bytes
-) -> None:
-    """Fresh slots cost calls, so their number is limited."""
-    storage.script = [answer(403, b"")] * 3
-
-    for _ in range(2):
-        with pytest.raises(SlotSpent):
-            client.partner.fill_slot(slot, audio)
-    with pytest.raises(SlotRefused) as refused:
-        client.partner.fill_slot(slot, audio)
-
-    assert (refused.value.stage, refused.value.reason, refused.value.status) == ("slot", "slot_refused", 403)
 
 
 def test_a_throttled_call_waits_and_goes_on(api: ScriptedServer, client: Client, answer: Write) -> None:
@@ -146,21 +121,6 @@ def test_a_throttled_usage_call_holds_no_other_call_back(
     assert client.stop.reason is None
 
 
-def test_a_usage_call_that_is_throttled_for_a_moment_is_repeated(
-    api: ScriptedServer, client: Client, answer: Write
-) -> None:
-    """Up to five times, whatever the attempts of other failures are: a 429 is no failure."""
-    throttled = answer(429, retry_after="0.001")
-    api.script = [*[throttled] * 4, answer(), *[throttled] * 5]
-    once = client.partner.with_attempts(1)
-
-    once.usage(days=1)
-    with pytest.raises(CallFailed):
-        once.in_new_session(client.unattributed.append).usage(days=1)
-
-    assert len(api.received) == 10
-
-
 @pytest.mark.parametrize("statuses", [(429, 500, 429), (429, 429, 429)])
 def test_usage_calls_that_are_throttled_for_long_end_no_leg(
     api: ScriptedServer, client: Client, answer: Write, statuses: tuple[int, ...]
@@ -188,16 +148,6 @@ def test_a_zero_that_the_headroom_contradicts_is_an_ordinary_429(
     client.partner.request_slot()
 
     assert client.stop.reason is None
-
-
-def test_a_quota_header_that_came_twice_is_absent(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """As a gateway sends it that adds its own; the exchange names it."""
-    api.script = [answer(x_ratelimit_remaining="5\r\nX-RateLimit-Remaining: 5", x_ratelimit_limit="-1")]
-
-    headers = client.partner.usage(days=1)[1]
-
-    assert (headers.rate_remaining, headers.rate_limit) == (None, None)
-    assert headers.unreadable == ("x-ratelimit-limit", "x-ratelimit-remaining")
 
 
 def test_a_missing_key_file_stops_the_run_as_a_refused_key(

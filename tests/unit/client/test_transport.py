@@ -155,18 +155,6 @@ def test_a_refused_connection_differs_from_a_lost_answer(transport: Transport) -
     assert (exchange.failure, exchange.bytes_sent) == ("connection", None)
 
 
-def test_no_answer_in_time_is_a_timeout(api: ScriptedServer, tls: ssl.SSLContext) -> None:
-    """A partner that accepts and never answers does not block a worker."""
-    impatient = Transport(TimeoutSettings(read_seconds=0.1), user_agent="proofsweep/0.0", tls=tls)
-    request = Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health")
-    api.stalls = True
-
-    exchange = impatient.send(request, attempt=1, key=None).exchange
-    impatient.close()
-
-    assert exchange.failure == "timeout"
-
-
 def test_no_secret_is_printed(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
     """Neither error, request, reply nor record shows key, URL, content or body."""
     api.script = [answer(400, b'{"error": "SECRET", "code": "invalid_request"}')]

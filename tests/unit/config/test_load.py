@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,6 @@ from pydantic.fields import FieldInfo
 from proofsweep.config.load import (
     PROFILES,
     Settings,
-    contradicted,
     load_settings,
     misspelt_variables,
     mistakes_in,
@@ -81,6 +80,7 @@ def test_the_environment_overrides_the_profile(monkeypatch: Environ, profile: Pa
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "7")
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", "/elsewhere")
     monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", f"{BASE_URL}/")  # no contradiction
 
     settings = load_settings(str(profile))
 
@@ -222,25 +222,6 @@ def test_the_runner_is_set_outside_of_the_sections(monkeypatch: Environ, profile
 
     assert (before, settings.runner, settings.dask.processes) == ("threads", "dask", 3)
     assert "runner" in mistake_in(profile)
-
-
-FILE = {"service": {"base_url": "https://b/v1", "environment": "beta", "api_key_file": "/b"}, "pace": {"workers": 2}}
-
-
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({"PROOFSWEEP_SERVICE__BASE_URL": "https://a/v1"}, ["service.base_url"]),
-        ({"proofsweep_service__environment": "production"}, ["service.environment"]),
-        ({"PROOFSWEEP_SERVICE__API_KEY_FILE": "/a"}, ["service.api_key_file"]),
-        ({"PROOFSWEEP_SERVICE__API_KEY_ENV": "A"}, ["service.api_key_file"]),
-        ({"PROOFSWEEP_SERVICE__BASE_URL": "https://b/v1/", "PROOFSWEEP_SERVICE__ENVIRONMENT": ""}, []),
-        ({"PROOFSWEEP_RESULTS__URL": "/a", "PROOFSWEEP_PACE__WORKERS": "9"}, []),
-    ],
-)
-def test_a_variable_contradicts_a_file_on_what_decides(variables: Mapping[str, str], expected: list[str]) -> None:
-    """The same value is no contradiction, nor is a setting that the file leaves open or that decides nothing."""
-    assert [setting for setting, _ in contradicted(FILE, variables)] == expected
 
 
 NAMES = {
