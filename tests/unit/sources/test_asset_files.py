@@ -22,24 +22,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def file() -> Iterator[AssetFile]:
-    """A file for ten bytes."""
-    with new(AssetFiles()) as file:
-        yield file
-
-
 def new(files: AssetFiles, most_bytes: int = MOST) -> AssetFile:
     """Make a file where there is room."""
     file = files.new(most_bytes)
     assert file is not None
     return file
-
-
-def broken() -> Iterator[bytes]:
-    """Break off after a piece."""
-    yield b"half of"
-    raise httpcore.ReadError
 
 
 def test_a_file_has_no_name(folder: Path) -> None:
@@ -51,25 +38,30 @@ def test_a_file_has_no_name(folder: Path) -> None:
         assert list(folder.iterdir()) == []
 
 
-def test_each_download_begins_anew(file: AssetFile) -> None:
+def test_each_download_begins_anew() -> None:
     """What one that broke off has left is no part of the next; that is not an error of the file."""
-    with pytest.raises(httpcore.ReadError):
-        file.take(broken())
-    file.take([b"ab", b"c"], 3)
 
-    assert (file.error, file.facts(), file.read_at(0, MOST)) == (None, FileFacts(3, ""), b"abc")
-    file.take([bytes(MOST)], MOST)
-    assert (file.error, file.facts().size_bytes) == (None, MOST), "the bound is what is allowed"
+    def broken() -> Iterator[bytes]:
+        yield b"half of"
+        raise httpcore.ReadError
+
+    with new(AssetFiles()) as file:
+        with pytest.raises(httpcore.ReadError):
+            file.take(broken())
+        file.take([b"ab", b"c"], 3)
+
+        assert (file.error, file.facts(), file.read_at(0, MOST)) == (None, FileFacts(3, ""), b"abc")
+        file.take([bytes(MOST)], MOST)
+        assert (file.error, file.facts().size_bytes) == (None, MOST), "the bound is what is allowed"
 
 
-@pytest.mark.parametrize(("pieces", "announced", "left"), [([b"123456"] * 9, None, 7), ([b"123456"] * 9, 54, 9)])
-def test_a_body_beyond_the_bound_is_not_read(
-    file: AssetFile, pieces: list[bytes], announced: int | None, left: int
-) -> None:
+@pytest.mark.parametrize(("announced", "left"), [(None, 7), (54, 9)])
+def test_a_body_beyond_the_bound_is_not_read(announced: int | None, left: int) -> None:
     """It may be endless; with an announced size not a byte of it is read."""
-    body = iter(pieces)
+    body = iter([b"123456"] * 9)
 
-    file.take(body, announced)
+    with new(AssetFiles()) as file:
+        file.take(body, announced)
 
     assert isinstance(file.error, SourceError)
     assert (file.error.reason, len(list(body))) == ("too_large", left)

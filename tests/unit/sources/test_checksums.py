@@ -1,8 +1,7 @@
-"""Lists and bags of a folder meet its rows: what is declared, what is missing, and what cannot be compared."""
+"""Checksum lists and bags are read as tools write them, and meet the rows of a catalog."""
 
 import hashlib
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import obstore
@@ -11,13 +10,23 @@ from obstore.store import MemoryStore
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
-from proofsweep.domain.items import Declared, ManifestRow
+from proofsweep.domain.items import Declared, FileFacts, ManifestRow
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksums_of
+from proofsweep.sources import checksums
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import Catalog, Cause
-from proofsweep.sources.checksums import path_in_bag
+from proofsweep.sources.checksums import (
+    ChecksumLine,
+    algorithm_of_list,
+    is_list_name,
+    line_of,
+    lines_of_list,
+    path_in_bag,
+)
+from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.local import LocalFile
 from proofsweep.sources.open_catalog import open_catalog
 from tests.worlds.ddex_messages import Sending, Sent, Track
 
@@ -29,8 +38,134 @@ def digest(algorithm: str, content: bytes) -> str:
     return hashlib.new(algorithm, content).hexdigest()
 
 
-MD5_A, MD5_B = digest("md5", A), digest("md5", B)
+MD5 = "9e107d9d372bb6826bd81d3542a419d6"
+MD5_A, MD5_B, SHA256_A = digest("md5", A), digest("md5", B), digest("sha256", A)
 WRONG = "0" * 32
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (f"{MD5}  a.wav", "a.wav"),
+        (f"{MD5.upper()} *disc 1/a.wav", "disc 1/a.wav"),
+        (f"{MD5}\ta.wav", "a.wav"),
+        (f"{MD5}   begins with a space.wav", " begins with a space.wav"),
+        (f"{MD5}  *star.wav", "*star.wav"),
+        (rf"\{MD5}  a\\b\nc\rd.wav", "a\\b\nc\rd.wav"),
+        (rf"{MD5}  a\b.wav", r"a\b.wav"),
+        (f"{MD5}  (x) = y.wav", "(x) = y.wav"),
+        (f"MD5(a.wav)= {MD5}", "a.wav"),
+        (f"MD5 (a (live).wav) = {MD5}", "a (live).wav"),
+        (f"MD5 (a) = b.wav) = {MD5}", "a) = b.wav"),
+        (rf"\MD5 (a\nb.wav) = {MD5}", "a\nb.wav"),
+        ("MD5 (a.wav) = nhB9nTcrtoJr2B01QqQZ1g==", "a.wav"),
+        (MD5, ""),
+        (f"{MD5} ", ""),
+    ],
+)
+@pytest.mark.parametrize("usual", ["md5", None])
+def test_a_line_is_read_as_its_tool_wrote_it(line: str, path: str, usual: str | None) -> None:
+    """Of md5sum, shasum, BSD, OpenSSL, and tools that write a tab; a name may hold nearly anything."""
+    assert line_of(line, usual) == ChecksumLine("md5", MD5, path)
+
+
+@pytest.mark.parametrize("name", ["SHA256", "SHA2-256", "sha-256", "SHA2"])
+def test_a_tagged_line_says_its_own_algorithm(name: str) -> None:
+    """Whatever the list's name says."""
+    assert line_of(f"{name} (a.wav) = {SHA256_A}", "md5") == ChecksumLine("sha256", SHA256_A, "a.wav")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{SHA256_A}  a.wav",  # no MD5
+        f"{MD5[:-1]}g  a.wav",
+        "a.wav 1234ABCD",
+        f"BLAKE2b-128 (a.wav) = {MD5}",
+        f"SHA512/256 (a.wav) = {SHA256_A}",
+        f"MD5 () = {MD5}",
+        "MD5 (a.wav) = ",
+        f"MD5 (a.wav) = {MD5} {MD5}",
+        "",
+        "\\",
+        "MD5 (" + ") = " * 4_000 + "x y",
+        "0" * 8_448,
+    ],
+)
+def test_a_line_that_cannot_be_compared_is_none(line: str) -> None:
+    """It is a finding of its list, and never damage of a file; the longest line takes no time."""
+    assert line_of(line, "md5") is None
+    assert line_of(f"{hashlib.sha512().hexdigest()}  a.wav", "") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "algorithm"),
+    [
+        ("MD5SUMS", "md5"),
+        ("md5sum.txt", "md5"),
+        ("SHA256SUMS.txt", "sha256"),
+        ("sha512_sums", "sha512"),
+        ("album.SHA1", "sha1"),
+        ("song.wav.sha256", "sha256"),
+        ("checksum.txt", None),
+        ("CHECKSUMS", None),
+        ("manifest-sha512.txt", "sha512"),
+    ],
+)
+def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
+    """If it says one; a digest of BLAKE2 has the length of one of SHA-512, so its list is none."""
+    assert is_list_name(name)
+    assert algorithm_of_list(f"/x/{name}") == algorithm
+    assert algorithm_of_list("/x/B2SUMS") == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a.wav", "notes.txt", "manifest.txt", "bagit.txt", "tagmanifest-md5.txt", "song.ffp", "song.sfv"),
+        *("B2SUMS", "SHA3SUMS", "manifest-blake2b.txt", "SHA256SUMS.asc", "song.md5.wav"),
+    ],
+)
+def test_other_names_are_no_lists(name: str) -> None:
+    """They are looked into as any file of a folder is; a digest of samples (`.ffp`) is not of the file."""
+    assert not is_list_name(name)
+
+
+def lines(path: Path, content: bytes) -> list[str]:
+    """Write a list and read it to its end."""
+    path.write_bytes(content)
+    return list(lines_of_list(str(path), Files()))
+
+
+@pytest.mark.parametrize(
+    "content", ["\ufeffaä\r\nb".encode(), "aä\r\nb\r\n".encode("utf-16"), "aä\nb".encode("cp1252")]
+)
+def test_a_list_is_read_in_its_encoding(tmp_path: Path, content: bytes) -> None:
+    """PowerShell writes UTF-16; a byte order mark and the line ends of Windows belong to no line."""
+    assert lines(tmp_path / "MD5SUMS", content) == ["aä", "b"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "words"),
+    [("MOST_BYTES", 5, "5 bytes"), ("MOST_LINES", 2, "2 lines"), ("MOST_LINE_LETTERS", 3, "3 letters in line 3")],
+)
+def test_a_list_beyond_a_bound_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, words: str
+) -> None:
+    """Whoever wrote it cannot make us read for hours."""
+    monkeypatch.setattr(checksums, bound, most)
+
+    with pytest.raises(CatalogError, match=rf"It has more than {words}\.$"):
+        lines(tmp_path / "MD5SUMS", b"a\nb\ncdefg\n")
+
+
+def test_a_list_that_changes_meanwhile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a list would be believed otherwise."""
+    facts: Iterator[FileFacts] = iter([FileFacts(4, str(number)) for number in range(9)])
+    monkeypatch.setattr(LocalFile, "facts", lambda _self: next(facts))
+
+    with pytest.raises(CatalogError, match="It changed while it was read"):
+        lines(tmp_path / "MD5SUMS", b"a\nb\n")
 
 
 def written(folder: Path, files: Mapping[str, bytes | str]) -> Path:
@@ -42,26 +177,14 @@ def written(folder: Path, files: Mapping[str, bytes | str]) -> Path:
     return folder
 
 
-def opened(location: Path | str, *checksums: str, root: Path | None = None, is_confined: bool = True) -> Catalog:
-    """Open a catalog with the usual names of sidecars."""
-    return open_catalog(
-        str(location),
-        CatalogSettings(
-            root=None if root is None else str(root),
-            outside="deny" if is_confined else "allow",
-            checksums=checksums_of(checksums),
-        ),
-    )
-
-
-def declared(catalog: Catalog) -> dict[str, Declared | None]:
-    """Read a catalog's rows, and what is declared of each."""
-    return {row.named_audio: row.declared for row in catalog.rows()}
+def opened(location: Path | str, *checksums: str) -> Catalog:
+    """Open a catalog with these lists."""
+    return open_catalog(str(location), CatalogSettings(checksums=checksums_of(checksums)))
 
 
 def digests(catalog: Catalog) -> dict[str, dict[str, str]]:
-    """The same as plain digests."""
-    return {name: dict(each.digests) if each else {} for name, each in declared(catalog).items()}
+    """Read a catalog's rows, and the digests that are declared of each."""
+    return {row.named_audio: dict(row.declared.digests) if row.declared else {} for row in catalog.rows()}
 
 
 def refused(rows: list[ManifestRow]) -> dict[str, tuple[str, str]]:
@@ -74,8 +197,6 @@ def refused(rows: list[ManifestRow]) -> dict[str, tuple[str, str]]:
     [
         {"MD5SUMS": f"{MD5_A}  a.wav\n{MD5_B} *sub/b.wav\n"},
         {"checksums.md5": f"{MD5_A}  ./a.wav\r\n{MD5_B}  sub\\b.wav\r\n"},
-        {"album.md5": f"MD5 (a.wav) = {MD5_A}\nMD5 (sub/b.wav) = {MD5_B}\n"},
-        {"a.wav.md5": MD5_A, "sub/b.wav.md5": f"{MD5_B}  b.wav"},
         {"a.wav.md5": f"{MD5_A} */home/of/the/sender/a.wav", "sub/b.wav.MD5": f"{MD5_B}\n"},
         {"a.wav.md5": f"{MD5_A}  a.wav", "sub/MD5SUMS": f"{MD5_B}  b.wav"},
     ],
@@ -90,24 +211,11 @@ def test_lists_beside_the_audio_are_found(tmp_path: Path, files: Mapping[str, st
 
 def test_what_cannot_be_compared_is_counted_and_never_damage(tmp_path: Path) -> None:
     """Algorithms that are not known, digests that are none, paths that lead away, and lists that disagree."""
-    lines = [
-        f"{MD5_A[:-1]}  a.wav",
-        f"BLAKE2b (a.wav) = {MD5_A}",
-        f"{MD5_A}  ../a.wav",
-        f"{MD5_A}  /etc/passwd",
-        f"{MD5_A}  https://example.org/a.wav",
-        rf"{MD5_A}  C:\a.wav",
-        "# a comment",
-        "",
-    ]
-    files = {
-        "a.wav": A,
-        "b.wav": B,
-        "MD5SUMS": "\n".join(lines),
-        "x.md5": f"{MD5_B}  b.wav",
-        "y.md5": f"{WRONG}  b.wav",
-    }
-    catalog = opened(written(tmp_path / "drop", files))
+    paths = ("../a.wav", "/etc/passwd", "https://example.org/a.wav", "C:\\a.wav")
+    unused = [f"{MD5_A[:-1]}  a.wav", f"BLAKE2b (a.wav) = {MD5_A}", *(f"{MD5_A}  {path}" for path in paths)]
+    files = {"MD5SUMS": "\n".join([*unused, "# a comment", ""])}
+    files |= {"x.md5": f"{MD5_B}  b.wav", "y.md5": f"{WRONG}  b.wav"}
+    catalog = opened(written(tmp_path / "drop", {"a.wav": A, "b.wav": B, **files}))
 
     assert digests(catalog) == {"a.wav": {}, "b.wav": {}}
     assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 6 + 1
@@ -136,24 +244,19 @@ def test_a_list_that_was_found_and_cannot_be_read_stops_nothing(
     catalog = opened(tmp_path / "drop")
 
     assert digests(catalog) == {"a.wav": {}}
-    assert catalog.ignored[Cause.UNREADABLE_LISTS] == 1
-    assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == unused
+    assert (catalog.ignored[Cause.UNREADABLE_LISTS], catalog.ignored[Cause.UNUSED_CHECKSUMS]) == (1, unused)
 
 
 @pytest.mark.parametrize("place", ["drop/sub/list", "list"])
-def test_a_named_list_is_relative_to_itself_or_to_the_root(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize("folder", ["drop", "link"])
+def test_a_named_list_is_relative_to_itself_or_to_the_root(tmp_path: Path, place: str, folder: str) -> None:
     """To the root if it lies elsewhere; its algorithm is known by the length. It goes before lists that were found."""
     path = "../a.wav" if place.startswith("drop") else "a.wav"
-    written(
-        tmp_path,
-        {
-            "drop/a.wav": A,
-            "drop/MD5SUMS": f"{WRONG}  a.wav",
-            place: f"{digest('sha1', A)}  {path}\n{MD5_A}  {tmp_path}/drop/a.wav",
-        },
-    )
+    own = f"{digest('sha1', A)}  {path}\n{MD5_A}  {tmp_path}/drop/a.wav"
+    written(tmp_path, {"drop/a.wav": A, "drop/MD5SUMS": f"{WRONG}  a.wav", place: own})
+    (tmp_path / "link").symlink_to(tmp_path / "drop")
 
-    catalog = opened(tmp_path / "drop", str(tmp_path / place))
+    catalog = opened(tmp_path / folder, str(tmp_path / place))
 
     assert digests(catalog) == {"a.wav": {"sha1": digest("sha1", A), "md5": MD5_A}}
 
@@ -163,7 +266,6 @@ def test_a_named_list_is_relative_to_itself_or_to_the_root(tmp_path: Path, place
     [
         (None, "There is no such file."),
         ("<html>\n", "there is no checksum in it"),
-        ("", "there is no checksum in it"),
         (f"{MD5_A}  /elsewhere/a.wav", "all of its paths lead out of the catalog's root"),
     ],
 )
@@ -171,11 +273,8 @@ def test_a_named_list_that_says_nothing_is_refused(tmp_path: Path, content: str 
     """In one line, which names it."""
     written(tmp_path, {"drop/a.wav": A} | ({} if content is None else {"mine": content}))
 
-    with pytest.raises(CatalogError) as raised:
+    with pytest.raises(CatalogError, match=rf"^{tmp_path}/mine: .*{words}"):
         list(opened(tmp_path / "drop", str(tmp_path / "mine")).rows())
-
-    assert words in raised.value.message
-    assert raised.value.message.startswith(f"{tmp_path}/mine: ")
 
 
 def test_a_manifest_has_the_lists_beside_its_audio(tmp_path: Path) -> None:
@@ -191,37 +290,24 @@ def test_a_manifest_has_the_lists_beside_its_audio(tmp_path: Path) -> None:
 
 def test_a_named_column_of_a_manifest_holds_digests(tmp_path: Path) -> None:
     """It is no tag then, as others are; a cell that holds none is counted, and an empty one says nothing."""
-    content = f"audio,MD5,Pruefsumme,sha1\na.wav,{MD5_A},{digest('sha256', A)},x\nb.wav,broken,,\n"
+    content = f"audio,MD5,Pruefsumme,sha1\na.wav,{MD5_A},{SHA256_A},x\nb.wav,broken,,\n"
     written(tmp_path, {"a.wav": A, "b.wav": B, "m.csv": content})
     catalog = opened(tmp_path / "m.csv", "column:md5", "column:Pruefsumme:sha-256")
 
-    assert digests(catalog) == {"a.wav": {"md5": MD5_A, "sha256": digest("sha256", A)}, "b.wav": {}}
+    assert digests(catalog) == {"a.wav": {"md5": MD5_A, "sha256": SHA256_A}, "b.wav": {}}
     assert [dict(row.tags) for row in catalog.rows()] == [{"sha1": "x"}, {}]
     assert catalog.tag_names() == ["sha1"]
     assert dict(+catalog.ignored) == {Cause.UNUSED_CHECKSUMS: 1}
 
 
-def test_a_named_column_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    """The line names the columns that there are."""
-    with pytest.raises(CatalogError) as raised:
-        opened(written(tmp_path, {"a.wav": A, "m.csv": "audio,title\na.wav,x\n"}) / "m.csv", "column:md5")
-
-    assert "no column is named md5; the columns are: audio, title" in raised.value.message
-
-
 def test_lists_of_a_bucket_are_read_as_those_of_a_folder() -> None:
-    """Through the same port; the ETag of an object is never its MD5."""
+    """The ETag of an object is never its MD5."""
     store = MemoryStore()
-    for key, content in {
-        "drop/a.wav": A,
-        "drop/cd/b.wav": B,
-        "drop/c.wav": B,
-        "drop/MD5SUMS": f"{WRONG}  cd/b.wav\n{MD5_A}  ../drop/c.wav\n".encode(),
-        "drop/a.wav.md5": f"{MD5_A} *a.wav".encode(),
-        "drop/bag/bagit.txt": b"BagIt-Version: 1.0\n",
-        "drop/bag/manifest-md5.txt": f"{MD5_B}  data/gone.wav\n".encode(),
-    }.items():
-        obstore.put(store, key, content)
+    files = {"a.wav": A, "cd/b.wav": B, "c.wav": B, "MD5SUMS": f"{WRONG}  cd/b.wav\n{MD5_A}  ../drop/c.wav\n"}
+    files |= {"a.wav.md5": f"{MD5_A} *a.wav", "bag/bagit.txt": "BagIt-Version: 1.0\n"}
+    files |= {"bag/manifest-md5.txt": f"{MD5_B}  data/gone.wav\n"}
+    for name, content in files.items():
+        obstore.put(store, f"drop/{name}", content if isinstance(content, bytes) else content.encode())
     catalog = FolderScan("s3://b/drop", BucketFiles(lambda _root: store))
 
     rows = list(catalog.rows())
@@ -233,26 +319,22 @@ def test_lists_of_a_bucket_are_read_as_those_of_a_folder() -> None:
         "bag/data/gone.wav": Declared(digests={"md5": MD5_B}),
     }
     assert [*refused(rows)] == ["bag/data/gone.wav"]
-    assert rows[-1].audio == "s3://b/drop/bag/data/gone.wav"
     assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 1
 
 
 @pytest.mark.parametrize("name", ["checksums.txt", "1/resources/checksums.txt"])
 def test_a_list_beside_a_delivery_says_what_its_message_does_not(tmp_path: Path, name: str) -> None:
     """A message goes first; the list is no audio that nobody named."""
-    folder = tmp_path / "1" / "resources"
-    written(folder, {"a.wav": A, "b.wav": B})
     files = [Sent(location="resources/a.wav", algorithm="MD5", digest=MD5_A), "resources/b.wav"]
     tracks = [Track(isrc=f"QZAAA260000{number}", files=[file]) for number, file in enumerate(files)]
-    (tmp_path / "1" / "1.xml").write_text(Sending(tracks=tracks).text())
     prefix = "" if "/" in name else "1/resources/"
-    written(tmp_path, {name: f"{WRONG}  {prefix}a.wav\n{digest('sha1', B)} *{prefix}b.wav\n"})
+    found = f"{WRONG}  {prefix}a.wav\n{digest('sha1', B)} *{prefix}b.wav\n"
+    message = {"1/1.xml": Sending(tracks=tracks).text(), "1/resources/a.wav": A, "1/resources/b.wav": B}
 
-    catalog = opened(tmp_path)
+    catalog = opened(written(tmp_path, message | {name: found}))
 
     assert [*digests(catalog).values()] == [{"md5": MD5_A}, {"sha1": digest("sha1", B)}]
-    assert catalog.ignored[Cause.CHECKSUM_LISTS] == 1
-    assert catalog.ignored[Cause.NOT_AUDIO] == 0
+    assert (catalog.ignored[Cause.CHECKSUM_LISTS], catalog.ignored[Cause.NOT_AUDIO]) == (1, 0)
 
 
 BAG = {
@@ -260,27 +342,21 @@ BAG = {
     "bag-info.txt": "Source-Organization: x\n",
     "tagmanifest-md5.txt": f"{WRONG}  bagit.txt\n",
     "manifest-md5.txt": f"{MD5_A}  data/a.wav\n{MD5_B}  data/cd/50%25.wav\n{WRONG}  data/cover.jpg\n",
-    "manifest-sha256.txt": f"{digest('sha256', A)}  data/a.wav\n{digest('sha256', B)}  data/cd/50%25.wav\n",
+    "manifest-sha256.txt": f"{SHA256_A}  data/a.wav\n{digest('sha256', B)}  data/cd/50%25.wav\n",
     "data/a.wav": A,
     "data/cd/50%.wav": B,
     "data/cover.jpg": b"\xff\xd8",
 }
 
 
-def bag(folder: Path, **changes: bytes | str | None) -> Path:
-    """Write a complete bag, with changes; None leaves a file out."""
-    files = {**BAG, **{name.replace("__", "/"): content for name, content in changes.items()}}
-    return written(folder, {name: content for name, content in files.items() if content is not None})
-
-
 @pytest.mark.parametrize("place", ["", "2026/bag"])
 def test_a_bag_declares_its_payload(tmp_path: Path, place: str) -> None:
     """With each of its manifests; its tag files are no audio."""
-    bag(tmp_path / "drop" / place)
+    written(tmp_path / "drop" / place, BAG)
     catalog = opened(tmp_path / "drop")
 
     assert [*digests(catalog).values()] == [
-        {"md5": MD5_A, "sha256": digest("sha256", A)},
+        {"md5": MD5_A, "sha256": SHA256_A},
         {"md5": MD5_B, "sha256": digest("sha256", B)},
     ]
     assert dict(+catalog.ignored) == {Cause.CHECKSUM_LISTS: 2, Cause.NOT_AUDIO: 4}
@@ -289,7 +365,7 @@ def test_a_bag_declares_its_payload(tmp_path: Path, place: str) -> None:
 def test_what_a_bag_names_and_nobody_delivered_is_missing(tmp_path: Path) -> None:
     """After the rows that are there, in the order of names; what is no audio gives no row."""
     files = {name: content for name, content in BAG.items() if not name.startswith("data/")} | {"data/x.wav": A}
-    catalog = opened(written(tmp_path, {f"b/{name}": content for name, content in files.items()}))
+    catalog = opened(written(tmp_path / "b", files).parent)
 
     rows = list(catalog.rows())
 
@@ -305,10 +381,9 @@ def test_what_a_bag_names_and_nobody_delivered_is_missing(tmp_path: Path) -> Non
 
 def test_files_that_a_bag_leaves_for_others_to_fetch_are_missing(tmp_path: Path) -> None:
     """Their addresses are neither asked nor shown; one that was fetched already is complete."""
-    lines = "https://secret.example/a.wav 6 data/a.wav\nhttps://secret.example/b.wav - data/cd/50%25.wav\n"
-    (tmp_path / "data").mkdir()
-    folder = written(tmp_path, {name: content for name, content in BAG.items() if name != "data/a.wav"})
-    written(folder, {"fetch.txt": lines})
+    fetched = "https://secret.example/a.wav 6 data/a.wav\nhttps://secret.example/b.wav - data/cd/50%25.wav\n"
+    folder = written(tmp_path, BAG | {"fetch.txt": fetched})
+    (folder / "data" / "a.wav").unlink()
 
     found = refused(list(opened(folder).rows()))
 
@@ -317,21 +392,9 @@ def test_files_that_a_bag_leaves_for_others_to_fetch_are_missing(tmp_path: Path)
     assert "secret" not in str(found)
 
 
-def test_a_catalog_that_is_reached_through_a_link_has_its_digests(tmp_path: Path) -> None:
-    """However its folder, and its list, are spelled."""
-    written(tmp_path, {"real/cd/a.wav": A, "real/MD5SUMS": f"{MD5_A}  cd/a.wav", "real/mine": f"{MD5_B}  cd/b.wav"})
-    written(tmp_path, {"real/cd/b.wav": B})
-    os.symlink(tmp_path / "real", tmp_path / "link")  # noqa: PTH211 - as short
-
-    catalog = opened(tmp_path / "link", str(tmp_path / "real" / "mine"))
-
-    assert [*digests(catalog).values()] == [{"md5": MD5_A}, {"md5": MD5_B}]
-
-
 @pytest.mark.parametrize(
     ("written", "path"),
     [
-        ("data/a.wav", "data/a.wav"),
         ("./data/a.wav", "data/a.wav"),
         ("data/100%25%0A%0d.wav", "data/100%\n\r.wav"),
         ("data/50%20off.wav", "data/50%20off.wav"),

@@ -1,37 +1,25 @@
 """A folder becomes rows: its audio, each with the sidecar beside it."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from unicodedata import normalize
 
 import pytest
 
-from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import Cause
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.source import Folder
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 FRAME = b"\xff\xfb\x90\x00" + bytes(413)
 """Of an MP3 with 128 kbit/s at 44.1 kHz."""
 
 ODD_NAMES = [
-    "two words.wav",
-    " leading and trailing .wav",
-    "#1 100% 'q' \"Q\".wav",
-    "line\nbreak.wav",
-    "-rf.wav",
-    "$(x);&|*?[a].wav",
-    normalize("NFC", "Für Élise.wav"),
-    normalize("NFD", "Für Élise.wav"),
-    b"caf\xe9.wav".decode("utf-8", "surrogateescape"),
-    "日本語.wav",
-    "x" * 240 + ".wav",
+    *(" leading and trailing .wav", "#1 100% 'q' \"Q\".wav", "line\nbreak.wav", "$(x);&|*?[a].wav"),
+    *(normalize(form, "Für Élise.wav") for form in ("NFC", "NFD")),
+    *(b"caf\xe9.wav".decode("utf-8", "surrogateescape"), "x" * 240 + ".wav"),
 ]
 
 
@@ -66,12 +54,10 @@ def test_an_audio_name_is_a_row_whatever_the_file_holds(tmp_path: Path) -> None:
     (tmp_path / "dangling.aiff").symlink_to("gone.aiff")
     (tmp_path / "circle.wav").symlink_to("circle.wav")
 
-    rows = {row.named_audio: row.audio_facts for row in scan(tmp_path).rows()}
+    sizes = {row.named_audio: row.audio_facts and row.audio_facts.size_bytes for row in scan(tmp_path).rows()}
 
-    assert set(rows) == {"a.WAV", "b.flac", "c.opus", "empty.mp3", "dangling.aiff", "circle.wav"}
-    assert rows["dangling.aiff"] is None
-    assert rows["empty.mp3"] is not None
-    assert rows["empty.mp3"].size_bytes == 0
+    there = {"a.WAV": 8, "b.flac": 8, "c.opus": 8, "empty.mp3": 0}
+    assert sizes == there | {"dangling.aiff": None, "circle.wav": None}
 
 
 def test_other_names_are_looked_into(tmp_path: Path) -> None:
@@ -96,18 +82,10 @@ def test_what_is_ignored_is_counted_by_cause(tmp_path: Path) -> None:
     (tmp_path / "sub" / "circle").symlink_to(tmp_path)
 
     catalog = scan(tmp_path)
-    rows = [row.named_audio for row in catalog.rows()]
-    ignored = catalog.ignored
 
-    assert rows == ["a.wav"]
-    assert (ignored[Cause.NOT_AUDIO], ignored[Cause.ORPHAN_SIDECARS], ignored[Cause.UNREADABLE]) == (1, 1, 2)
-    assert ignored[Cause.HIDDEN] == 2
-    assert ignored[Cause.REPEATED_FOLDERS] == 1
-
-
-def confined(folder: Path) -> FolderScan:
-    """Take a folder as a catalog that may not lead out of it."""
-    return FolderScan(str(folder), LocalFiles(os.path.realpath(folder)))
+    assert [row.named_audio for row in catalog.rows()] == ["a.wav"]
+    once = dict.fromkeys([Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.REPEATED_FOLDERS], 1)
+    assert +catalog.ignored == once | {Cause.UNREADABLE: 2, Cause.HIDDEN: 2}
 
 
 def test_links_out_of_the_catalog_are_rows_or_counted(tmp_path: Path) -> None:
@@ -117,7 +95,7 @@ def test_links_out_of_the_catalog_are_rows_or_counted(tmp_path: Path) -> None:
     for name, target in {"a.wav": "a.wav", "b.wav.sidecar": "proof", "disc": ".", "notes": "key"}.items():
         (tmp_path / "drop" / name).symlink_to(tmp_path / "else" / target)
 
-    catalog = confined(tmp_path / "drop")
+    catalog = FolderScan(str(tmp_path / "drop"), LocalFiles(os.path.realpath(tmp_path / "drop")))
     rows = {row.named_audio: row.refused for row in catalog.rows()}
 
     assert {name: refused and refused.reason for name, refused in rows.items()} == dict.fromkeys(
@@ -126,39 +104,30 @@ def test_links_out_of_the_catalog_are_rows_or_counted(tmp_path: Path) -> None:
     assert +catalog.ignored == {Cause.OUTSIDE: 1}
 
 
-def test_a_file_outside_claims_no_sidecar_of_others(tmp_path: Path) -> None:
-    """It is not looked into, and it cannot be sent."""
-    fill(tmp_path, "else.wav")
-    fill(tmp_path, "drop/song.mp3", content=FRAME * 3)
-    fill(tmp_path, "drop/song.sidecar", content=b"proof")
-    (tmp_path / "drop" / "song.wav").symlink_to("../else.wav")
-    files = LocalFiles(os.path.realpath(tmp_path / "drop"))
-
-    rows = FolderScan(str(tmp_path / "drop"), files).rows()
-
-    assert {row.named_audio: row.named_sidecar for row in rows} == {"song.mp3": "song.sidecar", "song.wav": ""}
+def make_too_deep(folder: Path) -> None:
+    """Make folders in folders until the innermost one has a path of more than 4,096 bytes."""
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(17):
+        os.mkdir("x" * 250, dir_fd=here)
+        above, here = here, os.open("x" * 250, os.O_RDONLY, dir_fd=here)
+        os.close(above)
+    os.close(here)
 
 
-def test_a_folder_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:
-    """Whoever reads the results sees that files may be missing, and where."""
-    fill(tmp_path, "a.wav")
+def test_a_folder_that_cannot_be_read_is_a_row_and_the_walk_goes_on(tmp_path: Path) -> None:
+    """Here its path is longer than the system allows; a folder without permission, or on a failing disk, is alike."""
+    fill(tmp_path, "a.wav", "next/b.wav")
+    before = scan(tmp_path).digest()
+    make_too_deep(tmp_path / "deep")
+    catalog = scan(tmp_path)
 
-    class ClosedFolder(LocalFiles):
-        """Files of which one folder is closed."""
+    first, deep, last = catalog.rows()
 
-        def walk(self, location: str) -> Iterator[Folder]:
-            """Yield it after the others."""
-            yield from super().walk(location)
-            closed = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: Permission denied.")
-            yield Folder(location=f"{location}/disc 2", files=[], refused=closed)
-
-    catalog = FolderScan(str(tmp_path), ClosedFolder())
-    _, row = catalog.rows()
-
-    assert (row.number, row.audio, row.named_audio) == (1, f"{tmp_path}/disc 2/", "disc 2/")
-    assert row.refused is not None
-    assert row.refused.reason is Reason.UNREADABLE_FOLDER
-    assert catalog.digest() != scan(tmp_path).digest()
+    assert (first.named_audio, last.named_audio) == ("a.wav", "next/b.wav")
+    assert (deep.number, deep.named_audio[-1]) == (1, "/")
+    assert deep.refused == Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: File name too long.")
+    assert catalog.digest() != before
 
 
 def test_a_sidecar_is_never_a_row(tmp_path: Path) -> None:
@@ -216,43 +185,18 @@ def test_a_folder_without_audio_is_no_catalog(tmp_path: Path) -> None:
         list(scan(tmp_path).rows())
 
 
-def paired(folder: Path) -> dict[str, tuple[str, str | None]]:
-    """Return each row's sidecar, and the one that is contested."""
-    return {row.named_audio: (row.named_sidecar, row.contested_sidecar) for row in scan(folder).rows()}
-
-
-def test_a_file_that_the_service_does_not_take_claims_no_sidecar_of_others(tmp_path: Path) -> None:
-    """A FLAC cannot be sent as a pair, so the sidecar was not made for it."""
-    fill(tmp_path, "song.flac", content=b"fLaC" + bytes(60))
-    fill(tmp_path, "song.mp3", content=FRAME * 3)
-    fill(tmp_path, "song.sidecar", content=b"proof")
-
-    assert paired(tmp_path) == {"song.flac": ("", None), "song.mp3": ("song.sidecar", None)}
-
-
-@pytest.mark.parametrize("wav", [WAVE, None])
-def test_a_sidecar_that_may_be_of_either_is_contested(tmp_path: Path, wav: bytes | None) -> None:
-    """A WAV without a credential may need it, and so may a file that cannot be read."""
-    fill(tmp_path, "song.mp3", content=FRAME * 3)
-    fill(tmp_path, "song.sidecar", content=b"proof")
-    if wav is None:
-        (tmp_path / "song.wav").symlink_to("gone.wav")
+@pytest.mark.parametrize("other", ["song.flac", "song.wav", "gone.wav"])
+def test_only_who_may_need_a_sidecar_claims_it(tmp_path: Path, other: str) -> None:
+    """Not a FLAC, which cannot be sent as a pair, nor a file that lies outside; one that cannot be read may."""
+    fill(tmp_path, "else.wav")
+    fill(tmp_path, "drop/song.mp3", content=FRAME * 3)
+    fill(tmp_path, "drop/song.sidecar", content=b"proof")
+    if other == "song.flac":
+        fill(tmp_path, "drop/song.flac", content=b"fLaC" + bytes(60))
     else:
-        fill(tmp_path, "song.wav", content=wav)
-    catalog = scan(tmp_path)
+        (tmp_path / "drop" / "song.wav").symlink_to("../else.wav" if other == "song.wav" else other)
+    files = LocalFiles(os.path.realpath(tmp_path / "drop"))
 
-    assert paired(tmp_path) == {"song.mp3": ("", "song.sidecar"), "song.wav": ("", "song.sidecar")}
-    assert catalog.ignored[Cause.ORPHAN_SIDECARS] == 0
+    found = {(row.named_sidecar, row.contested_sidecar) for row in FolderScan(str(tmp_path / "drop"), files).rows()}
 
-
-def test_the_first_folder_below_the_root_is_the_supplier(tmp_path: Path) -> None:
-    """Its tag is known, so that conditions may name it; the digest is that of the files."""
-    (tmp_path / "Alba").mkdir()
-    for name in ("a.wav", "Alba/b.wav"):
-        (tmp_path / name).write_bytes(b"abc")
-
-    plain, tagged = (open_catalog(str(tmp_path), CatalogSettings(supplier_from=number)) for number in (None, 1))
-
-    assert [dict(row.tags) for row in tagged.rows()] == [{}, {"supplier": "Alba"}]
-    assert (plain.tag_names(), tagged.tag_names()) == ([], ["supplier"])
-    assert plain.digest() == tagged.digest()
+    assert found == {("", "song.sidecar")} if other == "gone.wav" else {("", None), ("song.sidecar", None)}

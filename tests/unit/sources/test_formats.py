@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from proofsweep.domain.items import FileFacts, Mode
 from proofsweep.sources.audio import AudioFile, open_audio
-from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, format_of, tag_bytes, unlisted_audio
+from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, format_of, unlisted_audio
 from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.source import OpenFile
 
@@ -58,20 +58,16 @@ EDGES = {
     "wav": (wave(), WAV, BOTH, ""),
     "wav whose size is 0": (wave(size=0), WAV, BOTH, ""),
     "wav whose size is all ones": (wave(size=0xFFFFFFFF), WAV, BOTH, ""),
-    "wav whose size is too large": (wave(size=1 << 20), WAV, BOTH, ""),
     "wav whose size spells ftyp": (wave(size=int.from_bytes(b"ftyp", "little")), WAV, BOTH, ""),
     "wav with an odd chunk and no pad": (wave(chunk(b"LIST", b"odd", pad=False)), WAV, BOTH, ""),
     "wav that ends within a chunk": (wave()[:-100], WAV, BOTH, ""),
-    "wav without any chunk": (wave()[:12], WAV, BOTH, ""),
     "wav of big endian": (wave(mark=b"RIFX", order=">"), WAV, BOTH, ""),
     "wav behind an id3 tag": (tag(40) + wave(), WAV, BOTH, ""),
     "rf64": (wave(mark=b"RF64", size=0xFFFFFFFF), AudioFormat.RF64, BOTH, ""),
     "bw64": (wave(mark=b"BW64", size=0xFFFFFFFF), AudioFormat.BW64, BOTH, ""),
     # What was a WAV once: no credential of one file can be read from it, a sidecar may still fit its bytes.
     "wav cut off in its header": (wave()[:11], UNKNOWN, PAIR, "known audio"),
-    "wav behind a byte order mark": (b"\xef\xbb\xbf" + wave(), UNKNOWN, PAIR, "known audio"),
     "zero bytes": (bytes(5000), UNKNOWN, PAIR, "known audio"),
-    "one byte": (b"\0", UNKNOWN, PAIR, "known audio"),
     # The pair's formats.
     "aiff-c": (b"FORM\0\0\0\x2eAIFCFVER" + NOISE, AIFF, PAIR, "AIFF"),
     "caf": (b"caff\0\1\0\0desc" + NOISE, CAF, PAIR, "CAF"),
@@ -88,26 +84,19 @@ EDGES = {
     "mp3 of mpeg 2": ((b"\xff\xf3\x40\x00" + bytes(100)) * 2, MP3, PAIR, "MP3"),  # other bitrates, half the samples
     "mp3 of mpeg 2 with a frame at the wrong place": (b"\xff\xf3\x40\x00" + bytes(101) + FRAME, UNKNOWN, PAIR, ""),
     "a frame without bitrate": (b"\xff\xfb\xf0\x00" + bytes(600), UNKNOWN, PAIR, "known audio"),
-    "a frame without sample rate": (b"\xff\xfb\x9c\x00" + bytes(600), UNKNOWN, PAIR, "known audio"),
-    "a frame of a reserved version": (b"\xff\xeb\x90\x00" + bytes(600), UNKNOWN, PAIR, "known audio"),
     "m4a": (movie(b"M4A "), M4A, PAIR, "M4A"),
     "m4a of brand isom": (movie(b"isom"), M4A, PAIR, "M4A"),
     # What the contract does not list.
     "flac": (b"fLaC\0\0\0\x22" + NOISE, FLAC, NEITHER, "FLAC"),
-    "flac behind an id3 tag": (tag(2000) + b"fLaC\0\0\0\x22" + NOISE, FLAC, NEITHER, "FLAC"),
     "ogg vorbis": (b"OggS\0\2" + bytes(22) + b"\1\x1e\1vorbis" + NOISE, OGG, NEITHER, "OGG"),
     "aac": (b"\xff\xf1\x50\x80" + NOISE, UNKNOWN, NEITHER, "AAC without a container"),
-    "aac behind an id3 tag": (tag(60) + b"\xff\xf1\x50\x80" + NOISE, UNKNOWN, NEITHER, "AAC without a container"),
     "mpeg layer II": (b"\xff\xfd\x84\x04" + NOISE, UNKNOWN, NEITHER, "layer II"),
     "wave64": (b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0" + NOISE, UNKNOWN, NEITHER, "Wave64"),
     "monkey's audio behind an id3 tag": (tag(40) + b"MAC \x96\x0f\0\0" + bytes(60), UNKNOWN, NEITHER, "Monkey's"),
     "ac-3 behind an id3 tag": (tag(40) + AC3_FRAME * 2, UNKNOWN, NEITHER, "AC-3"),
     "nothing": (b"", UNKNOWN, PAIR, "known audio"),
-    "an iff picture": (b"FORM\0\0\0\x2eILBMBMHD", UNKNOWN, PAIR, "known audio"),
     "photograph": (movie(b"heic"), UNKNOWN, PAIR, "known audio"),
-    "jpeg": (b"\xff\xd8\xff\xe0\0\x10JFIF" + NOISE, UNKNOWN, PAIR, "known audio"),
     "text": ("Größe, länge\n".encode() * 400, UNKNOWN, PAIR, "known audio"),
-    "text of utf-16": ("\ufeffaudio,sidecar\n".encode("utf-16-le"), UNKNOWN, PAIR, "known audio"),
 }
 
 
@@ -163,17 +152,6 @@ def test_any_bytes_in_any_pieces_are_looked_at_alike(front: bytes, rest: bytes, 
 
     assert (audio.audio_format, audio.unlisted) == (expected.audio_format, expected.unlisted)
     assert stingy.given_bytes == whole.given_bytes <= 2 * HEAD_BYTES
-    for mode in Mode:
-        judge_content(audio.audio_format, mode, audio.unlisted)
-
-
-@given(FRONTS, st.binary(max_size=300))
-def test_a_container_once_seen_stays_whatever_follows(front: bytes, rest: bytes) -> None:
-    """More bytes may show that what looked like MP3 is none; the mark of a container they cannot undo."""
-    seen = format_of(front)
-
-    if seen not in {MP3, UNKNOWN}:
-        assert format_of(front + rest) is seen
 
 
 @pytest.mark.parametrize(
@@ -194,32 +172,21 @@ def test_frames_of_ac3_are_measured_by_rate_and_bitrate(codes: int, size: int) -
         (b"DSD \x1c\x00\x00\x00\x00\x00\x00\x00", "DSF"),
         (b"FRM8\x00\x00\x00\x00\x00\x01\x00\x00DSD FVER", "DSDIFF"),
         (b"MPCKSH\x0f\x01\x02", "Musepack"),
-        (b"MP+\x07\x5a\x01\x00\x00", "Musepack"),
         (b"TTA1\x01\x00\x02\x00\x10\x00", "True Audio (TTA)"),
         (b"MAC \x96\x0f\x00\x00\x34\x00", "Monkey's Audio"),
         (b"\x1aE\xdf\xa3\x9fB\x86\x81\x01", "Matroska or WebM"),
         (AC3_FRAME, "AC-3"),
         ((b"\x0b\x77\x01\x7f\x34\x86" + bytes(762)) * 2, "AC-3"),
-        (AC3_FRAME[:5], None),
         (AC3_FRAME + b"no second frame", None),
         (b"\x0b\x77\x00\x00\xc0\x40" + bytes(2000), None),  # a reserved sample rate
         (b"\x0b\x77\x00\x00\x26\x40" + bytes(2000), None),  # a reserved frame size
         (b"\x0b\x77\x00\x00\x14\xf8" + bytes(2000), None),  # a version that does not exist
         (b"MAC addresses of the studio\n", None),
-        (b"DSD masters of 2026\n", None),
     ],
 )
 def test_audio_that_the_contract_does_not_list_is_told_from_other_files(front: bytes, words: str | None) -> None:
     """A file of it in a folder is a row with a reason; a file of another kind is no row."""
     assert unlisted_audio(front) == words
-
-
-@given(st.lists(st.integers(0, 300), max_size=200))
-def test_tags_in_a_row_are_all_counted(sizes: list[int]) -> None:
-    """The audio begins after all tags."""
-    tags = b"".join(tag(size) for size in sizes)
-
-    assert tag_bytes(tags + b"fLaC") == len(tags)
 
 
 OF_SOUNDFILE = {"WAV": WAV, "WAVEX": WAV, "RF64": AudioFormat.RF64, "AIFF": AIFF, "CAF": CAF, "FLAC": FLAC, "OGG": OGG}

@@ -1,33 +1,23 @@
-"""Files of this machine are read whatever stands at their names."""
+"""Files of this machine are read whatever stands at their names, and no name leads out of the root."""
 
 import os
 from collections.abc import Callable
 from errno import EACCES, EHOSTDOWN, EIO, EMFILE, ENFILE, ENOMEM, ENOTCONN, EPERM, ESTALE
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+import obstore
 import pytest
+from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
-from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.reasons import Reason
+from proofsweep.sources import bucket, local
+from proofsweep.sources.bucket import BucketFiles
+from proofsweep.sources.files import Files
 from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.source import Folder
-
-
-def test_facts_change_when_a_file_does(tmp_path: Path) -> None:
-    """The version shows another content of the same size, by its time."""
-    file = tmp_path / "a.wav"
-    file.write_bytes(b"abc")
-    before = LocalFiles().facts(str(file))
-    os.utime(file, ns=(0, 1))
-
-    after = LocalFiles().facts(str(file))
-
-    assert before is not None
-    assert after is not None
-    assert (before.size_bytes, after.size_bytes) == (3, 3)
-    assert after.version == "3-1"
-    assert before.version != after.version
+from proofsweep.sources.source import Folder, buffered
 
 
 @pytest.mark.parametrize("name", ["nothing", "file/below", "n\0l", "\ud800", "x" * 300, "circle", "dangling"])
@@ -154,45 +144,9 @@ def test_a_file_whose_facts_cannot_be_had_is_closed_again(tmp_path: Path, monkey
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def make_too_deep(folder: Path) -> None:
-    """Make folders in folders until the innermost one has a path of more than 4,096 bytes."""
-    folder.mkdir()
-    here = os.open(folder, os.O_RDONLY)
-    for _ in range(17):
-        os.mkdir("x" * 250, dir_fd=here)
-        above, here = here, os.open("x" * 250, os.O_RDONLY, dir_fd=here)
-        os.close(above)
-    os.close(here)
-
-
 def walked(root: Path) -> list[Folder]:
     """Walk a folder to the end."""
     return list(LocalFiles().walk(str(root)))
-
-
-def test_a_folders_own_files_come_first_and_names_sort_by_their_bytes(tmp_path: Path) -> None:
-    """The order is the same on every machine, whatever the file system gives."""
-    for name in ("b/2", "b/1", "a/deep/1", "z", "Z", "é", "a/1"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-
-    found = [(os.path.relpath(folder.location, tmp_path), folder.files) for folder in walked(tmp_path)]
-
-    assert found == [(".", ["Z", "z", "é"]), ("a", ["1"]), ("a/deep", ["1"]), ("b", ["1", "2"])]
-
-
-def test_linked_folders_are_walked_last_and_circles_are_left(tmp_path: Path) -> None:
-    """A link to another folder counts; one that leads back is noted and not followed."""
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "1").touch()
-    (tmp_path / "drop" / "sub").mkdir(parents=True)
-    (tmp_path / "drop" / "again").symlink_to(tmp_path / "drop")
-    (tmp_path / "drop" / "linked").symlink_to(tmp_path / "elsewhere")
-
-    root, sub, again, linked = walked(tmp_path / "drop")
-
-    assert [each.is_repeated for each in (root, sub, again, linked)] == [False, False, True, False]
-    assert (again.files, linked.files) == ([], ["1"])
 
 
 def test_folders_that_link_to_each_other_are_walked_once_each(tmp_path: Path) -> None:
@@ -225,23 +179,107 @@ def test_a_folder_above_one_that_was_walked_gives_only_the_rest(tmp_path: Path) 
     assert [name for name, each in found.items() if each.is_repeated] == ["2/deep"]
 
 
-def test_a_folder_that_cannot_be_read_is_refused_and_the_walk_goes_on(tmp_path: Path) -> None:
-    """Here its path is longer than the system allows; a folder without permission, or on a failing disk, is alike."""
-    make_too_deep(tmp_path / "deep")
-    (tmp_path / "next").mkdir()
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A folder with one file, beside a secret."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "a.wav").write_bytes(b"secret")
+    (tmp_path / "drop" / "sub").mkdir(parents=True)
+    (tmp_path / "drop" / "sub" / "a.wav").write_bytes(b"public")
+    return os.path.realpath(tmp_path / "drop")
 
-    *_, too_deep, last = walked(tmp_path)
 
-    assert too_deep.refused == Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: File name too long.")
-    assert last == Folder(location=f"{tmp_path}/next", files=[])
+def read(location: str, root: str) -> bytes:
+    """Open a file and read it."""
+    file = LocalFiles(root).open(location)
+    assert file is not None
+    with file:
+        return file.read_at(0, 10)
 
 
-def test_hidden_folders_are_named_and_not_walked(tmp_path: Path) -> None:
-    """What begins with a dot belongs to a program, not to the delivery."""
-    (tmp_path / ".hack").mkdir()
-    (tmp_path / ".hack" / "a.wav").touch()
-    (tmp_path / "._a.wav").touch()
+@pytest.mark.parametrize("swapped", ["sub", "sub/a.wav", "."])
+def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
+    root: str, monkeypatch: pytest.MonkeyPatch, swapped: str
+) -> None:
+    """A supplier who replaces a folder, a file or the root itself at the worst moment gets nothing sent."""
+    target = Path(root).parent / "secret" / ("a.wav" if swapped.endswith("wav") else "")
+    if swapped == ".":
+        (target / "sub").mkdir()
+        (target / "sub" / "a.wav").write_bytes(b"secret")
+    look = local.path_inside
+    looks = list[str]()
 
-    (folder,) = walked(tmp_path)
+    def look_and_swap(location: str, inside: str) -> str:
+        looks.append(found := look(location, inside))
+        if len(looks) == 1:
+            victim = Path(os.path.normpath(f"{root}/{swapped}"))
+            victim.rename(f"{victim}.away")
+            victim.symlink_to(target)
+        return found
 
-    assert (folder.files, folder.left_out) == ([], {"hidden": ["._a.wav", ".hack"], "hidden_audio": [".hack/a.wav"]})
+    monkeypatch.setattr(local, "path_inside", look_and_swap)
+
+    with pytest.raises(SourceError) as refused:
+        read(f"{root}/sub/a.wav", root)
+
+    assert refused.value.reason == Reason.OUTSIDE_CATALOG
+
+
+def test_a_way_that_changes_within_the_root_fails_for_now(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next try finds the new way."""
+    Path(root, "new").mkdir()
+    look = local.path_inside
+
+    def look_and_swap(location: str, inside: str) -> str:
+        found = look(location, inside)
+        if not Path(root, "sub").is_symlink():
+            Path(root, "sub").rename(f"{root}/old")
+            Path(root, "sub").symlink_to("new")
+        return found
+
+    monkeypatch.setattr(local, "path_inside", look_and_swap)
+
+    with pytest.raises(SourceError) as refused:
+        read(f"{root}/sub/a.wav", root)
+
+    assert refused.value.reason == Reason.SOURCE_CHANGED
+
+
+@pytest.mark.parametrize("root", ["local", "s3://bucket/drop"])
+def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str) -> None:
+    """A manifest on this machine names no bucket, and one in a bucket names no file of this machine."""
+    (tmp_path / "a.wav").write_bytes(b"local")
+    store = MemoryStore()
+    obstore.put(store, "drop/a.wav", b"bucket")
+    monkeypatch.setattr(bucket, "BucketFiles", partial(BucketFiles, lambda _root: store))
+    here, there = f"{tmp_path}/a.wav", "s3://bucket/drop/a.wav"
+    mine, other = (here, there) if root == "local" else (there, here)
+    inside = Files().within(os.path.realpath(tmp_path) if root == "local" else root)
+
+    for look in (inside.facts, inside.open, lambda each: list(inside.walk(each))):
+        with pytest.raises(SourceError) as refused:
+            look(other)
+        assert refused.value.reason == Reason.OUTSIDE_CATALOG
+    for file in (inside.open(mine), inside.within(None).open(other)):
+        assert file is not None
+        file.close()
+    with pytest.raises(SourceError):
+        inside.facts("s3://bucket/drop2/a.wav")  # the rest of the bucket is outside
+
+
+def test_a_stream_of_a_file_closes_it_and_raises_its_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parquet is read from its end; of many manifests no descriptor stays open."""
+    (tmp_path / "file").write_bytes(bytes(range(256)) * 10_000)
+    file = LocalFiles().open(str(tmp_path / "file"))
+    assert file is not None
+
+    with buffered(file) as stream:
+        assert (stream.seek(-8, os.SEEK_END), stream.read(8)) == (2_559_992, bytes(range(248, 256)))
+        assert (stream.seek(3), stream.seek(7, os.SEEK_CUR), stream.read(1), stream.tell()) == (3, 10, b"\n", 11)
+        stream.seek(2_000_000)
+        monkeypatch.setattr(os, "pread", failing(EIO))
+        with pytest.raises(SourceError, match="Input/output error"):
+            stream.read(1)
+        monkeypatch.undo()
+    with pytest.raises(SourceError):
+        file.read_at(0, 1)

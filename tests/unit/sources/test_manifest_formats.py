@@ -1,21 +1,16 @@
 """Manifests are read in the formats and dialects that people have."""
 
 import bz2
-import csv
 import gzip
 import hashlib
 import io
-import json
 import lzma
-import os
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
@@ -53,11 +48,9 @@ def parquet(columns: dict[str, list[object]]) -> bytes:
 @pytest.mark.parametrize(
     "content",
     [
-        "audio,id\na.wav,1\nb.wav,2\n",
         "audio;id\na.wav;1\nb.wav;2\n",
         "audio\tid\na.wav\t1\nb.wav\t2\n",
         "audio,id\r\na.wav,1\r\nb.wav,2\r\n",
-        "audio,id\na.wav,1\nb.wav,2",
         "\ufeffaudio,id\na.wav,1\nb.wav,2\n",
         "\n\naudio,id\n\na.wav,1\n   \nb.wav,2\n\n",
         '"audio";"id"\n"a.wav";"1"\n"b.wav";"2"\n',
@@ -74,6 +67,7 @@ def test_every_dialect_of_csv_gives_the_same_records(tmp_path: Path, content: st
     [
         ("m.csv", 'audio;"label, year, place"\na.wav;x\n', ["a.wav", "x"]),  # what stands between the names counts
         ("m.csv", 'audio,tag\n"a\nb, ""c"".wav", x \n', ['a\nb, "c".wav', " x "]),
+        ("m.csv", b"audio,x\ncaf\xe9.wav,k\xc3\xa4se\n", ["caf\udce9.wav", "käse"]),  # a name is bytes
         ("m.csv", "audio,sidecar,id\na.wav\n", ["a.wav", "", ""]),  # as spreadsheets leave out what is empty
         (
             "m.jsonl",
@@ -90,13 +84,6 @@ def test_every_dialect_of_csv_gives_the_same_records(tmp_path: Path, content: st
 def test_cells_are_text_whatever_holds_them(tmp_path: Path, name: str, content: bytes | str, cells: list[str]) -> None:
     """Quoted cells hold anything, spaces belong to all; null is empty, bytes are names, all else is spelled out."""
     assert cells_of(written(tmp_path, name, content)) == [cells]
-
-
-def test_names_that_are_not_utf8_keep_their_bytes(tmp_path: Path) -> None:
-    """A file name is bytes; the manifest's are the file's, where its other letters are UTF-8."""
-    path = written(tmp_path, "m.csv", b"audio\nk\xc3\xa4se.wav\ncaf\xe9.wav\n")
-
-    assert [os.fsencode(cell) for (cell,) in cells_of(path)] == [b"k\xc3\xa4se.wav", b"caf\xe9.wav"]
 
 
 @pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl"])
@@ -145,26 +132,20 @@ def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, n
     ("name", "content", "words"),
     [
         ("m.csv", b"audio,id\na.wav,1\nb.wav,2,3\n", "line 3 has 3 cells, the header 2"),
-        ("m.csv", b'audio\n"a.wav" and more\n', "line 2: "),
         ("m.csv", b'audio\n"never closed\n', "line 2: "),
         ("m.csv", b"audio\n" + b"x" * 200_000, "line 2: close the quote .* \\(field larger than field limit"),
         ("m.jsonl", b'{"audio": "a.wav"}\n{"audio": \n', "line 2 is no JSON: "),
-        ("m.jsonl", b'["a.wav"]\n', "line 1 is no JSON object"),
         ("m.jsonl", b"[" * 100_000, "cannot be read as a manifest"),
         ("m.csv.gz", gzip.compress(b"audio\na.wav\n", mtime=0)[:-9], "cannot be read as a manifest"),
-        ("m.csv.gz", b"\x1f\x8bno gzip", "cannot be read as a manifest"),
         (
             "m.csv",
             b"PK\x03\x04\x14\0\6\0" + bytes(90),
             "a ZIP archive or an Excel workbook: .* let a workbook's name end in .xlsx",
         ),
         ("m.csv", lzma.compress(b"audio\na.wav\n"), "packed with xz: unpack it"),
-        ("m.csv.gz", gzip.compress(lzma.compress(b"audio\na.wav\n"), mtime=0), "packed with xz: unpack it"),
         ("m.jsonl", bz2.compress(b"{}"), "packed with bzip2"),
         ("m.csv", parquet({"audio": ["a.wav"]}), r"let its name end in \.parquet"),
         ("m.xlsx", b"\xd0\xcf\x11\xe0 locked", "the old kind .xls., or one with a password: save it as .xlsx or CSV"),
-        ("m.xlsx", b"audio\na.wav\n", "no Excel workbook that can be read"),
-        ("m.parquet", b"no parquet", "cannot be read as a manifest"),
         ("m.parquet", parquet({"audio": ["a.wav"]})[:-20], "cannot be read as a manifest"),
     ],
 )
@@ -177,30 +158,6 @@ def test_a_broken_manifest_is_told_in_one_line(tmp_path: Path, name: str, conten
 
     assert broken.value.message.startswith(f"{path}: ")
     assert "\n" not in broken.value.message
-
-
-def test_records_before_a_break_are_given(tmp_path: Path) -> None:
-    """A manifest is read as a stream: the fault shows when it is reached."""
-    records = manifest_at(written(tmp_path, "m.jsonl", '{"audio": "a.wav"}\nbroken')).records()
-
-    first = next(records)
-
-    assert (first[0], first[1].names, first[2]) == (1, ("audio",), ["a.wav"])
-    with pytest.raises(CatalogError):
-        next(records)
-
-
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1), min_size=1))
-def test_what_a_writer_quotes_is_read_back(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
-    """Any text that Python's own writers put into a CSV or JSON Lines file comes out again."""
-    folder = tmp_path_factory.mktemp("records", numbered=True)
-    table = io.StringIO()
-    csv.writer(table, quoting=csv.QUOTE_ALL).writerows([["audio", "n"], *([name, "1"] for name in names)])
-    lines = "\n".join(json.dumps({"audio": name, "n": 1}) for name in names)
-
-    expected = [[name, "1"] for name in names]
-    assert cells_of(written(folder, "m.csv", table.getvalue())) == expected
-    assert cells_of(written(folder, "m.jsonl", lines)) == expected
 
 
 @pytest.mark.parametrize(
@@ -245,7 +202,6 @@ def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> Non
     ("name", "content", "more"),
     [
         ("m.csv", b"audio\na.wav\nb.wav\n", b"c.wav\n"),
-        ("m.csv", b"audio\na.wav\nb.wav\n", b'"torn'),
         ("m.jsonl", b'{"audio": "a.wav"}\n{}\n', b'{"audi'),
         ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), b"more"),
     ],
@@ -272,8 +228,6 @@ GERMAN = "audio;Künstler\nD:\\Musik\\Grüße.wav;Björk «Jóga» €\n"
     ("content", "words"),
     [
         (b"", "UTF-8"),
-        (b"audio\na.wav\n", "UTF-8"),
-        (GERMAN.encode(), "UTF-8"),
         (GERMAN.encode("utf-8-sig"), "UTF-8"),
         (GERMAN.encode("cp1252"), "Windows-1252"),
         (GERMAN.encode("utf-16"), "UTF-16"),
@@ -282,8 +236,6 @@ GERMAN = "audio;Künstler\nD:\\Musik\\Grüße.wav;Björk «Jóga» €\n"
         (b"audio\n" + b"a" * 3_000_000 + b"\xe4.wav\n", "Windows-1252"),
         (b"audio\nk\xc3\xa4se.wav\ncaf\xe9.wav\n", "UTF-8 with bytes that are not"),
         ("audio\nGrün.wav\n".encode("cp850"), "UTF-8 with bytes that are not"),
-        ("audio\nGrün.wav\nmärz.wav\n".encode("mac_roman"), "UTF-8 with bytes that are not"),
-        (b"audio\n" + b"\x93\x94\x96.wav\n", "UTF-8 with bytes that are not"),
     ],
 )
 def test_an_encoding_is_recognised(content: bytes, words: str) -> None:

@@ -1,7 +1,6 @@
 """A file is copied to a free name and read back, and only what was looked at is removed."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -28,14 +27,6 @@ def source(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_bytes(b"audio")
     return path
-
-
-@pytest.fixture
-def killed() -> Iterator[pytest.MonkeyPatch]:
-    """A process that is killed before it deletes what it has done with."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Path, "unlink", lambda _path, **_options: None)
-        yield patch
 
 
 def facts_of(path: Path) -> FileFacts:
@@ -97,12 +88,6 @@ def test_a_source_that_is_not_what_was_verified_is_not_copied(moves: Moves, sour
     assert below(tmp_path) == {}
 
 
-def test_a_folder_that_cannot_be_written_is_a_sentence(moves: Moves, source: Path) -> None:
-    """The file in the folder's place is named by the system's reason."""
-    with pytest.raises(SourceError, match=r"cannot be (moved|read): (Not a directory|File exists)"):
-        moves.copy(str(source), str(source / "a.wav"), SHA256)
-
-
 def test_only_a_copy_is_discarded(moves: Moves, source: Path) -> None:
     """A file with other bytes stays; one that is gone is gone."""
     moves.discard(str(source), hashlib.sha256(b"other").hexdigest())
@@ -112,25 +97,6 @@ def test_only_a_copy_is_discarded(moves: Moves, source: Path) -> None:
     moves.discard(str(source), SHA256)
 
     assert list(source.parent.iterdir()) == []
-
-
-class EagerConsumer(LocalMoves):
-    """Somebody takes each file from the target the moment that it is there."""
-
-    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
-        """Make the file; it is taken at once."""
-        super().create(location, pieces, sha256)
-        Path(location).unlink()
-
-
-def test_a_copy_that_is_taken_at_once_counts(moves: Moves, source: Path, tmp_path: Path) -> None:
-    """A consumer has it, so it must not be copied a second time under another name."""
-    moves._local = EagerConsumer()
-
-    facts = moves.copy(str(source), str(tmp_path / "ok" / "a.wav"), SHA256)
-
-    assert facts is not None
-    assert moves.remove(str(source), facts)
 
 
 def test_only_the_file_that_was_looked_at_is_removed(moves: Moves, source: Path) -> None:
@@ -193,28 +159,3 @@ def test_a_file_that_a_killed_process_renamed_gets_its_name_back(moves: Moves, t
     moves.put_back(str(tmp_path))
 
     assert below(tmp_path) == {"acme/a.wav": b"aside", "acme/b.wav": b"newer"}
-
-
-def test_what_a_killed_copy_left_is_deleted(moves: Moves, tmp_path: Path, killed: pytest.MonkeyPatch) -> None:
-    """The draft of a name is always the same, so that the next try finds it."""
-    target = str(tmp_path / "a.wav")
-    LocalMoves().create(target, [b"au", b"dio"], SHA256)
-    killed.undo()
-    assert len(below(tmp_path)) == 2
-
-    moves.clear(target)
-
-    assert below(tmp_path) == {"a.wav": b"audio"}
-
-
-def test_a_copy_whose_deletion_was_killed_gets_its_name_back(
-    moves: Moves, source: Path, killed: pytest.MonkeyPatch
-) -> None:
-    """So that the next try finds it."""
-    moves.remove(str(source), facts_of(source))
-    killed.undo()
-    assert not source.exists()
-
-    moves.clear(str(source))
-
-    assert below(source.parent) == {"a.wav": b"audio"}

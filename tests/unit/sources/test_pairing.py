@@ -20,14 +20,11 @@ def sidecars(audio: Sequence[str], found: Sequence[str], patterns: Sequence[str]
 @pytest.mark.parametrize(
     ("audio", "found", "expected"),
     [
-        ("a.wav", ["a.wav.sidecar"], "a.wav.sidecar"),
         ("a.wav", ["a.sidecar"], "a.sidecar"),
         ("a.wav", ["a.sidecar", "a.wav.sidecar"], "a.wav.sidecar"),
         ("a.wav", ["b.sidecar"], None),
         ("a.wav", ["A.wav.sidecar"], "A.wav.sidecar"),
-        ("A.WAV", ["A.WAV.SIDECAR"], "A.WAV.SIDECAR"),
         ("a.wav", ["A.wav.sidecar", "a.Sidecar", "a.wav.SIDECAR"], "A.wav.sidecar"),
-        ("a.b.wav", ["a.b.sidecar"], "a.b.sidecar"),
         (f"{NFC}.wav", [f"{NFD}.wav.sidecar"], f"{NFD}.wav.sidecar"),  # an archive may change the form of a name
         (f"{NFD}.wav", [f"{NFC}.wav.sidecar"], f"{NFC}.wav.sidecar"),
         ("noextension", ["noextension.sidecar"], "noextension.sidecar"),
@@ -51,7 +48,6 @@ def test_a_pattern_may_add_text_before_or_after_the_name(name: str, is_one: bool
 @pytest.mark.parametrize(
     ("audio", "found", "expected"),
     [
-        (["s.mp3", "s.wav"], ["s.mp3.sidecar"], {"s.mp3": "s.mp3.sidecar"}),
         (["s.mp3", "s.wav"], ["s.mp3.sidecar", "s.sidecar"], {"s.mp3": "s.mp3.sidecar", "s.wav": "s.sidecar"}),
         (["s.mp3", "s.mp3.wav"], ["s.mp3.sidecar"], {"s.mp3": "s.mp3.sidecar"}),
         ([f"{NFC}.wav", f"{NFD}.wav"], [f"{NFD}.wav.sidecar"], {f"{NFD}.wav": f"{NFD}.wav.sidecar"}),
@@ -72,14 +68,7 @@ def test_a_full_name_says_whose_a_sidecar_is(
     assert (folder.of_audio, folder.contested, folder.orphans()) == (expected, {}, [])
 
 
-@pytest.mark.parametrize(
-    "audio",
-    [
-        ["s.mp3", "s.wav"],
-        ["s.mp3", "s.wav", "s.aiff"],
-        [f"{NFC}.wav", f"{NFD}.mp3"],
-    ],
-)
+@pytest.mark.parametrize("audio", [["s.mp3", "s.wav", "s.aiff"], [f"{NFC}.wav", f"{NFD}.mp3"]])
 def test_a_sidecar_that_several_claim_is_nobodys(audio: list[str]) -> None:
     """Not even of the one whose name has the same Unicode form: a stem says too little."""
     sidecar = normalize("NFC", audio[0].partition(".")[0]) + ".sidecar"
@@ -112,11 +101,9 @@ def test_audio_that_needs_no_sidecar_leaves_it_to_the_others(
 def test_only_files_that_claim_the_same_sidecar_are_looked_into() -> None:
     """Whether any other file needs its sidecar is not asked."""
     asked: list[str] = []
-    audio = ["a.wav", "b.wav", "b.mp3", "c.wav", "c.mp3"]
+    audio, found = ["a.wav", "b.wav", "b.mp3", "c.wav", "c.mp3"], ["a.sidecar", "b.mp3.sidecar", "c.sidecar"]
 
-    Sidecars(
-        SidecarNames(DEFAULT), ["a.sidecar", "b.mp3.sidecar", "c.sidecar"], audio, lambda name: not asked.append(name)
-    )
+    Sidecars(SidecarNames(DEFAULT), found, audio, lambda name: not asked.append(name))
 
     assert sorted(asked) == ["c.mp3", "c.wav"]
 

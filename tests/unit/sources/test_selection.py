@@ -19,27 +19,17 @@ from proofsweep.sources.selection import ANY_AGE, RowChoice, Selection
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def test_an_age_says_which_answers_leave_out_their_rows() -> None:
-    """By default none does."""
-    assert Selection().answered_since(NOW) is None
-    assert Selection(max_age="30d").answered_since(NOW) == NOW - timedelta(days=30)
-    assert Selection(since_last=True).answered_since(NOW) == ANY_AGE
-
-
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
         (Selection(since_last=True, max_age="30d"), "not both"),
         (Selection(oldest_first=True), "needs --max-calls"),
         (Selection(max_age="a month"), "time span"),
-        (Selection(max_age=""), "time span"),
         (Selection(newer_than="soon"), "neither an age nor a date"),
-        (Selection(newer_than=""), "neither an age nor a date"),
         (
             Selection(only=("failed", "tamperd")),
             r"'tamperd' is none of these \(did you mean tampered\?\): accepted, rejected",
         ),
-        (Selection(only=("",)), "is none of these"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(selection: Selection, message: str) -> None:
@@ -54,14 +44,15 @@ def test_options_that_contradict_each_other_are_refused(selection: Selection, me
         ("2d", NOW - timedelta(days=2)),
         ("1h30m", NOW - timedelta(minutes=90)),
         ("2026-11-21T06:00+01:00", datetime(2026, 11, 21, 5, tzinfo=UTC)),
-        ("2026-11-21 06:00Z", datetime(2026, 11, 21, 6, tzinfo=UTC)),
         ("2026-11-21", datetime.fromisoformat("2026-11-21").astimezone()),
     ],
 )
-def test_files_are_new_by_an_age_or_a_date(newer_than: str, since: datetime) -> None:
+def test_files_are_new_and_answers_old_by_an_age_or_a_date(newer_than: str, since: datetime) -> None:
     """Without a zone, a date is one of this machine."""
     assert Selection(newer_than=newer_than).modified_since(NOW) == since
-    assert Selection().modified_since(NOW) is None
+    assert (Selection().modified_since(NOW), Selection().answered_since(NOW)) == (None, None)
+    assert Selection(max_age="30d").answered_since(NOW) == NOW - timedelta(days=30)
+    assert Selection(since_last=True).answered_since(NOW) == ANY_AGE
 
 
 def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
@@ -85,9 +76,7 @@ def test_a_selection_is_written_as_its_options() -> None:
     """Runs with the same text have chosen their rows alike; a shell would read it so."""
     written = {
         Selection(): "",
-        Selection(oldest_first=True, max_age="30d"): "--oldest-first --max-age 30d",
         Selection(catalog=CatalogSettings(root="/music", outside="allow")): "--allow-outside --root /music",
-        Selection(skip_without_credential=True, where="true"): "--skip-without-credential --where true",
         Selection(only=("timeout", "failed")): "--only timeout --only failed",
         Selection(max_age="1d", where="a = 'b'"): "--max-age 1d --where \"a = 'b'\"",
         Selection(where='"Release Date" > 1'): "--where '\"Release Date\" > 1'",
@@ -164,22 +153,17 @@ def chosen(location: Path, where: str | None = None, newer_than: datetime | None
 @pytest.mark.parametrize(
     ("where", "names"),
     [
-        ("supplier = 'acme'", ["a.wav", "large.wav"]),
         ("SUPPLIER = 'Zeta''s'", ["b.wav"]),
-        ("supplier <> 'acme'", ["b.wav"]),
         ("supplier IS NULL", ["gone.wav"]),
         ("id IN ('A', 'C') AND NOT audio LIKE '%large%'", ["a.wav"]),
         ("\"release date\" >= '2025-06-01'", ["b.wav"]),
         ("TRY_CAST(plays AS INTEGER) > 10", ["large.wav"]),
         ("size = 'L'", ["b.wav"]),
         ("PLACE = 'x'", ["a.wav"]),
-        ("place = 'x'", ["a.wav"]),
         ("name = 'b.wav' AND folder = ''", ["b.wav"]),
         ("modified >= '2026-11-20' AND modified < TIMESTAMP '2026-11-21'", ["b.wav"]),
-        ("modified < now() - INTERVAL 100 YEARS OR modified > current_date", []),
         ("year(modified) = 2026 -- a remark", ["a.wav", "b.wav", "large.wav"]),
         ("regexp_matches(supplier, '^[A-Z]') OR lower(id) || '' = 'a'", ["a.wav", "b.wav"]),
-        ("CASE WHEN supplier BETWEEN 'a' AND 'b' THEN true END", ["a.wav", "large.wav"]),
     ],
 )
 def test_a_condition_chooses_rows_by_their_columns(music: Path, where: str, names: list[str]) -> None:
@@ -206,15 +190,8 @@ def test_only_files_that_were_modified_since_are_chosen(music: Path) -> None:
     assert chosen(music / "music.csv", "supplier = 'acme'", before_b) == ["large.wav"]
 
 
-def test_a_column_of_a_later_line_is_known(tmp_path: Path) -> None:
-    """JSON lines may differ."""
-    (tmp_path / "a.jsonl").write_text('{"audio": "a.wav"}\n{"audio": "b.wav", "supplier": "acme"}\n')
-
-    assert chosen(tmp_path / "a.jsonl", "supplier = 'acme'") == ["b.wav"]
-
-
 def test_two_spellings_are_one_column(tmp_path: Path) -> None:
-    """Rows of several manifests need not agree in case. A tag goes before a fact of the file, also in other letters."""
+    """JSON lines need not agree in case. A tag goes before a fact of the file, also in other letters."""
     lines = ({"audio": "a.wav", "Supplier": "acme", "Name": "x"}, {"audio": "b.wav", "supplier": "acme"})
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
 
@@ -236,8 +213,6 @@ def test_names_and_values_that_are_no_text_can_be_compared(tmp_path: Path) -> No
         ("supplier =", "syntax error"),
         (" ", "Error"),
         ("supplier", "true or false"),
-        ("true, true", "Error"),
-        ("supplier = 'a'; DROP TABLE rows", "more than one statement"),
         ("plays > 10", "an explicit cast is required|Could not convert"),
         ("CAST(plays AS INTEGER) > 10", "Could not convert string 'many'"),
         ("count(*) > 1", "cannot contain aggregates"),
@@ -256,26 +231,17 @@ def test_what_is_no_condition_is_refused_in_one_line(music: Path, where: str, me
 HOSTILE = [
     "length(read_text('/etc/passwd')) > 0",
     "id IN (SELECT content FROM read_text('/etc/passwd'))",
-    "EXISTS (FROM '/etc/passwd')",
     "true) FROM read_text('/etc/passwd') WHERE (true",
-    "true) FROM rows UNION ALL SELECT (true",
     "true) FROM rows LIMIT 1; COPY (SELECT 1) TO '/tmp/x",
     "true); ATTACH '/tmp/x.db' AS x; SELECT (true",
-    "true) FROM rows; INSTALL httpfs; SELECT (true",
     "getenv('HOME') = 'x'",
     "id = ?",
     "list_sum(range(100000000000)) > 0",
     "(" * 20_000 + "true" + ")" * 20_000,
     "row_number() OVER () = 1",
-    "COLUMNS('.*') = 'x'",
-    "true) FROM reported; DROP TABLE reported; SELECT (true",
-    "true), (false",
-    "true) FROM reported UNION ALL SELECT 'a', (true",
     "(SELECT count(*) FROM glob('/*')) > 1",
     "size > avg(size) OVER ()",
-    "max(size) > 1",
     "EXISTS (SELECT 1 FROM duckdb_secrets())",
-    "(SELECT count(*) FROM rows) > 1",
     "EXISTS (FROM 'https://example.com/x.csv')",
     "id IN (SELECT name FROM duckdb_settings()) OR set_config('x', 'y')",
 ]

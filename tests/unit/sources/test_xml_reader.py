@@ -12,24 +12,17 @@ from tests.unit.sources.held_file import HeldFile
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 HOSTILE = {
     "billion laughs": f'<!DOCTYPE a [<!ENTITY l0 "lol">{LAUGHS}]><a>&l9;</a>'.encode(),
-    "quadratic entities": b'<!DOCTYPE a [<!ENTITY x "' + b"x" * 50_000 + b'">]><a>' + b"&x;" * 50_000 + b"</a>",
     "laughs in UTF-16": f'<!DOCTYPE a [<!ENTITY l0 "lol">{LAUGHS}]><a>&l9;</a>'.encode("utf-16"),
     "external entity": b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>',
-    "external DTD": b'<!DOCTYPE a SYSTEM "http://127.0.0.1:9/a.dtd"><a/>',
     "entity without DTD": b"<a>&x;</a>",
     "deep nesting": b"<a>" * 100_000 + b"</a>" * 100_000,
     "too many elements": b"<a>" + b"<b/>" * 1_000_000 + b"</a>",
     "too many attributes": b"<a " + b"".join(b'a%d="" ' % n for n in range(900_000)) + b"/>",
     "empty": b"",
-    "white space": b" \n ",
-    "text": b"no XML at all",
     "cut short": b"<a><b>",
-    "crossed": b"<a><b></a></b>",
-    "two roots": b"<a/><a/>",
     "wrong encoding": b'<?xml version="1.0" encoding="UTF-16"?><a/>',
     "unknown encoding": b'<?xml version="1.0" encoding="no-such"?><a>\xff</a>',
     "not UTF-8": b"<a>\xff\xfe\xfa</a>",
-    "zero bytes": b"<a>\0</a>",
     "HTML": b"<!doctype html><html><body><p>Not found<br></body></html>",
 }
 
