@@ -14,7 +14,7 @@ The columns of the tables are declared in `proofsweep.store.tables`, the views i
 
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -32,19 +32,6 @@ if TYPE_CHECKING:
 
 
 # For type checkers and editors; a test holds them against the registry of the tables and the list of the views.
-TableName = Literal[
-    "verdicts",
-    "exchanges",
-    "runs",
-    "ingest",
-    "probes",
-    "rotations",
-    "erasures",
-    "proofs",
-    "interpretations",
-    "recoveries",
-]
-ViewName = Literal[TableName, "catalog", "latest_answer", "changes", "rejects", "coverage"]
 
 
 class ResultsStore:
@@ -95,7 +82,7 @@ class ResultsStore:
         """
         return self.table("runs", run_id, columns)
 
-    def table(self, table: TableName, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+    def table(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table by its name; ResultsError if there is no such table, run or column."""
         if table not in SCHEMAS:
             raise ResultsError(f"There is no table {table!r}; there are {', '.join(SCHEMAS)}.")
@@ -136,19 +123,16 @@ class ResultsStore:
             weakref.finalize(self, close, connection)
         return answer
 
-    def pandas(
-        self, table: ViewName, run_id: str | None = None, columns: Sequence[str] | None = None
-    ) -> "pd.DataFrame":
+    def pandas(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> "pd.DataFrame":
         """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null."""
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
-        # mypy does not narrow a name by the keys of a dictionary.
-        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)  # type: ignore[arg-type]
+        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)
         return rows.to_pandas(types_mapper=pd.ArrowDtype)
 
     def view(
         self,
-        view: ViewName,
+        view: str,
         run_id: str | None = None,
         columns: Sequence[str] | None = None,
         *,

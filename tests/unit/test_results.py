@@ -3,7 +3,6 @@
 import gc
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pandas as pd
 import pyarrow as pa
@@ -12,11 +11,9 @@ import pytest
 from proofsweep import results
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.store.tables import TABLES
 
 FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 
@@ -144,12 +141,6 @@ def test_an_answer_outlives_the_store_that_was_asked(folder: Path) -> None:
     gc.collect()
 
     assert (2,) in answer.fetchall()
-
-
-def test_a_type_checker_knows_each_table_and_each_view() -> None:
-    """In the order of the registry and of the list of views."""
-    assert get_args(results.TableName) == tuple(TABLES)
-    assert get_args(results.ViewName) == NAMES
 
 
 def test_a_misspelt_folder_is_not_an_empty_store(tmp_path: Path) -> None:
