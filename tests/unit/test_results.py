@@ -15,11 +15,12 @@ from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 
+from ..worlds.ended_runs import plan_of_run
+
 FIRST, SECOND = "20261120T100000Z_aaaaaa", "20261121T100000Z_bbbbbb"
 
 
 def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> dict[str, object]:
-    """Make a verdicts row; most of its cells do not matter here."""
     texts = ("environment", "item_id", "audio", "outcome", "action")
     return {
         "run_id": run_id,
@@ -32,48 +33,24 @@ def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> di
     } | {**dict.fromkeys(texts, "accepted"), "publicly_trusted": publicly_trusted}
 
 
-def planned(run_id: str, day: str) -> Plan:
-    """Make the plan of a run of two rows."""
-    return Plan(
-        run_id=run_id,
-        created_at=f"{day}T10:00:00+00:00",
-        environment="sandbox",
-        base_url="http://127.0.0.1/v1",
-        catalog="music",
-        catalog_kind="folder",
-        catalog_digest="0",
-        items=2,
-        eligible=2,
-        pairs=0,
-        audio_bytes=2,
-        shard_items=1000,
-        shards=1,
-    )
+def planned(run_id: str) -> Plan:
+    return plan_of_run(run_id, 2, environment="sandbox", catalog="music", catalog_kind="folder")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A results store with two runs of two rows each, on two days."""
     store = Results(open_store(str(tmp_path)))
     for run_id, day in ((FIRST, "2026-11-20"), (SECOND, "2026-11-21")):
         rows = [row(run_id, 0), row(run_id, 1, publicly_trusted=False)]
-        store.write_plan(planned(run_id, day))
+        store.write_plan(planned(run_id))
         store.create_part(f"verdicts/run_date={day}/{run_id}-00000-001.parquet", "verdicts", rows)
     return tmp_path
-
-
-def test_a_store_lists_its_runs_oldest_first(folder: Path) -> None:
-    """Run IDs sort by time."""
-    store = results.open_results(str(folder))
-
-    assert store.run_ids() == [FIRST, SECOND]
-    assert store.latest_run() == SECOND
 
 
 def test_the_latest_run_is_one_of_a_whole_catalog(folder: Path) -> None:
     """As the commands take it: no pass over a watched folder, and of one environment."""
     store, written = results.open_results(str(folder)), Results(open_store(str(folder)))
-    delivered = replace(planned("20261122T120000Z_000aaaaaa", "2026-11-22"), catalog="/in", catalog_kind="ingest")
+    delivered = replace(planned("20261122T120000Z_000aaaaaa"), catalog="/in", catalog_kind="ingest")
     written.write_plan(delivered)
 
     assert store.latest_run() == SECOND
@@ -81,19 +58,11 @@ def test_the_latest_run_is_one_of_a_whole_catalog(folder: Path) -> None:
     with pytest.raises(ResultsError, match="no such run"):
         store.latest_run("/elsewhere")
 
-    elsewhere = replace(planned("20261123T120000Z_000aaaaaa", "2026-11-23"), environment="production")
+    elsewhere = replace(planned("20261123T120000Z_000aaaaaa"), environment="production")
     written.write_plan(elsewhere)
     assert store.latest_run(environment="production") == elsewhere.run_id
     with pytest.raises(ResultsError, match="name one of production, sandbox"):
         store.latest_run()
-
-
-def test_a_table_holds_all_runs_or_one(folder: Path) -> None:
-    """Without a run it has all rows, the oldest first."""
-    store = results.open_results(str(folder))
-
-    assert store.verdicts(columns=["run_id"])["run_id"].to_pylist() == [FIRST, FIRST, SECOND, SECOND]
-    assert store.verdicts(SECOND, ["manifest_row"]).to_pylist() == [{"manifest_row": 0}, {"manifest_row": 1}]
 
 
 def test_an_empty_table_has_its_whole_schema(folder: Path) -> None:
@@ -125,14 +94,6 @@ def test_an_unknown_run_or_column_is_named(
 
     with pytest.raises(ResultsError, match=words):
         store.verdicts(run_id, columns)
-
-
-def test_an_unknown_table_is_named(folder: Path) -> None:
-    """The message lists the tables."""
-    store = results.open_results(str(folder))
-
-    with pytest.raises(ResultsError, match=r"no table or view .verdict.; there are verdicts, exchanges, runs"):
-        store.pandas("verdict")  # type: ignore[arg-type]  # the mistake that is tested
 
 
 def test_an_answer_outlives_the_store_that_was_asked(folder: Path) -> None:

@@ -14,24 +14,19 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 class CountingStore(FolderStore):
-    """Counts what is read."""
-
     reads = 0
 
     def read(self, name: str) -> bytes | None:
-        """Read, and count it."""
         self.reads += 1
         return super().read(name)
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """An empty store."""
     return Results(CountingStore(tmp_path / "results"))
 
 
 @pytest.fixture
 def facts(results: Results) -> AlertFacts:
-    """Those of the environment beta, at noon."""
     service = ServiceSettings(base_url="https://partner.example/v1", environment="beta")
     return AlertFacts(results=results, service=service, settings=AlertsSettings(), clock=lambda: NOW)

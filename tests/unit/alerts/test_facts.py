@@ -30,7 +30,6 @@ from .conftest import NOW, CountingStore
 
 @contextmanager
 def reads_of(results: Results) -> Iterator[Callable[[], int]]:
-    """Count what is read inside."""
     store = results.store
     assert isinstance(store, CountingStore)
     before = store.reads
@@ -43,14 +42,12 @@ def at(hours: float) -> datetime:
 
 
 def add_run(results: Results, planned: datetime, *, catalog: str = "music", environment: str = "beta") -> Plan:
-    """Write a plan."""
     plan = plan_of_run(new_run_id(planned, "aaa"), 4, catalog=catalog, environment=environment)
     results.write_plan(plan)
     return plan
 
 
 def add_leg(results: Results, plan: Plan, ended: datetime, **counts: object) -> None:
-    """Claim the next leg of a run, and write its receipt."""
     legs = Legs(results, plan.run_id)
     leg = legs.last() + 1
     legs.claim(leg)
@@ -59,46 +56,29 @@ def add_leg(results: Results, plan: Plan, ended: datetime, **counts: object) -> 
 
 
 def nights(facts: AlertFacts, catalog: str | None = "music") -> tuple[datetime | None, datetime | None]:
-    """Return the last success and the first run."""
     found = facts.work_facts(catalog)
     return found.last_success, found.first_run
 
 
 def test_the_last_leg_that_did_its_work_counts(facts: AlertFacts, results: Results) -> None:
-    """A later leg that an outage ended does not."""
+    """Not a later one that an outage ended, nor one of another environment, nor of another catalog if one is named."""
     add_leg(results, add_run(results, at(60)), at(55), ended_by="quota")
     add_leg(results, add_run(results, at(40)), at(39), ended_by="breaker")
-
-    assert nights(facts) == (at(55), at(60))
-
-
-@pytest.mark.parametrize(("counts", "hours"), [({"accepted": 0, "failed": 4}, 60), ({"accepted": 1, "failed": 3}, 30)])
-def test_a_leg_whose_rows_all_failed_did_not_do_its_work(
-    facts: AlertFacts, results: Results, counts: dict[str, object], hours: int
-) -> None:
-    """It has an outcome for each row, and no answer."""
-    add_leg(results, add_run(results, at(61)), at(60))
-    add_leg(results, add_run(results, at(31)), at(30), **counts)
-
-    assert nights(facts)[0] == at(hours)
-
-
-def test_a_run_that_was_resumed_late_counts_by_its_end(facts: AlertFacts, results: Results) -> None:
-    """The newest run is not the one that ended last."""
-    old, new = add_run(results, at(200)), add_run(results, at(100))
-    add_leg(results, new, at(90))
-    add_leg(results, old, at(40))
-
-    assert nights(facts)[0] == at(40)
-
-
-def test_other_catalogs_and_environments_do_not_count(facts: AlertFacts, results: Results) -> None:
-    """Without a catalog, each one of the environment does."""
     add_leg(results, add_run(results, at(10), catalog="deliveries"), at(9))
     add_leg(results, add_run(results, at(8), environment="production"), at(7))
 
-    assert nights(facts) == (None, None)
-    assert nights(facts, None) == (at(9), at(10))
+    assert nights(facts) == (at(55), at(60))
+    assert nights(facts, None)[0] == at(9)
+
+
+def test_a_leg_whose_rows_all_failed_did_not_do_its_work(facts: AlertFacts, results: Results) -> None:
+    """It has an outcome for each row, and no answer. A run that was resumed late counts by its end."""
+    old, new, failed = (add_run(results, at(hours)) for hours in (200, 100, 31))
+    add_leg(results, new, at(90), accepted=1, failed=3)
+    add_leg(results, old, at(40))
+    add_leg(results, failed, at(30), accepted=0, failed=4)
+
+    assert nights(facts)[0] == at(40)
 
 
 def test_what_is_older_than_the_look_back_is_not_read(facts: AlertFacts, results: Results) -> None:
@@ -114,18 +94,6 @@ def test_what_is_older_than_the_look_back_is_not_read(facts: AlertFacts, results
 
     assert found == [newest]
     assert reads() < 20
-
-
-def test_a_night_that_is_fine_is_found_in_the_first_run(facts: AlertFacts, results: Results) -> None:
-    """The usual case reads the index, and no run of eighty."""
-    for hours in range(10, 800, 10):
-        add_leg(results, add_run(results, at(hours)), at(hours - 1), remaining=0)
-    RunIndex(results).refreshed()
-
-    with reads_of(results) as reads:
-        nights(facts)
-
-    assert reads() < 10
 
 
 def test_only_recent_probes_of_the_environment_are_given(facts: AlertFacts, results: Results) -> None:
@@ -154,29 +122,19 @@ EARLY, LATE = "20261119T120000Z_000aa", "20261119T130000Z_000bb"
 def test_an_operation_is_found_when_its_process_is_gone(
     facts: AlertFacts, results: Results, kind: OperationKind
 ) -> None:
-    """Not while it works, nor after a later one of its kind."""
-    leave_operation(results, operation_named(EARLY, kind), is_killed=True)
-    lease = Operations(results).lease(EARLY)
-    lease.claim(1)
-    alive = list(facts.killed_work())
-
-    let_holder_die(lease.results, EARLY, 1)
+    """Not while it works, nor after a later one of its kind, nor one of elsewhere or long ago."""
+    elsewhere = operation_named(EARLY.replace("aa", "cc"), kind, environment="production")
+    for operation in (operation_named("20261001T120000Z_000aa", kind), elsewhere, operation_named(EARLY, kind)):
+        leave_operation(results, operation, is_killed=True)
+        lease = Operations(results).lease(operation.operation_id)
+        lease.claim(1)
+        alive = list(facts.killed_work())
+        let_holder_die(lease.results, operation.operation_id, 1)
 
     (end,) = facts.killed_work()
     assert alive == []
     assert (end.flow, end.state, end.subject) == (FLOW_OF_OPERATION[kind], "Crashed", end.flow)
     leave_operation(results, operation_named(LATE, kind))
-    assert list(facts.killed_work()) == []
-
-
-def test_operations_of_elsewhere_or_long_ago_are_not_looked_at(facts: AlertFacts, results: Results) -> None:
-    """Each environment has its own check."""
-    for operation in (operation_named(EARLY, environment="production"), operation_named("20261001T120000Z_000aa")):
-        leave_operation(results, operation, is_killed=True)
-        lease = Operations(results).lease(operation.operation_id)
-        lease.claim(1)
-        let_holder_die(lease.results, operation.operation_id, 1)
-
     assert list(facts.killed_work()) == []
 
 
@@ -199,7 +157,6 @@ RUN = "20261120T100000Z_aaaaaa"
 
 
 def ended(facts: AlertFacts, *outcomes: str, items: int, **counts: str) -> tuple[FlowEnd, list[Alert]]:
-    """Let a run's leg end with these rows; give its end, and what is told."""
     cells = {"failed": {"reason": "timeout"}, "rejected": {"verdict": "tampered", "reason": "tampered"}}
     plan = plan_of_run(RUN, items, catalog="s3://label/catalog")
     rows = [answered(plan, row, str(row), outcome, **cells.get(outcome, {})) for row, outcome in enumerate(outcomes)]
@@ -227,11 +184,6 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
         f"Tables: `{results.store.url}`",
     ]
     assert not [cause for cause in over_after_end(end) if alert.cause.startswith(cause)]
-
-
-def test_a_finished_run_has_nothing_to_tell(facts: AlertFacts) -> None:
-    """Everything is well, and so it is if files are rejected."""
-    assert ended(facts, "accepted", "rejected", items=2)[1] == []
 
 
 def test_a_sunset_header_and_a_key_that_ends_soon_are_told_at_the_end_of_any_run(facts: AlertFacts) -> None:

@@ -17,7 +17,6 @@ from proofsweep.domain.operations import Rotation
 from proofsweep.store.keys import Rotations
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
-from proofsweep.store.probes import read_probes
 from proofsweep.verify.attempt import supersede
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -30,7 +29,6 @@ MUSIC = "/label/music"
 
 
 def check_of(facts: AlertFacts, partner: Partner, *catalogs: str, hours: float = 0) -> Check:
-    """Return a check that is made so much later."""
     return Check(
         facts=replace(facts, clock=lambda: NOW + timedelta(hours=hours)),
         catalogs=catalogs,
@@ -41,7 +39,6 @@ def check_of(facts: AlertFacts, partner: Partner, *catalogs: str, hours: float =
 
 
 def found(facts: AlertFacts, partner: Partner, *catalogs: str, hours: float = 0) -> list[str]:
-    """Return the kinds of alerts that a check finds."""
     return [str(alert.kind) for alert in check_of(facts, partner, *catalogs, hours=hours).gather()[0]]
 
 
@@ -101,50 +98,6 @@ def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(facts: Al
     assert "key cannot be read" in check.skipped[0]
 
 
-def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Partner) -> None:
-    """A day before it, although no setting says it; rotations of another environment are not told."""
-    rotation = Rotation(
-        operation_id=EARLY,
-        environment="beta",
-        key_fingerprint="0" * 12,
-        new_key_fingerprint="1" * 12,
-        requested_at=NOW,
-        answered_at=NOW,
-    )
-    Rotations(Operations(facts.results)).record(rotation, NOW.date())
-    elsewhere = replace(facts, service=facts.service.model_copy(update={"environment": "production"}))
-
-    assert found(facts, partner) == []
-    assert found(facts, partner, hours=50) == ["key_expires"]
-    assert found(elsewhere, partner, hours=50) == []
-
-
-def test_a_lasting_failure_is_told_after_the_third_round(
-    facts: AlertFacts, partner: Partner, service: ScriptedService
-) -> None:
-    """Each pass is an object and no operation."""
-    service.usual[Call.HEALTH] = Scripted(status=500)
-
-    rounds = [monitor(facts, lambda: probe_service(partner)) for _ in range(3)]
-
-    assert [[alert.kind for alert in each.alerts] for each in rounds] == [[], [], ["outage"]]
-    assert len(list(facts.results.all_parts("probes"))) == 3
-    assert (facts.results.store.folders("_operations"), read_probes(facts.results).num_rows) == ([], 6)
-
-
-def test_an_hour_that_cannot_be_published_ends_no_pass(
-    facts: AlertFacts, partner: Partner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next pass does it."""
-
-    def failing(*_: object) -> None:
-        raise ResultsError("The store is away.")
-
-    monkeypatch.setattr(monitoring, "publish_hours", failing)
-
-    assert len(monitor(facts, lambda: probe_service(partner)).batch.probes) == 2
-
-
 DAY = {"plan": {"quotaLimit": 1000, "quotaPeriod": "month"}, "days": [{"date": "2026-11-20", "used": 7}]}
 
 
@@ -198,3 +151,34 @@ def test_a_round_is_one_line() -> None:
         "health well, 5 ms · usage throttled, 5 ms, 1,234 of 10,000 calls left until 2026-11-20 12:00 UTC"
     )
     assert ProbeBatch(probes=[usage], usage=[]).line() == "usage throttled, 5 ms, 1,234 calls left"
+
+
+def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Partner) -> None:
+    """A day before it, although no setting says it; rotations of another environment are not told."""
+    rotation = Rotation(
+        operation_id=EARLY,
+        environment="beta",
+        key_fingerprint="0" * 12,
+        new_key_fingerprint="1" * 12,
+        requested_at=NOW,
+        answered_at=NOW,
+    )
+    Rotations(Operations(facts.results)).record(rotation, NOW.date())
+    elsewhere = replace(facts, service=facts.service.model_copy(update={"environment": "production"}))
+
+    assert found(facts, partner) == []
+    assert found(facts, partner, hours=50) == ["key_expires"]
+    assert found(elsewhere, partner, hours=50) == []
+
+
+def test_an_hour_that_cannot_be_published_ends_no_pass(
+    facts: AlertFacts, partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next pass does it."""
+
+    def failing(*_: object) -> None:
+        raise ResultsError("The store is away.")
+
+    monkeypatch.setattr(monitoring, "publish_hours", failing)
+
+    assert len(monitor(facts, lambda: probe_service(partner)).batch.probes) == 2

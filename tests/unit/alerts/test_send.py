@@ -1,10 +1,8 @@
 """Each cause is told once to each receiver, by one process; what one missed is told by the next. No URL is shown."""
 
-import json
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.alerts import send as alert_receivers
-from proofsweep.alerts.rules import Alert, AlertKind, quoted
+from proofsweep.alerts.rules import Alert, AlertKind
 from proofsweep.alerts.send import Notifier, Receivers, attempts_in, urls_in_file
 from proofsweep.domain.errors import ConfigError
 from proofsweep.store.objects import open_store
@@ -36,7 +34,6 @@ class Listener(Receivers):
         self.meanwhile: Callable[[], object] = lambda: None
 
     def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
-        """Hear alerts."""
         self.meanwhile()
         self.heard += [alert.subject for alert in alerts]
         self.bodies += [alert.body for alert in alerts]
@@ -44,12 +41,10 @@ class Listener(Receivers):
 
 
 def alert(cause: str, *subjects: str) -> Alert:
-    """Make an alert of one cause."""
     return Alert(kind=AlertKind.SUNSET, cause=cause, subject=cause, body="", subjects=subjects)
 
 
 def always(*causes: str) -> list[Alert]:
-    """Return alerts of these causes."""
     return [alert(cause) for cause in causes]
 
 
@@ -58,7 +53,6 @@ Make = Callable[[Listener, datetime], Notifier]
 
 @pytest.fixture
 def notifier(tmp_path: Path) -> Make:
-    """Make a notifier of one store."""
     store = open_store(str(tmp_path))
     return lambda listener, now: Notifier(store=store, receivers=listener, clock=lambda: now, repeat_days=7.0)
 
@@ -89,16 +83,6 @@ def test_a_cause_that_others_find_meanwhile_is_not_told_again(notifier: Make) ->
         notifier(second, NOW + timedelta(seconds=seconds)).notify(always("b"))
 
     assert (first.heard, second.heard) == (["a"], ["b"])
-
-
-def test_a_message_ends_with_the_page_that_shows_it(notifier: Make) -> None:
-    """Only the cause is remembered, so another address tells nothing anew."""
-    listener = Listener()
-
-    for page in ("https://a.example", "https://b.example"):
-        replace(notifier(listener, NOW), page=page).notify(always("a"))
-
-    assert listener.bodies == ["\nSee: https://a.example"]
 
 
 def test_what_one_missed_is_sent_to_that_one_by_the_next(notifier: Make) -> None:
@@ -168,7 +152,7 @@ def test_the_begin_of_a_cause_that_is_over_names_whole_parts_of_it(notifier: Mak
     assert listener.heard[3:] == [causes[0].cause, causes[2].cause]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"cause": 1}', b"\xff", b"null"])
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"cause": 1}', b"\xff"])
 def test_an_object_that_cannot_be_understood_is_as_good_as_none(notifier: Make, tmp_path: Path, content: bytes) -> None:
     """Somebody edited it, or a disk was full."""
     listener = Listener()
@@ -192,51 +176,18 @@ ALERT = Alert(
 
 @pytest.fixture
 def hook() -> Iterator[Webhook]:
-    """A webhook on this machine."""
     with webhook() as hook:
         yield hook
 
 
 @pytest.fixture
 def box() -> Iterator[Mailbox]:
-    """A mail server on this machine."""
     with mailbox() as box:
         yield box
 
 
 def receivers(*urls: str) -> Receivers:
-    """Read receivers from some lines."""
     return Receivers.read("\n".join(urls), where="The test")
-
-
-def test_a_mail_server_gets_a_readable_message(box: Mailbox) -> None:
-    """The text is the same; in HTML its letters are escaped."""
-    url = f"mailto://127.0.0.1:{box.port}/?mode=insecure&from=proofsweep@label.example&to=team@label.example"
-
-    missed = receivers(url).send([ALERT])
-
-    assert missed == [[]]
-    (message,) = box.messages
-    html = message.get_body(("html",))
-    assert message["subject"] == ALERT.subject
-    assert html is not None
-    assert "x&nbsp;&amp;&nbsp;y" in html.get_content() or "x &amp; y" in html.get_content()
-    assert "1 < 2" not in html.get_content()
-
-
-def test_slack_gets_no_mention_from_foreign_text(hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own plugin of apprise makes a mention of `<!channel>` again; our letters are others."""
-    from apprise.plugins.slack import NotifySlack  # noqa: PLC0415 - a plugin is loaded when it is used
-
-    monkeypatch.setattr(NotifySlack, "webhook_url", f"http://127.0.0.1:{hook.port}")
-    bad = Alert(kind=AlertKind.SUNSET, cause="", subject="s", body=f"- 1 of {quoted('<!channel> <@U12345>')}")
-
-    receivers("slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ").send([bad])
-
-    posted = json.dumps(hook.posts)
-    assert "U12345" in posted
-    assert "<!" not in posted
-    assert "<@" not in posted
 
 
 def test_one_that_fails_keeps_no_other_from_its_alert(hook: Webhook) -> None:
@@ -295,19 +246,6 @@ def test_a_line_that_is_no_url_takes_nothing(line: str, hook: Webhook, caplog: p
     assert SECRET not in caplog.text
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# nobody\n"])
-def test_no_url_at_all_is_a_mistake(text: str) -> None:
-    """The setting says that somebody is to be told."""
-    with pytest.raises(ConfigError, match="holds no alert URL"):
-        receivers(text)
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """It is a setting's value, and no secret."""
-    with pytest.raises(ConfigError, match=r"file of alert URLs .*none cannot be read"):
-        urls_in_file(tmp_path / "none")
-
-
 def test_apprise_reads_what_the_docs_name() -> None:
     """A release that drops a receiver of docs/alerts.md is seen here."""
     named: list[Any] = [
@@ -319,3 +257,26 @@ def test_apprise_reads_what_the_docs_name() -> None:
     ]
 
     assert [url for url in named if apprise.Apprise.instantiate(url) is None] == []
+
+
+def test_a_mail_server_gets_a_readable_message(box: Mailbox) -> None:
+    """The text is the same; in HTML its letters are escaped."""
+    url = f"mailto://127.0.0.1:{box.port}/?mode=insecure&from=proofsweep@label.example&to=team@label.example"
+
+    missed = receivers(url).send([ALERT])
+
+    assert missed == [[]]
+    (message,) = box.messages
+    html = message.get_body(("html",))
+    assert message["subject"] == ALERT.subject
+    assert html is not None
+    assert "x&nbsp;&amp;&nbsp;y" in html.get_content() or "x &amp; y" in html.get_content()
+    assert "1 < 2" not in html.get_content()
+
+
+def test_no_url_at_all_is_a_mistake(tmp_path: Path) -> None:
+    """The setting says that somebody is to be told; the name of a file is no secret."""
+    with pytest.raises(ConfigError, match="holds no alert URL"):
+        receivers("\n# nobody\n")
+    with pytest.raises(ConfigError, match=r"file of alert URLs .*none cannot be read"):
+        urls_in_file(tmp_path / "none")

@@ -43,13 +43,6 @@ def test_every_code_stands_in_the_help_and_in_the_docs(code: ExitCode) -> None:
     assert f"| {code.value} | {code.meaning} |\n" in PAGE.read_text("utf-8")
 
 
-def test_every_endpoint_has_its_row() -> None:
-    """Eleven, in the contract's order; the slot and the download are no endpoints."""
-    assert set(USES) == {*Call} - {Call.SLOT, Call.DOWNLOAD}
-    assert len(USES) == 11
-    assert endpoints_table().count("\n") == 13
-
-
 def test_the_table_names_only_what_exists() -> None:
     """Commands, flows and tables."""
     root = typer.main.get_command(whole_app())
@@ -79,6 +72,13 @@ def test_only_a_run_that_the_quota_ended_waits(results: Results, capsys: pytest.
 
     assert printed == "The quota was reset just now. Other runs may begin too: waiting 0.1 s; Ctrl-C begins now.\n"
     assert capsys.readouterr().out == ""
+
+
+def test_every_endpoint_has_its_row() -> None:
+    """Eleven, in the contract's order; the slot and the download are no endpoints."""
+    assert set(USES) == {*Call} - {Call.SLOT, Call.DOWNLOAD}
+    assert len(USES) == 11
+    assert endpoints_table().count("\n") == 13
 
 
 def test_ctrl_c_ends_the_wait(results: Results) -> None:

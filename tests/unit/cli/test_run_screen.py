@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.domain.runs import Claim
 from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
-from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, rate_text, short_line, where_line
+from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, short_line, where_line
 from proofsweep_cli.screen import Screen
 
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
@@ -59,14 +59,6 @@ def test_a_narrow_terminal_keeps_what_a_person_waits_for() -> None:
     assert line_of(STOPPING, AT, 40, HINT).plain == "stopping, Ctrl-C again ends at once"
 
 
-def test_a_wide_terminal_shows_all() -> None:
-    """In the same order at each width."""
-    assert line_of(progress(), AT, 200).plain == (
-        "14:03:05 · 23,400/37,200 · 7 h 40 min left · 62 % · 0.5 files/s · 22,000 accepted · 1,300 rejected · 12 failed"
-        " · 88 ineligible · 5.0 GiB · lane 1.0 calls/s"
-    )
-
-
 def test_a_line_of_a_log_has_date_and_words() -> None:
     """A log is read the next morning."""
     assert plain_line(progress(), AT) == (
@@ -76,24 +68,6 @@ def test_a_line_of_a_log_has_date_and_words() -> None:
     assert plain_line(progress(**NONE_YET, lane_rate=None, waits_for=WaitsFor.STORE), AT) == (
         "2026-11-20 14:03:05 0 of 37,200 rows, 0.0 files/s, 46,800 calls, the results store cannot be written"
     )
-
-
-def test_rows_of_earlier_legs_count() -> None:
-    """A run that is resumed goes on where it was."""
-    resumed = progress(finished_before=1_200, counts={"accepted": 34}, rows=5_000, seconds_left=None)
-
-    assert line_of(resumed, AT, 30).plain == "14:03:05 · 1,234/5,000 · 24 %"
-
-
-@pytest.mark.parametrize(("rate", "text"), [(0.5, "0.5 files/s"), (9.6, "9.6 files/s"), (123.4, "123 files/s")])
-def test_a_slow_rate_keeps_its_fraction(rate: float, text: str) -> None:
-    """Half a file a second is not one."""
-    assert rate_text(progress(rate=rate)) == text
-
-
-def test_a_rate_that_is_not_known_is_not_shown() -> None:
-    """A second must pass first."""
-    assert rate_text(progress(rate=None)) == ""
 
 
 def text_of(leg: OpenLeg) -> list[str]:
@@ -122,11 +96,6 @@ def test_what_it_waits_for_is_said() -> None:
         "waits: stopping: 12 files in flight (since 02:30:00 UTC)",
         "why: The window closed.",
     ]
-
-
-def test_nothing_is_invented_before_the_first_heartbeat() -> None:
-    """A claim tells only who works."""
-    assert text_of(replace(LEG, progress=None))[0] == "it has just begun: its first heartbeat tells how far it is"
 
 
 def test_a_share_is_not_told_before_earlier_legs_are_known() -> None:
@@ -166,24 +135,3 @@ def test_a_log_has_a_line_for_each_heartbeat() -> None:
     assert lines[0].endswith("468 calls, 2.6/s, 40,000 left in the quota, lane 2.6 calls/s")
     assert "1,300 of 5,000 rows" in lines[1]
     assert lines[2] == where_line(silent)
-
-
-def test_ctrl_c_ends_only_the_following(capsys: pytest.CaptureFixture[str]) -> None:
-    """The run goes on, and a line says so."""
-
-    def interrupted() -> "list[OpenLeg]":
-        raise KeyboardInterrupt
-
-    assert not followed(Screen(file=io.StringIO()), iter(interrupted, None))  # type: ignore[arg-type]
-
-    assert capsys.readouterr().err == "proofsweep: Followed no longer; the run goes on.\n"
-
-
-def test_a_terminal_shows_the_newest_heartbeat_in_place() -> None:
-    """And how to leave."""
-    screen = io.StringIO()
-
-    assert followed(Screen(file=screen, force_terminal=True, width=110), [LEG])
-
-    assert "Ctrl-C ends only this display" in screen.getvalue()
-    assert "1,234 of 5,000 rows" in screen.getvalue()

@@ -39,55 +39,43 @@ SETTINGS = IngestSettings(settle_seconds=10, pair_seconds=0, tries=2)
 
 @dataclass
 class Watched:
-    """A watched folder whose clock moves only when a pass waits or a test says so.
-
-    Attributes:
-        outcomes: what a played leg says of each file name; `accepted` for others, None for no answer. A reason may
-            follow the outcome: `rejected unregistered`.
-        where: which files the person wants now.
-        rested: how long passes have waited.
-        meanwhile: happens while a pass waits.
-    """
+    """A watched folder whose clock moves only when a pass waits or a test says so."""
 
     root: Path
     results: Results
     now: datetime = datetime(2026, 11, 22, 12, tzinfo=UTC)
-    outcomes: dict[str, str | None] = field(default_factory=dict)
+    outcomes: dict[str, str | None] = field(
+        default_factory=dict
+    )  # by file name: `rejected unregistered`, None for none
     rested: list[float] = field(default_factory=list)
     planned: list[str] = field(default_factory=list)
-    where: str | None = None
-    meanwhile: Callable[[], object] = lambda: None
+    meanwhile: Callable[[], object] = lambda: None  # happens while a pass waits
     settings: IngestSettings = SETTINGS
     by_release: bool = False
 
     @property
     def folder(self) -> Path:
-        """Where files are delivered."""
         return self.root / "in"
 
     @property
     def watch(self) -> Watch:
-        """What passes remember."""
         return Watch(self.results.store, "watched")
 
     def deliver(self, name: str, content: bytes = WAV + bytes(8)) -> Path:
-        """Write a file."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         return path
 
     def later(self, seconds: float) -> None:
-        """Move the clock."""
         self.now += timedelta(seconds=seconds)
 
     def context(self) -> IngestContext:
-        """Return what passes are given."""
         return IngestContext(
             results=self.results,
             environment="beta",
             settings=self.settings,
-            selection=Selection(where=self.where),
+            selection=Selection(),
             limits=SizeLimits(),
             open_catalog=self._open,
             plan=self._plan,
@@ -96,7 +84,6 @@ class Watched:
         )
 
     def new_pass(self, *, moves: bool = True) -> IngestPass:
-        """Begin a pass."""
         disposal = Disposal(
             moves=Moves(Files()),
             watched=str(self.folder),
@@ -108,7 +95,6 @@ class Watched:
         return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
-        """Make a whole pass, and play a leg of each run that it gives."""
         one = self.new_pass(moves=moves)
         for run_id in one.runs():
             self.play_leg(run_id)
@@ -193,12 +179,10 @@ class Watched:
 
 
 def vars_of(item: object) -> Row:
-    """Return the fields of a value with slots."""
     return {name: getattr(item, name) for name in type(item).__slots__}  # type: ignore[attr-defined]  # a slotted value
 
 
 @pytest.fixture
 def watched(tmp_path: Path, results: Results) -> Watched:
-    """An empty watched folder."""
     (tmp_path / "in").mkdir()
     return Watched(tmp_path, results)

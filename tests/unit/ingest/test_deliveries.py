@@ -18,13 +18,11 @@ LATE = NOW + timedelta(seconds=SETTINGS.batch_wait_seconds)
 
 
 def row_of(audio: str, batch: str | None = None, release: str | None = None, **changes: object) -> ManifestRow:
-    """Return a row of a file of eight bytes."""
     row = ManifestRow(number=0, audio=audio, audio_facts=FileFacts(8, "v"), batch=batch, release=release)
     return replace(row, **changes)  # type: ignore[arg-type]  # theirs
 
 
 def batch_at(location: str, *releases: str, completion: str | None = None, sender: str = "") -> dict[str, Batch]:
-    """Return a batch by its location."""
     found = {at: Release(location=at, sender=sender) for at in releases}
     return {location: Batch(location=location, completion=completion, releases=found)}
 
@@ -77,16 +75,6 @@ def test_who_sent_completion_files_is_remembered() -> None:
     assert (known.folders, known.senders) == ({"/in/x"}, {"P1"})
     row = row_of("/in/x/c/r/a.wav", "/in/x/c/r", "/in/x/c/r")
     assert sorted_of(batch_at("/in/x/c/r", "/in/x/c/r"), row, known) == ("/in/x/c", True)
-
-
-def test_what_is_known_of_a_batch_that_is_gone_is_forgotten() -> None:
-    """A batch that is there keeps the time of its first look."""
-    known = KnownBatches(since={"/in/x/b": NOW, "/in/gone": NOW})
-    row = BatchRow("i", row_of("/in/x/b/r/a.wav", "/in/x/b", "/in/x/b/r"), Decision.TAKE, None)
-
-    DeliveredBatches("/in", SENT, known).seen([row], LATE)
-
-    assert known.since == {"/in/x/b": NOW}
 
 
 MISSING = {"audio_facts": None}
@@ -142,12 +130,3 @@ def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
     rows[1].decision = TAKE
     assert batch.decide(LATE, NOW, SETTINGS) == "named files and messages that are not there, or not whole: 1"
     assert [each.decision for each in rows] == [TAKE, TAKE]
-
-
-def test_a_batch_whose_files_are_all_answered_is_told_no_more() -> None:
-    """What is missing was said before."""
-    rows = [BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), Decision.ANSWERED, None)]
-    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches()).seen(rows, NOW)
-
-    assert batch.decide(LATE, NOW, SETTINGS) is None
-    assert batch.is_answered

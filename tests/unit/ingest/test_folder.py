@@ -1,19 +1,22 @@
-"""Looking at a watched folder: what is complete, and what is waited for."""
+"""A watched folder: one process watches it, and sees what is complete and what is waited for."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, UsageError
 from proofsweep.domain.items import ManifestRow
-from proofsweep.ingest.folder import ReadyFiles, past_answers
+from proofsweep.ingest.folder import past_answers
+from proofsweep.ingest.one_pass import WatchedFolder, watched_folder
 from proofsweep.ingest.rules import Decision, KnownBatches
 from proofsweep.sources.catalog import PartOfCatalog
+from proofsweep.sources.selection import Selection
 from proofsweep.verify.history import note_leg
 
-from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from .conftest import WAV, Watched
 
 CREDENTIALED = WAV[:4] + (60).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"C2PA\x08\0\0\0" + bytes(8)
@@ -61,7 +64,6 @@ class _Twins(PartOfCatalog):
     """A folder of which two files are one item."""
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Yield both."""
         return (replace(row, item_id="one") for row in super().rows())
 
 
@@ -94,17 +96,6 @@ def test_files_that_a_bag_names_and_that_are_not_there_are_not_looked_at(watched
     assert (second.report.run_ids, second.report.rows) == ([], [])
 
 
-def test_the_digest_is_of_names_and_versions(watched: Watched) -> None:
-    """Another choice of files is another catalog."""
-    watched.deliver("a.wav")
-    watched.deliver("b.wav")
-    folder = watched.new_pass().folder.catalog()
-    first, second = folder.rows()
-
-    assert ReadyFiles(folder, [first], "s").digest() == ReadyFiles(folder, [first], "s").digest()
-    assert ReadyFiles(folder, [first], "s").digest() != ReadyFiles(folder, [second], "s").digest()
-
-
 def test_answers_are_found_with_and_without_the_snapshot(watched: Watched) -> None:
     """An update of the snapshot may have failed; what failed or is of another environment is no answer."""
     watched.outcomes["b.wav"] = "failed"
@@ -124,17 +115,60 @@ def test_answers_are_found_with_and_without_the_snapshot(watched: Watched) -> No
     assert past_answers(watched.results, "beta", []) == {}
 
 
-def test_an_answer_of_a_clock_that_was_ahead_is_older_than_that_of_the_next_leg(watched: Watched) -> None:
-    """In the snapshot or not."""
-    for run_id, outcome, epoch in (
-        ("20300101T120000Z_000aa", "accepted", 0),
-        ("20261120T120000Z_000aa", "rejected", 1),
+@pytest.fixture(autouse=True)
+def here(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(watched.root)
+
+
+def opened(watched: Watched, location: str = "in", **settings: object) -> AbstractContextManager[WatchedFolder]:
+    watched.settings = watched.settings.model_copy(update=settings)
+    return watched_folder(watched.context(), location)
+
+
+def test_an_empty_folder_is_watched_by_one_process(watched: Watched) -> None:
+    """However it is spelled; a pass over it finds nothing."""
+    with opened(watched, "in/", batch_moves="release") as first:
+        assert (first.path, first.disposal.by_release) == (str(watched.folder), True)
+        assert list(first.one_pass().runs()) == []
+        with pytest.raises(RunIsActive), opened(watched, str(watched.folder)):
+            pass
+        first.refuse_if_lost()
+
+
+def test_a_process_that_was_taken_over_begins_nothing(watched: Watched) -> None:
+    """It may only have slept: another one works on the folder now."""
+    with opened(watched) as first:
+        first.lease.claim(first.term + 1)
+        with pytest.raises(RunIsActive):
+            first.refuse_if_lost()
+
+
+@pytest.mark.parametrize("target", ["in/ok", "in", "."])
+def test_files_are_not_moved_to_where_they_are_found_again(watched: Watched, target: str) -> None:
+    """Neither of the two places may lie in the other."""
+    with (
+        pytest.raises(ConfigError, match=r"ingest.quarantine: .* lie in one another"),
+        opened(watched, quarantine=target),
     ):
-        plan = plan_of_run(run_id)
-        end_leg(watched.results, plan, [answered(plan, 0, "a", outcome, epoch=epoch)])
+        pass
 
-    before = past_answers(watched.results, "beta", ["a"])
-    note_leg(watched.results, plan)
-    after = past_answers(watched.results, "beta", ["a"])
 
-    assert [found["a"].outcome for found in (before, after)] == ["rejected", "rejected"]
+@pytest.mark.parametrize("location", ["nowhere", "list.csv"])
+def test_what_cannot_be_watched_is_one_line(watched: Watched, location: str) -> None:
+    """A folder that is not there, and a manifest."""
+    Path("list.csv").write_text("audio\na.wav\n")
+
+    with pytest.raises(CatalogError, match="no such folder"), opened(watched, location):
+        pass
+
+
+@pytest.mark.parametrize("selection", [Selection(where="supplier = 'acme'"), Selection(newer_than="soon")])
+def test_a_condition_that_cannot_be_used_is_refused_before_the_folder_is_claimed(
+    watched: Watched, selection: Selection
+) -> None:
+    """A folder has no column of suppliers; nothing is written."""
+    context = replace(watched.context(), selection=selection)
+    with pytest.raises(UsageError), watched_folder(context, "in"):
+        pass
+
+    assert not (watched.root / "results").exists()

@@ -76,14 +76,6 @@ def test_markdown_escapes_names() -> None:
     assert "\\[x\\]\\(http://y\\).wav" in markdown
 
 
-def test_the_json_object_has_every_decision() -> None:
-    """A program need not know which ones may be absent."""
-    document = REPORT.document("/in")
-
-    assert document["files"] == {str(each): REPORT.decisions[each] for each in Decision}
-    assert (document["runs"], document["rows"]) == (["r1"], ROWS)
-
-
 def test_a_delivery_that_is_not_complete_is_told() -> None:
     """Once it has waited long enough."""
     why = {"/in/B1": "its completion file is not there"}

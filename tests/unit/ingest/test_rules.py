@@ -13,15 +13,12 @@ from proofsweep.ingest.rules import (
     PastAnswer,
     Sighting,
     decide,
-    given_up,
     is_answer,
-    is_final,
     may_be_same_bytes,
     retry_at,
     sighted,
     supplier_of,
 )
-from proofsweep.store.layout import watch_id
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SETTINGS = IngestSettings(settle_seconds=10, tries=3)
@@ -101,13 +98,6 @@ def test_tries_come_back_after_longer_and_longer_waits_and_end() -> None:
     assert retry_at(99, NOW, patient) == NOW + timedelta(days=1)
 
 
-def test_an_ineligible_row_is_final_unless_something_else_may_change() -> None:
-    """A file that is too large stays so; one without a permission may get it."""
-    assert is_final("ineligible", "too_large")
-    assert not is_final("ineligible", "sidecar_field_unknown")
-    assert not is_final("failed", "timeout")
-
-
 def test_an_answer_without_a_sidecar_is_none_for_a_pair() -> None:
     """Audio that was verified alone is verified again with its sidecar."""
     alone = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)
@@ -125,11 +115,6 @@ def test_an_answer_without_a_sidecar_is_none_for_a_pair() -> None:
 def test_the_supplier_is_the_first_folder(named: str, supplier: str | None) -> None:
     """A file that lies in the watched folder itself, or outside of it, has no supplier."""
     assert supplier_of(named) == supplier
-
-
-def test_each_environment_watches_a_folder_by_itself() -> None:
-    """What beta has answered says nothing about production."""
-    assert watch_id("beta", "/in") != watch_id("production", "/in")
 
 
 @pytest.mark.parametrize(
@@ -153,11 +138,6 @@ def test_a_rejection_that_may_end_at_the_service_expires(
     assert replace(ANSWER, outcome=outcome, reason=reason, verified_at=verified_at).stands(NOW) is stands
 
 
-def test_files_that_failed_often_enough_are_given_up() -> None:
-    """Those that will be tried again are not."""
-    assert given_up({"a": seen(1, tries=2, retry_in=9), "b": seen(1, tries=3), "c": seen(1)}, SETTINGS) == {"b"}
-
-
 OF_BATCH = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)
 IN_BATCH = ManifestRow(
     number=0, audio="/in/b/r/a.wav", audio_facts=FileFacts(8, "v1"), batch="/in/b", release="/in/b/r"
@@ -166,7 +146,6 @@ ABSENT = replace(IN_BATCH, audio_facts=None)
 
 
 def refused(reason: Reason) -> ManifestRow:
-    """Return the row as a look refuses it."""
     return replace(IN_BATCH, refused=Ineligible(reason, "It is so."))
 
 
@@ -195,8 +174,3 @@ def test_what_is_wrong_with_a_delivery_stands_until_it_changes(
 ) -> None:
     """What the look sees must be what was answered; what only we can heal is no answer."""
     assert is_answer(replace(OF_BATCH, outcome=outcome, reason=reason), row) is expected
-
-
-def test_a_sidecar_that_arrives_later_needs_another_answer() -> None:
-    """As for any other file."""
-    assert not is_answer(OF_BATCH, replace(IN_BATCH, sidecar="/in/b/r/a.sidecar", sidecar_facts=FileFacts(1, "s1")))

@@ -8,8 +8,8 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import WorkItem
 from proofsweep.ingest.moves import FileMove, Move, MovedItem
-from proofsweep.ingest.rules import Disposition, KnownBatches, PastAnswer, Sighting
-from proofsweep.ingest.state import MOST_ANSWERS, Watch
+from proofsweep.ingest.rules import Disposition, PastAnswer, Sighting
+from proofsweep.ingest.state import Watch
 from proofsweep.operations.recover import is_watched
 from proofsweep.store.layout import INGEST_FOLDER, watch_id
 from proofsweep.store.objects import open_store
@@ -19,12 +19,10 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 @pytest.fixture
 def watch(tmp_path: Path) -> Watch:
-    """A folder that no pass has seen."""
     return Watch(open_store(str(tmp_path / "results" / INGEST_FOLDER)), "0123456789abcdef")
 
 
 def answer(item_id: str) -> PastAnswer:
-    """Return an answer of an item."""
     return PastAnswer(
         run_id="r",
         leg=1,
@@ -62,16 +60,6 @@ def test_what_cannot_be_understood_counts_as_nothing(watch: Watch, content: byte
     assert watch.answers() == {}
 
 
-def test_the_newest_answers_are_kept(watch: Watch) -> None:
-    """Those that were given first are forgotten."""
-    watch.keep_answers(answer(f"item-{number}") for number in range(MOST_ANSWERS + 1))
-
-    kept = watch.answers()
-    assert len(kept) == MOST_ANSWERS
-    assert kept["item-1"] == answer("item-1")
-    assert "item-0" not in kept
-
-
 def test_open_runs_are_listed_until_they_are_closed(watch: Watch) -> None:
     """A run cannot be opened twice."""
     for run_id in ("20261122T120000Z_000aa", "20261121T120000Z_000aa"):
@@ -101,18 +89,6 @@ def test_moves_are_kept_until_they_are_ended(watch: Watch) -> None:
     watch.keep_moves("part", [])
 
     assert (kept, watch.moves()) == (("part", [move]), (None, []))
-
-
-def test_what_is_known_of_deliveries_is_read_as_it_was_kept(watch: Watch) -> None:
-    """It is derived: what cannot be understood counts as nothing."""
-    kept = KnownBatches(since={"/in/b\udcff": NOW}, folders={"/in"}, senders={"P2", "P1"})
-
-    assert watch.batches() == KnownBatches()
-    watch.keep_batches(kept)
-    assert watch.batches() == kept
-
-    watch.store.replace(f"{watch.name}/batches.json", b'{"since": []}')
-    assert watch.batches() == KnownBatches()
 
 
 def test_moves_that_cannot_be_understood_stop_a_pass(watch: Watch) -> None:

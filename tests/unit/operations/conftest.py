@@ -15,13 +15,11 @@ from ..scripted_service import NOW
 
 @pytest.fixture
 def operations(results: Results) -> Operations:
-    """Those of the store."""
     return Operations(results)
 
 
 @pytest.fixture
 def context(results: Results, partner: Partner) -> OperationContext:
-    """Of a service that can be worked with."""
     return OperationContext(
         results=results,
         environment="beta",

@@ -39,7 +39,6 @@ class RotatingService(ScriptedService):
     """
 
     def __init__(self) -> None:
-        """Begin with one key."""
         super().__init__()
         self.now = NOW
         self.ends: dict[str, datetime] = {}
@@ -49,7 +48,6 @@ class RotatingService(ScriptedService):
         self._replays: dict[tuple[str, str], tuple[datetime, dict[str, object]]] = {}
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
-        """Answer a rotation or a trial, unless the test has scripted an answer."""
         assert key is not None
         on_call, self.on_call = self.on_call, lambda _call: None
         on_call(request.call)
@@ -109,20 +107,16 @@ class Installation:
 
     @property
     def key_file(self) -> Path:
-        """Where the key is."""
         return self.folder / "key"
 
     @property
     def results(self) -> Results:
-        """The results store."""
         return Results(FolderStore(self.folder / "results"))
 
     def rotate(self, *, again: bool = False) -> Rotated:
-        """Run the command."""
         return self.command().rotate(again=again)
 
     def command(self) -> RotateKey:
-        """Read the key, and make everything that the command needs."""
         results, key = self.results, key_file(self.key_file)()
         key_store = FileKeyStore.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
         log = RotationLog(Operations(results), self._later_operation, lambda: self.now)
@@ -139,7 +133,6 @@ class Installation:
         )
 
     def receipts(self) -> list[Path]:
-        """List the receipts of rotations."""
         return sorted((self.folder / "results/_operations").glob("*/receipt.json"))
 
     def _with(self, key: SecretStr, log: RotationLog) -> Partner:

@@ -24,19 +24,15 @@ SOON = Scripted(document={"status": "pending", "retryAfterSeconds": 0.01})
 
 
 class Refreshed:
-    """A refresh of some notes, and the rows that it writes."""
-
     def __init__(self, context: OperationContext) -> None:
         self.work = OperationWork.on(context, OPERATION)
 
     def run(self, wanted: int = 1, *, most_calls: int | None = None) -> None:
-        """Ask for so many notes."""
         refresh = NoteRefresh(work=self.work, budget=CallBudget(self.work.log, most_calls))
         refresh.run(Note(str(number), f"item-{number}") for number in range(wanted))
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The rows of the table."""
         self.work.log.flush()
         results = self.work.context.results
         found: list[Row] = results.table("interpretations", results.all_parts("interpretations")).to_pylist()
@@ -45,7 +41,6 @@ class Refreshed:
 
 @pytest.fixture
 def refreshed(context: OperationContext) -> Refreshed:
-    """Notes of a test."""
     return Refreshed(context)
 
 
@@ -119,17 +114,6 @@ def test_notes_in_hand_have_rows_when_the_calls_end(refreshed: Refreshed, servic
 
     assert [row["status"] for row in refreshed.rows] == ["pending"] * 3
     assert sum(int(str(row["asks"])) for row in refreshed.rows) == 7
-
-
-def test_a_service_that_is_down_ends_the_refresh(refreshed: Refreshed, service: ScriptedService) -> None:
-    """After a few notes, not after all."""
-    service.usual[Call.INTERPRETATION] = Scripted(status=503)
-
-    with pytest.raises(RunMustStop, match="fails for everything") as stopped:
-        refreshed.run(500)
-
-    assert stopped.value.ended_by == "breaker"
-    assert len(service.calls) < 60
 
 
 def test_a_refresh_asks_once_for_each_note(

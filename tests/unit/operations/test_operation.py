@@ -14,30 +14,25 @@ from proofsweep.domain.operations import OperationKind
 from proofsweep.operations.operation import CallBudget, OperationContext, OperationLog, OutageGuard, operation_begun
 from proofsweep.store.operations import Operations
 
-from ..ended_operations import call_of, leave_operation, operation_named
+from ..ended_operations import call_of, operation_named
 from ..scripted_service import Scripted, ScriptedService
 
 OPERATION = operation_named("20261120T010000Z_000aa")
 
 
 class Clock:
-    """A clock that a test moves."""
-
     now = OPERATION.started_at
 
     def __call__(self) -> datetime:
-        """Return the time."""
         return self.now
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """A clock that stands at the begin of the operation."""
     return Clock()
 
 
 def receipt_of(operations: Operations) -> dict[str, Any]:
-    """Read the receipt."""
     return operations.receipt(OPERATION.operation_id) or {}
 
 
@@ -72,46 +67,8 @@ def test_a_killed_process_loses_a_minute_at_most(operations: Operations, clock: 
     assert len(operations.parts_of(OPERATION)) == 1
 
 
-def test_a_long_operation_keeps_few_rows_in_memory(operations: Operations, clock: Clock) -> None:
-    """A part is written for each five thousand."""
-    log = OperationLog(OPERATION, operations, clock)
-
-    log.add("proofs", ({"proof_id": "p", "state": "no_file"} for _ in range(12_000)))
-
-    assert len(operations.parts_of(OPERATION)) == 2
-
-
-def test_an_operation_that_goes_on_counts_what_the_killed_attempt_did(operations: Operations, clock: Clock) -> None:
-    """Its receipt names the parts of both, so that an audit knows them."""
-    leave_operation(operations.results, OPERATION, [call_of(OPERATION, "r-1")], is_killed=True)
-    log = OperationLog(OPERATION, operations, clock)
-
-    log.continue_after_kill()
-    log.note(call_of(OPERATION, "r-2"))
-    log.end("complete", {})
-
-    receipt = receipt_of(operations)
-    assert (receipt["calls"], [part["rows"] for part in receipt["parts"]]) == (2, [1, 1])
-
-
 KIND = OperationKind.INVENTORY
 PAGE = Scripted(document={"items": []})
-
-
-def test_an_operation_is_whole(context: OperationContext, operations: Operations, service: ScriptedService) -> None:
-    """Its one call is a row of `exchanges`; the receipt says what it cost."""
-    service.script[Call.PROOFS] = [PAGE]
-
-    with operation_begun(context, KIND, intent={"prefix": "x"}) as work:
-        operation = work.log.operation
-        assert (operations.intent(operation.operation_id) or {})["prefix"] == "x"
-        work.partner.proofs()
-        work.counts["proofs"] = 0
-
-    receipt = operations.receipt(operation.operation_id) or {}
-    (name,) = operations.parts_of(operation)
-    assert (receipt["ended_by"], receipt["calls"], receipt["counts"]) == ("complete", 1, {"proofs": 0})
-    assert context.results.table("exchanges", [name])["call"].to_pylist() == ["proofs"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +107,6 @@ def test_without_a_key_nothing_is_written(context: OperationContext, operations:
 
 @pytest.fixture
 def log(operations: Operations) -> OperationLog:
-    """A log without calls."""
     return OperationLog(OPERATION, operations, lambda: OPERATION.started_at)
 
 
@@ -185,7 +141,6 @@ def test_a_used_up_quota_is_called_that(log: OperationLog) -> None:
 
 
 def failure(reason: str) -> CallFailed:
-    """Make a failed call."""
     return CallFailed("It failed.", stage="proof", reason=reason)
 
 

@@ -15,7 +15,6 @@ from proofsweep.domain.items import Row
 from proofsweep.operations.operation import CallBudget, OperationContext, OperationWork
 from proofsweep.operations.recover import (
     ProvenItem,
-    Recovered,
     RecoveryRequest,
     SidecarRecovery,
     killed_recoveries,
@@ -41,8 +40,6 @@ ANSWER = Scripted(document={"song": "s", "sidecar": base64.b64encode(SEALED).dec
 
 
 class Recovery:
-    """A folder of sidecars, and the recovery of one of them."""
-
     def __init__(self, context: OperationContext, folder: Path) -> None:
         self.work = OperationWork.on(context, OPERATION)
         self.journals = OperationJournals(FolderStore(folder / "recovering"), "recoveries")
@@ -70,7 +67,6 @@ class Recovery:
     def run(
         self, *items: ProvenItem, prefix: str | None = None, compares_all: bool = False, most_calls: int | None = None
     ) -> Sequence[Row]:
-        """Recover, and give the rows."""
         SidecarRecovery(
             work=self.work,
             journals=self.journals,
@@ -82,7 +78,6 @@ class Recovery:
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The rows of the table."""
         results = self.work.context.results
         found: list[Row] = results.table("recoveries", results.all_parts("recoveries")).to_pylist()
         return found
@@ -90,7 +85,6 @@ class Recovery:
 
 @pytest.fixture
 def recovery(context: OperationContext, service: ScriptedService, tmp_path: Path) -> Recovery:
-    """A service that has the sealed sidecar."""
     service.usual[Call.PROOF] = ANSWER
     return Recovery(context, tmp_path)
 
@@ -117,27 +111,23 @@ def test_an_intact_sidecar_costs_no_call(recovery: Recovery, service: ScriptedSe
     assert (row["outcome"], row["recovered_to"]) == ("same", None)
 
 
-@pytest.mark.parametrize("damaged", [b"", b"damaged", bytes(SIDECAR_BYTES + 1)])
-def test_a_damaged_sidecar_stays_and_the_sealed_one_is_put_beside_it(recovery: Recovery, damaged: bytes) -> None:
-    """Its name is no sidecar's name, so no scan pairs it; a second time it is not written again."""
+@pytest.mark.parametrize(
+    ("damaged", "accepted"), [(b"", True), (b"damaged", True), (b"as sent", False), (bytes(SIDECAR_BYTES + 1), True)]
+)
+def test_a_damaged_sidecar_stays_and_the_sealed_one_is_put_beside_it(
+    recovery: Recovery, damaged: bytes, *, accepted: bool
+) -> None:
+    """Also what was sent and rejected. Its name is no sidecar's, so no scan pairs it; it is written once."""
     recovery.sidecar.write_bytes(damaged)
+    item = recovery.item() if accepted else recovery.item(damaged, accepted=False)
 
-    first = recovery.run()
-    both = recovery.run()
+    first = recovery.run(item)
+    both = recovery.run(item)
 
     beside = recovery.music / "a.wav.sidecar.recovered"
     assert [(row["outcome"], row["recovered_to"]) for row in both] == [("differs", str(beside)), ("differs", None)]
     assert (first[0]["recovered_to"], beside.read_bytes()) == (str(beside), SEALED)
     assert recovery.sidecar.read_bytes() == damaged
-
-
-def test_a_rejected_pair_is_compared(recovery: Recovery) -> None:
-    """What was sent may be what is damaged."""
-    recovery.sidecar.write_bytes(b"as sent")
-
-    (row,) = recovery.run(recovery.item(b"as sent", accepted=False))
-
-    assert (row["outcome"], row["local_sha256"]) == ("differs", sha256(b"as sent").hexdigest())
 
 
 @pytest.mark.parametrize("audio", [None, b"another file of that name"])
@@ -151,32 +141,14 @@ def test_where_the_audio_is_gone_nothing_is_written(
     assert len(recovery.run(prefix=str(tmp_path / "to"))) == 1
 
 
-def test_nothing_is_written_into_a_watched_folder(recovery: Recovery, service: ScriptedService) -> None:
-    """What appears there is taken for a delivery."""
-    recovery.watched = str(recovery.music)
-
-    assert (recovery.run(), service.calls, recovery.sidecar.exists()) == ([], [], False)
-
-
-def test_a_place_of_their_own_keeps_the_folders(recovery: Recovery, tmp_path: Path) -> None:
-    """As the catalog names the audio; a one-file item's sidecar is named after it."""
-    one_file = recovery.item(has_sidecar=False)
-
-    recovery.run(recovery.item(), prefix=str(tmp_path / "to"))
-    rows = recovery.run(one_file, prefix=str(tmp_path / "other"))
-
-    assert (tmp_path / "to/disc 1/a.wav.sidecar").read_bytes() == SEALED
-    assert rows[1]["recovered_to"] == str(tmp_path / "other/disc 1/a.wav.sidecar")
-    assert not recovery.sidecar.exists()
-
-
 def test_a_name_that_is_taken_is_told_from_the_sealed_sidecar_itself(recovery: Recovery, tmp_path: Path) -> None:
-    """What an earlier recovery has put there is the sealed one; anything else has the name for itself."""
-    first = recovery.run(prefix=str(tmp_path / "to"))[0]
+    """A one-file item's is named after the audio, in its folder. Anything else has the name for itself."""
+    first = recovery.run(recovery.item(has_sidecar=False), prefix=str(tmp_path / "to"))[0]
     again = recovery.run(prefix=str(tmp_path / "to"))[1]
     Path(str(first["recovered_to"])).write_bytes(b"another file")
     taken = recovery.run(prefix=str(tmp_path / "to"))[2]
 
+    assert first["recovered_to"] == str(tmp_path / "to/disc 1/a.wav.sidecar")
     assert (again["outcome"], again["recovered_to"]) == ("same", None)
     assert (taken["outcome"], taken["recovered_to"]) == ("exists", None)
     assert Path(str(first["recovered_to"])).read_bytes() == b"another file"
@@ -228,15 +200,6 @@ def test_without_sealed_bytes_nothing_is_written(
     assert [path.name for path in recovery.music.iterdir()] == ["a.wav"]
 
 
-def test_a_place_that_cannot_be_written_is_told(recovery: Recovery, tmp_path: Path) -> None:
-    """The others go on."""
-    (tmp_path / "to").write_text("a file, and no folder")
-
-    (row,) = recovery.run(prefix=str(tmp_path / "to"))
-
-    assert (row["outcome"], row["recovered_to"]) == ("failed", None)
-
-
 def test_the_calls_are_never_more_than_given(recovery: Recovery, service: ScriptedService) -> None:
     """What was asked for has its row."""
     with pytest.raises(RunMustStop):
@@ -245,24 +208,6 @@ def test_the_calls_are_never_more_than_given(recovery: Recovery, service: Script
         )
 
     assert (len(service.calls), len(recovery.rows)) == (4, 4)
-
-
-def test_a_lost_sidecar_is_recovered(
-    context: OperationContext, service: ScriptedService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The receipt counts the outcomes; a folder may be named as it is seen from here."""
-    plan, lost, audio = plan_of_run("20261120T010000Z_000aa"), tmp_path / "a.sidecar", tmp_path / "a.wav"
-    audio.write_bytes(b"audio")
-    end_leg(context.results, plan, [answered(plan, 0, "a", proof_id="p", audio=str(audio), sidecar=str(lost))])
-    service.usual[Call.PROOF] = ANSWER
-
-    monkeypatch.chdir(tmp_path)
-    none = recover_sidecars(context, RecoveryRequest(below="a.wav/"))
-    done = recover_sidecars(context, RecoveryRequest(below="a.wav"))
-
-    receipt = Operations(context.results).receipt(done.operation_id) or {}
-    assert (none.line(), done.line()) == ("0 sidecars: none", "1 sidecars: 1 recovered")
-    assert (lost.read_bytes(), receipt["counts"]) == (SEALED, {"outcomes": {"recovered": 1}})
 
 
 @pytest.mark.parametrize("environment", ["beta", "production"])
@@ -301,13 +246,6 @@ def test_a_sidecar_that_would_change_what_is_verified_is_refused(
     assert service.calls == []
 
 
-def test_a_recovery_is_one_line() -> None:
-    """What was written comes first."""
-    done = Recovered(operation_id="o", outcomes={"intact": 7, "recovered": 2, "failed": 1})
-
-    assert done.line() == "10 sidecars: 2 recovered, 7 as they were accepted, 1 could not be had"
-
-
 class Killed:
     """A store with a killed recovery that was about to write three files, and had written the row of one."""
 
@@ -320,7 +258,6 @@ class Killed:
         self.journals.add(OPERATION.operation_id, 0, rows)
 
     def row(self, name: str) -> Row:
-        """Make the row of a sidecar that holds its name."""
         place, digest = str(self.folder / name), sha256(name.encode()).hexdigest()
         return {
             **dict.fromkeys(("proof_id", "item_id", "audio", "sidecar"), name),
@@ -331,7 +268,6 @@ class Killed:
         }
 
     def end(self) -> list[str]:
-        """End what was killed; give the items of the table."""
         killed_recoveries(self.results, Files(), lambda: NOW).end_all()
         table = self.results.table("recoveries", self.results.all_parts("recoveries"))
         return sorted(str(row["item_id"]) for row in table.to_pylist())
@@ -339,7 +275,6 @@ class Killed:
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Killed:
-    """A recovery that was killed."""
     return Killed(tmp_path)
 
 
@@ -373,14 +308,6 @@ def test_files_that_cannot_be_read_now_are_looked_at_later(killed: Killed, tmp_p
     (tmp_path / "b").rmdir()
     (tmp_path / "b").write_bytes(b"b")
     assert killed.end() == ["a", "b"]
-
-
-def test_rows_of_a_recovery_that_has_ended_are_in_its_table(killed: Killed, tmp_path: Path) -> None:
-    """It was killed after its receipt."""
-    (tmp_path / "b").write_bytes(b"b")
-    Operations(killed.results).write_receipt(OPERATION, {"ended_by": "complete", "parts": []})
-
-    assert (killed.end(), killed.journals.open()) == (["a"], [])
 
 
 def test_only_items_with_a_proof_are_given(results: Results) -> None:
@@ -428,13 +355,11 @@ def moved(item_id: str, name: str, to: str | None, minute: int = 0, **cells: obj
 
 
 def places(results: Results, below: str = "") -> list[tuple[str, str, str | None]]:
-    """Return the items with the places of their files."""
     found = proven_items(results, "beta", RecoveryRequest(below=below, with_one_files=True))
     return sorted((item.item_id, item.current_audio, item.current_sidecar) for item in found)
 
 
 def delivered(row: int, item_id: str, name: str, digest: str | None = None) -> Row:
-    """Make the answer for a delivered pair."""
     facts = {"audio": f"/in/{name}.wav", "sidecar": f"/in/{name}.sidecar", "proof_id": f"p-{digest or item_id}"}
     return answered(PLAN, row, item_id, audio_sha256=digest or item_id, sidecar_sha256=digest or item_id, **facts)
 
@@ -463,13 +388,3 @@ def test_items_are_where_ingest_has_moved_them(results: Results) -> None:
     ]
     assert [item for item, *_ in places(results, "/ok/x")] == ["twice"]
     assert [item for item, *_ in places(results, "/in/a.wav")] == ["once"]
-
-
-def test_copies_of_one_file_are_each_at_their_own_place(results: Results) -> None:
-    """They have the same bytes, and the same answer."""
-    end_leg(results, PLAN, [delivered(0, "one", "a", "same"), delivered(1, "two", "b", "same")])
-    same = {"audio_sha256": "same", "sidecar_sha256": "same"}
-    rows = [moved("one", "a", "/ok/a", **same), moved("two", "b", "/ok/b", **same)]
-    results.create_part(layout.ingest_name(PLAN.run_id, PLAN.run_date, 1), "ingest", rows)
-
-    assert places(results) == [("one", "/ok/a.wav", "/ok/a.sidecar"), ("two", "/ok/b.wav", "/ok/b.sidecar")]

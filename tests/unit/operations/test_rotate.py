@@ -24,13 +24,11 @@ OF_ROTATIONS = ("operations/rotate.py", "operations/key_store.py", "client/keys.
 
 @pytest.fixture
 def service() -> ScriptedService:
-    """A service that rotates."""
     return RotatingService()
 
 
 @pytest.fixture
 def here(tmp_path: Path, partner: Partner, service: RotatingService) -> Installation:
-    """An installation whose key file holds the old key."""
     (tmp_path / "key").write_text(f"{OLD}\n")
     return Installation(tmp_path, partner, service)
 
@@ -185,6 +183,29 @@ def test_a_key_that_was_kept_is_used_although_the_service_repeats_its_answer_no_
     assert rotated.rotation.old_key_ends_at == NOW + timedelta(hours=72)
 
 
+@pytest.mark.parametrize("hours", [-1000, 1000])
+def test_a_clock_that_jumps_loses_nothing(here: Installation, hours: int) -> None:
+    """The service decides what is too late, by its own clock."""
+    _lose_the_answer(here)
+    here.now += timedelta(hours=hours)
+
+    here.rotate()
+
+    assert here.key_file.read_text() == "pk_new_1\n"
+
+
+def test_a_key_file_that_is_a_link_stays_one(here: Installation) -> None:
+    """The file that it leads to is replaced."""
+    (here.folder / "secrets").mkdir()
+    target = here.key_file.rename(here.folder / "secrets" / "partner-key")
+    here.key_file.symlink_to(target)
+
+    here.rotate()
+
+    assert here.key_file.is_symlink()
+    assert target.read_text() == "pk_new_1\n"
+
+
 def test_a_new_key_that_the_service_does_not_know_yet_is_tried_again(here: Installation) -> None:
     """Gateways know keys with a delay."""
     here.service.refused_trials = 3
@@ -313,7 +334,6 @@ INTENT = RotationIntent(
 
 
 def logged(operations: Operations, *request_ids: str) -> RotationLog:
-    """Begin a log that has noted calls."""
     log = RotationLog(operations, lambda: LATER, lambda: NOW)
     for request_id in request_ids:
         log.note(call_of(INTENT.operation, request_id, Call.ROTATE))
@@ -321,7 +341,6 @@ def logged(operations: Operations, *request_ids: str) -> RotationLog:
 
 
 def recorded(operations: Operations) -> list[tuple[str, str]]:
-    """Return the run ID and the request ID of each recorded call."""
     results = operations.results
     rows = results.table("exchanges", results.all_parts("exchanges")).to_pylist()
     return sorted((str(row["run_id"]), str(row["request_id"])) for row in rows)
@@ -352,8 +371,15 @@ def test_calls_after_the_end_of_their_rotation_are_an_operation_of_their_own(ope
     assert operations.receipt(LATER.operation_id) is not None
 
 
+def test_without_a_call_nothing_is_written(operations: Operations) -> None:
+    """A command that only found everything done leaves no trace."""
+    logged(operations).flush(INTENT)
+    logged(operations).flush(None)
+
+    assert operations.ids() == []
+
+
 def page(*key_ids: str, cursor: str | None = None) -> Scripted:
-    """Make a page of keys."""
     keys = [{"keyId": key_id, "name": "n", "status": "quantum"} for key_id in key_ids]
     return Scripted(document={"keys": keys} | ({} if cursor is None else {"nextCursor": cursor}))
 
@@ -417,13 +443,3 @@ def test_a_rotation_is_three_lines_and_a_row_with_the_place() -> None:
     assert third.startswith("Put the new key wherever else")
     document = done.document()
     assert (document["new_key_id"], document["place"], document["was_done"]) == ("k2", "/etc/key", False)
-
-
-def test_a_repeat_says_that_nothing_was_done() -> None:
-    """And how to rotate once more; an end that the service did not say is the contract's."""
-    said = " ".join(Rotated(replace(KNOWN, previous_key_expires_at=None), "/etc/key", was_done=True).lines())
-
-    assert (
-        "was rotated at 2026-11-20 12:00 UTC, and nothing was done now. The new key k2 is in /etc/key. --again" in said
-    )
-    assert "about 2026-11-23 12:00 UTC: the service did not say when" in said

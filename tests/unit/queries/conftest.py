@@ -19,7 +19,6 @@ class QuickFolder(FolderStore):
     """A folder that does not wait for the disk."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Write a file that is not there."""
         path = Path(self.url, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -37,6 +36,5 @@ def results(tmp_path: Path) -> Results:
 
 @pytest.fixture
 def plan() -> Plan:
-    """A run of four rows, three of them eligible."""
     facts = {"environment": "sandbox", "catalog": "music", "catalog_kind": "folder", "eligible": 3}
     return plan_of_run("20261120T100000Z_aaaaaa", 4, **facts)

@@ -3,7 +3,6 @@
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from random import Random
 
 import duckdb
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from proofsweep.audit.prune import Keep, find_prunable, prune
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.runs import Plan
 from proofsweep.operations.erase import Erasure
 from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, Comparison, comparison_of, run_changes
 from proofsweep.queries.connection import opened
@@ -49,17 +48,6 @@ CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
     (FAILED, REJECTED, ("changed", "no_answer_before")),
 ]
 UNREGISTERED: Row = REJECTED | {"verdict": "unregistered", "reason": "unregistered"}
-MOVED = ("new c", "changed", "moved", "accepted", "accepted")
-NIGHTS = (MONDAY, TUESDAY, WEDNESDAY, THURSDAY, "20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
-OTHER_CELLS: list[Row] = [
-    {"audio_sha256": "other"},
-    {"audio_sha256": "sha of c"},
-    {"audio_sha256": None, "audio_version": "2"},
-    {"sidecar": "/s", "sidecar_sha256": "2"},
-    {"relative_path": "elsewhere"},
-    {"classification": "human", "grade_human": 0.1, "grade_rubric_version": "2"},
-    {"audio": "/elsewhere", "relative_path": None, "audio_sha256": None, "verdict": None},
-]
 # Each cell of two rows that the view compares, but for the sidecar: there its digest and that there is one.
 ONE_CELL: list[Row] = [
     {"audio_sha256": "other"},
@@ -125,52 +113,6 @@ def test_items_are_first_seen_gone_and_moved(results: Results) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "otherwise", [{"remaining": 1}, {"skipped": 1}, {"catalog_kind": "ingest"}, {"catalog": "/c/another.csv"}]
-)
-def test_what_merely_remains_is_not_gone(results: Results, otherwise: dict[str, object]) -> None:
-    """A stopped run, one of the due rows, a pass over a folder and another catalog say nothing of the other items."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
-    night(results, TUESDAY, {"a": REJECTED}, **otherwise)  # type: ignore[arg-type]  # cells of the plan
-
-    assert changes(results, TUESDAY) == [("a", "broken", None, "accepted", "rejected")]
-
-
-def test_an_item_that_went_while_runs_were_stopped_is_gone_once(results: Results) -> None:
-    """It is told by the next run that left nothing out, and not again."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
-    night(results, TUESDAY, {"c": ACCEPTED}, remaining=1)
-    night(results, WEDNESDAY, {"a": ACCEPTED})
-    night(results, THURSDAY, {"a": ACCEPTED})
-
-    assert [row[:2] for row in changes(results, WEDNESDAY)] == [("b", "gone"), ("c", "gone")]
-    assert changes(results, THURSDAY) == []
-
-
-def test_a_rerun_of_some_rows_is_compared_with_the_night(results: Results) -> None:
-    """Also if it is another catalog, and though no whole run of that one went before."""
-    night(results, MONDAY, {"a": REJECTED, "b": ACCEPTED})
-    night(results, TUESDAY, {"a": ACCEPTED}, catalog="/c/rejected.csv")
-
-    assert changes(results, TUESDAY) == [("a", "fixed", None, "rejected", "accepted")]
-
-
-def test_environments_are_not_compared(results: Results) -> None:
-    """An item of the sandbox is not an item of production."""
-    night(results, MONDAY, {"a": ACCEPTED}, environment="production")
-    night(results, TUESDAY, {"a": REJECTED})
-
-    assert changes(results, TUESDAY) == [("a", "new", "first_seen", None, "rejected")]
-
-
-def test_the_same_item_twice_in_a_run_is_one_change(results: Results) -> None:
-    """A catalog may list a file twice."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
-    night(results, TUESDAY, {"a": REJECTED, "b": REJECTED | {"item_id": "a"}})
-
-    assert [row[:2] for row in changes(results, TUESDAY)] == [("a", "broken"), ("b", "gone")]
-
-
 def test_a_proof_that_was_erased_by_us_is_a_cause(results: Results) -> None:
     """Only of a later `unregistered`, of the same audio, in the same environment; a failed erasure erased nothing."""
     before = {item: ACCEPTED | {"proof_id": f"proof of {item}"} for item in "abcdef"}
@@ -230,33 +172,6 @@ def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> No
         shutil.rmtree(Path(results.store.url, "_snapshot"), ignore_errors=True)
 
 
-def test_a_night_that_leaves_rows_out_finds_what_is_gone_and_what_has_moved(results: Results) -> None:
-    """In that night, by what its catalog lists; the next whole night does not find it again."""
-    sha = {"audio_sha256": "sha of c"}
-    night(results, MONDAY, dict.fromkeys("abcd", ACCEPTED))
-    night(results, TUESDAY, {"new c": ACCEPTED | sha}, skipped=2, listed=["a", "d", "new c"])
-    night(results, WEDNESDAY, {"d": ACCEPTED}, skipped=2, listed=["a", "d", "new c"])
-    night(results, THURSDAY, {"a": ACCEPTED, "d": ACCEPTED, "new c": ACCEPTED | sha})
-
-    assert changes(results, TUESDAY) == [("b", "gone", "gone", "accepted", None), MOVED]
-    assert changes(results, WEDNESDAY) == []
-    assert changes(results, THURSDAY) == []
-
-
-def test_what_is_gone_before_any_whole_night_is_found_too(results: Results) -> None:
-    """The first nights were stopped, or left rows out; and what comes back is new."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED}, remains="cd")
-    night(results, TUESDAY, {"c": ACCEPTED}, skipped=2, listed="acd")
-    night(results, WEDNESDAY, {"d": ACCEPTED, "b": REJECTED}, skipped=2, listed="abcd")
-    night(results, THURSDAY, dict.fromkeys("abcd", ACCEPTED))
-
-    assert changes(results, TUESDAY) == [
-        ("b", "gone", "gone", "rejected", None),
-        ("c", "new", "first_seen", None, "accepted"),
-    ]
-    assert [change[:3] for change in changes(results, THURSDAY)] == [("b", "fixed", None)]
-
-
 def changes_of(results: Results, now: Plan, before: Plan | None = None) -> dict[str | None, tuple[str, str | None]]:
     with run_changes(Comparison(results, now, before)) as found:
         rows = list(found.rows())
@@ -265,17 +180,6 @@ def changes_of(results: Results, now: Plan, before: Plan | None = None) -> dict[
         order = [CHANGES_IN_ORDER.index(str(row["change"])) for row in rows]
         assert order == sorted(order)
         return {row["item_id"]: (str(row["change"]), row["cause"]) for row in rows}
-
-
-def test_many_small_runs_hide_nothing(results: Results) -> None:
-    """A day of passes over a watched folder lies between; the file broke, and is not new."""
-    night(results, MONDAY, {"a": ACCEPTED})
-    for minute in range(41):
-        run_id = f"20261116T12{minute:02}00Z_000aaaaaa"
-        night(results, run_id, {f"in {minute}": ACCEPTED}, catalog="/in", catalog_kind=INGEST)
-    now = night(results, TUESDAY, {"a": REJECTED})
-
-    assert changes_of(results, now) == {"a": ("broken", None)}
 
 
 def test_a_night_without_an_answer_hides_no_earlier_one(results: Results) -> None:
@@ -289,15 +193,6 @@ def test_a_night_without_an_answer_hides_no_earlier_one(results: Results) -> Non
         "a": ("fixed", "no_answer_before"),
         "b": ("changed", "no_answer_before"),
     }
-
-
-def test_an_item_that_failed_last_and_is_not_listed_any_more_is_gone(results: Results) -> None:
-    """What it was before the failure does not keep it."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
-    night(results, TUESDAY, {"a": ACCEPTED, "b": FAILED})
-    now = night(results, WEDNESDAY, {"a": ACCEPTED})
-
-    assert changes_of(results, now) == {"b": ("gone", "gone")}
 
 
 def test_a_run_is_compared_with_one_that_is_named(results: Results) -> None:
@@ -340,73 +235,30 @@ def test_at_most_so_many_files_of_each_kind_are_given(results: Results) -> None:
         assert [row["item_id"] for row in found.rows(2)] == ["n0", "n1"]
 
 
-def test_a_store_that_cannot_be_read_is_one_line(results: Results) -> None:
-    """A part is damaged."""
-    night(results, MONDAY, {"x": ACCEPTED})
-    now = night(results, TUESDAY, {"x": REJECTED})
-    (part,) = Path(results.store.url).glob("verdicts/*/*17T*.parquet")
-    part.write_bytes(b"nothing")
-
-    with pytest.raises(ResultsError, match="cannot be read"), run_changes(Comparison(results, now)):
-        pass
-
-
 def night_of(results: Results, day: int, **facts: object) -> Plan:
     plan = plan_of_run(f"202611{day:02}T100000Z_a", **facts)
     end_leg(results, plan, [answered(plan, 0, "a")])
     return plan
 
 
-def test_the_baseline_is_the_first_finished_run_of_the_catalog(results: Results) -> None:
-    """A run that was stopped is none, and neither is one of another catalog."""
-    night_of(results, 1, catalog="/c/other.csv")
-    night_of(results, 2, items=5)
-    baseline = night_of(results, 3)
-    night_of(results, 4)
-
-    assert comparison_of(results, night_of(results, 5), "baseline").before == baseline
-
-
-def test_a_run_that_is_named_is_taken_and_by_default_none_is(results: Results) -> None:
-    """Without one it is the runs of `store.comparisons`."""
-    other, now = night_of(results, 1), night_of(results, 2)
-
-    assert comparison_of(results, now, other.run_id).before == other
-    assert comparison_of(results, now, "previous").before is None
-
-
-def test_what_cannot_be_compared_is_refused(results: Results) -> None:
-    """Nothing before, no such run, and verdicts of two environments."""
-    elsewhere, now = night_of(results, 1, environment="production"), night_of(results, 2)
-
+def test_a_run_is_compared_with_the_first_finished_run_of_its_catalog_or_with_one_that_is_named(
+    results: Results,
+) -> None:
+    """By default with the newest answers; nothing before, no such run and another environment are refused."""
+    elsewhere = night_of(results, 1, environment="production")
+    other, _ = night_of(results, 2, catalog="/c/other.csv"), night_of(results, 3, items=5)
+    first = night_of(results, 4)
     with pytest.raises(ResultsError, match="There is nothing to compare the run"):
-        comparison_of(results, now, "previous")
+        comparison_of(results, first, "previous")
+
+    now = night_of(results, 5)
+
+    before = [comparison_of(results, now, word).before for word in ("baseline", other.run_id, "previous")]
+    assert before == [first, other, None]
     with pytest.raises(ResultsError, match="There is no run 'nope'"):
         comparison_of(results, now, "nope")
     with pytest.raises(UsageError, match=r"of the environment 'beta', and .* of 'production'"):
         comparison_of(results, now, elsewhere.run_id)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_narrowed_view_gives_what_the_whole_rows_give(results: Results, seed: int) -> None:
-    """Over catalogs, environments, items listed twice, failed, stopped and pruned rows."""
-    lots = Random(seed)  # noqa: S311 - no secret
-    for run_id in NIGHTS:
-        _leave_some_night(results, run_id, lots)
-    parts = sorted(Path(results.store.url).glob("verdicts/*/*.parquet"))
-    for part in lots.sample(parts, lots.choice((0, 0, 1))):
-        part.unlink()
-
-    with opened(results, "all") as store:
-        narrowed = store.connection.execute("FROM changes ORDER BY ALL").fetchall()
-        one = lots.choice(NIGHTS)
-        of_one = store.connection.execute("FROM changes WHERE run_id = ? ORDER BY ALL", [one]).fetchall()
-        store.connection.execute(_over_whole_rows())
-        whole = store.connection.execute("FROM changes ORDER BY ALL").fetchall()
-
-    assert whole
-    assert narrowed == whole
-    assert of_one == [row for row in whole if row[0] == one]
 
 
 def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:
@@ -421,30 +273,3 @@ def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:
         changed = store.connection.execute("SELECT item_id FROM changes WHERE change <> 'new' ORDER BY ALL").fetchall()
 
     assert changed == [(item,) for item in sorted(items)]
-
-
-def _over_whole_rows() -> str:
-    (view,) = (view for view in views() if view.name == "changes")
-    head, _, rest = view.statement().partition("    JOIN differing ")
-    _, end, tail = rest.partition("    UNION ALL")
-    assert end
-    return head + end + tail
-
-
-def _leave_some_night(results: Results, run_id: str, lots: Random) -> None:
-    outcomes = [ACCEPTED] * 4 + [REJECTED, FAILED, INELIGIBLE]
-    rows: dict[str, Row] = {}
-    for item in lots.sample("abcdefg", lots.randint(1, 7)):
-        rows[item] = lots.choice(outcomes) | (lots.choice(OTHER_CELLS) if lots.random() < 0.2 else {})
-        if lots.random() < 0.2:
-            rows[f"{item} again"] = lots.choice(outcomes) | {"item_id": item, "finished_at": None}
-    night(
-        results,
-        run_id,
-        rows,
-        remaining=lots.choice((0, 0, 0, 1)),
-        is_noted=lots.random() < 0.5,
-        catalog=lots.choice(("/c/catalog.csv", "/c/catalog.csv", "/c/another.csv")),
-        environment=lots.choice(("beta", "beta", "beta", "production")),
-        catalog_kind=lots.choice(("manifest", "manifest", "manifest", "ingest")),
-    )

@@ -7,22 +7,18 @@ from pathlib import Path
 
 import duckdb
 import obstore
-import pyarrow as pa
 import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.exchanges import Call
-from proofsweep.queries.connection import StoreFiles, answering, opened, tables_of
+from proofsweep.queries.connection import StoreFiles, opened, tables_of
 from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import NAMES, views
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.parts import Results, parquet_of
-from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
-from ..ended_operations import call_of, operation_named
-from ..passes_of_monitoring import leave_pass
+from ..ended_operations import operation_named
 
 MONITORING = operation_named("20261120T010000Z_000aa", "monitoring")
 
@@ -49,18 +45,6 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
     assert seen["all"][2] == [a + b for a, b in zip(seen["it's beta"][2], seen["production"][2], strict=True)]
 
 
-def test_a_store_of_operations_alone_opens_too(results: Results) -> None:
-    """Somebody may monitor before anything is verified; a run of another environment hides it only unless asked."""
-    leave_pass(results, MONITORING.operation_id, probes=[call_of(MONITORING, "r-1", Call.USAGE)])
-    with opened(results) as store:
-        alone = store.environments
-    night(results, MONDAY, {"a": ACCEPTED}, environment="production")
-
-    with opened(results) as one, opened(results, "all") as both, opened(results, "beta") as other:
-        assert (alone, one.environments, both.environments) == (["beta"], ["production"], ["production", "beta"])
-        assert other.connection.execute("SELECT request_id FROM probes").fetchall() == [("r-1",)]
-
-
 def test_an_unknown_environment_and_an_empty_store_are_one_line(results: Results) -> None:
     """The message names the environments that there are."""
     with pytest.raises(ResultsError, match="There is no run in"):
@@ -83,18 +67,6 @@ def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
     assert raised.value.errno == errno.EFBIG
     with pytest.raises(ResultsError, match=r"cannot be read .Parser Error"), tables_of(results) as tables:
         tables.execute("SELEC 1")
-
-
-def test_our_own_queries_need_no_run_of_the_environment(results: Results) -> None:
-    """Each environment has its own rows; where there are none, the views are empty."""
-    night(results, MONDAY, {"a": ACCEPTED}, environment="production")
-    counts = {}
-
-    for environment in ("production", "beta"):
-        with answering(results, environment, "latest_answer") as connection:
-            counts[environment] = connection.execute("SELECT count(*) FROM latest_answer").fetchall()
-
-    assert counts == {"production": [(1,)], "beta": [(0,)]}
 
 
 def test_only_the_views_are_made_that_a_query_names(results: Results) -> None:
@@ -142,20 +114,6 @@ def test_hidden_files_are_no_parts(results: Results) -> None:
         counts = [each.execute("SELECT count(*) FROM verdicts").fetchall() for each in (store.connection, own)]
 
     assert counts == [[(1,)], [(1,)]]
-
-
-def test_the_tables_have_their_types_and_an_empty_one_too(results: Results) -> None:
-    """What reads them through DuckDB gets the types that the files have."""
-    night(results, MONDAY, {"a": ACCEPTED})
-
-    with opened(results) as store:
-        found = {table: store.connection.sql(f"FROM {table}").to_arrow_table() for table in ("verdicts", "ingest")}
-
-    for table, schema in (("verdicts", SCHEMAS["verdicts"]), ("ingest", SCHEMAS["ingest"])):
-        assert found[table].schema.names == [*schema.names, "run_date"]
-        types = [field.type for field in found[table].schema][:-1]
-        assert types == [field.type for field in schema]
-    assert found["ingest"].schema.field("run_date").type == pa.date32()
 
 
 def test_a_question_about_one_run_opens_only_the_files_that_it_needs(results: Results) -> None:

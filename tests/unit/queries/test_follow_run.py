@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.status import active_legs, describe_run, heartbeats_of, only_active_run, stop_run
+from proofsweep.queries.status import describe_run, heartbeats_of, stop_run
 from proofsweep.store import legs as stored
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, Store
@@ -30,7 +30,6 @@ class Steps:
         return self.seconds
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass, and do what happens then."""
         self.seconds += seconds
         self.steps += 1
         assert self.steps < 100, "it never ends"
@@ -45,12 +44,9 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
 
 class FailingStore(FolderStore):
-    """A folder that may fail to be read."""
-
     fails = False
 
     def read(self, name: str) -> bytes | None:
-        """Fail, or read."""
         if self.fails:
             raise ResultsError("It is away.")
         return super().read(name)
@@ -58,13 +54,11 @@ class FailingStore(FolderStore):
 
 @pytest.fixture
 def store(tmp_path: Path) -> FailingStore:
-    """Where the runs are."""
     return FailingStore(tmp_path)
 
 
 @pytest.fixture
 def legs(store: Store, plan: Plan) -> Legs:
-    """A run whose first leg this process works on."""
     results = Results(store)
     results.write_plan(plan)
     legs = Legs(results, plan.run_id)
@@ -74,14 +68,12 @@ def legs(store: Store, plan: Plan) -> Legs:
 
 
 def opened(legs: Legs) -> OpenLeg:
-    """Return the leg that is worked on."""
     leg = describe_run(legs.results, legs.run_id).open_leg
     assert leg is not None
     return leg
 
 
 def end(legs: Legs) -> None:
-    """End the first leg."""
     legs.write_receipt(1, {"ended_by": "cancelled", "counts": {"accepted": 1}})
 
 
@@ -95,18 +87,30 @@ def test_a_leg_is_followed_to_its_end(steps: Steps, legs: Legs) -> None:
     assert seen == [NOTHING, NOTHING, told, told]
 
 
-def test_the_following_ends_when_another_leg_has_gone_on(steps: Steps, legs: Legs) -> None:
-    """The one that was followed is dead then."""
-    steps.at_step = {1: lambda: legs.claim(2)}
+@pytest.mark.parametrize("is_taken_over", [True, False])
+def test_the_following_ends_with_the_process(
+    steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch, *, is_taken_over: bool
+) -> None:
+    """On its own machine its death is known at once; elsewhere when another leg has gone on."""
+
+    def die() -> None:
+        legs.claim(2) if is_taken_over else monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
+
+    steps.at_step = {1: die}
 
     assert len(list(heartbeats_of(legs.results, opened(legs)))) == 1
 
 
-def test_the_following_ends_with_the_process(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On its own machine that is known at once."""
-    steps.at_step = {1: lambda: monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)}
+def test_a_store_that_fails_for_a_minute_ends_the_following(steps: Steps, legs: Legs, store: FailingStore) -> None:
+    """A person then sees why. One that fails for less does not: what is shown stays what was told last."""
+    steps.at_step = {
+        step: lambda fails=fails: setattr(store, "fails", fails) for step, fails in ((1, True), (4, False), (6, True))
+    }
 
-    assert len(list(heartbeats_of(legs.results, opened(legs)))) == 1
+    with pytest.raises(ResultsError, match="away"):
+        list(heartbeats_of(legs.results, opened(legs)))
+
+    assert steps.seconds > 60.0
 
 
 def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,80 +124,15 @@ def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, m
     assert steps.seconds == 42.0  # 10 to the new heartbeat, and more than 30 after it
 
 
-def test_a_store_that_fails_for_a_while_does_not_end_it(steps: Steps, legs: Legs, store: FailingStore) -> None:
-    """What is shown stays what was told last."""
-    steps.at_step = {1: lambda: setattr(store, "fails", True), 4: lambda: setattr(store, "fails", False)}
-    steps.at_step[6] = lambda: end(legs)
-
-    assert len(list(heartbeats_of(legs.results, opened(legs)))) == 6
-
-
-def test_a_store_that_fails_for_a_minute_ends_the_following(steps: Steps, legs: Legs, store: FailingStore) -> None:
-    """A person then sees why."""
-    steps.at_step = {1: lambda: setattr(store, "fails", True)}
-
-    with pytest.raises(ResultsError, match="away"):
-        list(heartbeats_of(legs.results, opened(legs)))
-
-    assert steps.seconds == 60.0
-
-
 def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
-    """Then it says how."""
+    """Then it says how; a second request asks nothing new."""
+    assert not stop_run(legs.results, legs.run_id, 0.0).has_ended
     steps.at_step = {3: lambda: end(legs)}
 
     stopped = stop_run(legs.results, legs.run_id, 60.0)
 
-    assert (stopped.is_first, stopped.has_ended, steps.seconds) == (True, True, 3.0)
+    assert (stopped.is_first, stopped.has_ended, steps.seconds) == (False, True, 3.0)
     assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", None)
-
-
-@pytest.mark.usefixtures("steps")
-def test_a_stop_waits_no_longer_than_it_was_told(legs: Legs) -> None:
-    """A second one asks nothing new, and waits again."""
-    first = stop_run(legs.results, legs.run_id, 0.0)
-    second = stop_run(legs.results, legs.run_id, 5.0)
-
-    assert (first.is_first, first.has_ended) == (True, False)
-    assert (second.is_first, second.has_ended) == (False, False)
-
-
-@pytest.mark.usefixtures("steps")
-def test_a_run_that_nobody_works_on_needs_no_stop(legs: Legs) -> None:
-    """It has ended, or its process was killed; nothing is written."""
-    end(legs)
-
-    stopped = stop_run(legs.results, legs.run_id, 60.0)
-
-    assert (stopped.leg, stopped.has_ended) == (None, True)
-    assert not [name for name in legs.results.store.names(f"_runs/{legs.run_id}/legs/001") if "stop" in name]
-
-
-@pytest.mark.usefixtures("steps")
-def test_a_killed_leg_cannot_be_stopped(legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the run stands says so."""
-    monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
-
-    stopped = stop_run(legs.results, legs.run_id, 60.0)
-
-    assert (stopped.leg, stopped.run.ended_by) == (None, "killed")
-
-
-def test_the_only_active_run_need_not_be_named(legs: Legs) -> None:
-    """Of several, a person must name one; the message names them, and where they are worked on."""
-    results = legs.results
-    other = replace(results.plan(legs.run_id), run_id="20261121T000000Z_000bbbb")
-    results.write_plan(other)
-    assert only_active_run(results) == legs.run_id
-
-    Legs(results, other.run_id).claim(1)
-    with pytest.raises(UsageError, match=f"2 runs are active.*{other.run_id} .process .*{legs.run_id} "):
-        only_active_run(results)
-    end(legs)
-    Legs(results, other.run_id).write_receipt(1, {"ended_by": "cancelled"})
-
-    assert only_active_run(results) is None
-    assert active_legs(results) == []
 
 
 def test_a_run_counts_what_its_active_leg_has_told(legs: Legs, plan: Plan) -> None:

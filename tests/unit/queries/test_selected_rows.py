@@ -1,6 +1,5 @@
 """Rows are chosen of a run, or of each item the one that says how it stands now."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.selected_rows import SelectedRows, attention_groups
-from proofsweep.queries.status import NEED_ATTENTION, NamedFile, describe_run, named_files
+from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.store import schemas
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
@@ -25,7 +24,6 @@ PLAN = plan_of_run("20261116T100000Z_a", 6, catalog_root="file:///c")
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """A store of two nights."""
     store = Results(open_store(str(tmp_path)))
     monday = ("accepted", "rejected", "accepted", "failed", "rejected", "rejected")
     tuesday = ("accepted", "accepted", "failed", "ineligible", "failed", "ineligible")
@@ -45,13 +43,6 @@ def items_of(selected: SelectedRows) -> list[tuple[str, object, object]]:
     return sorted((str(row["item_id"]), row["outcome"], row["run_id"]) for row in rows)
 
 
-def test_a_run_gives_its_own_rows(results: Results) -> None:
-    """Only those with the outcomes that were asked for."""
-    selected = SelectedRows(results=results, environment="beta", plan=MONDAY, outcomes=BAD)
-
-    assert [item for item, *_ in items_of(selected)] == ["b", "d", "e", "f"]
-
-
 def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Results) -> None:
     """`b` was accepted since; `e` stays rejected though its last attempt failed; of `c` and `f` the news is told."""
     selected = SelectedRows(results=results, environment="beta", outcomes=BAD)
@@ -62,18 +53,6 @@ def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Resul
         ("e", "rejected", MONDAY.run_id),
         ("f", "ineligible", TUESDAY.run_id),
     ]
-
-
-def test_the_columns_are_those_that_were_asked_for(results: Results) -> None:
-    """Also such as the snapshot lacks."""
-    tables = [table for _, table in SelectedRows(results=results, environment="beta").tables(["tags"])]
-
-    assert {tuple(table.column_names) for table in tables} == {("tags",)}
-
-
-def test_another_environment_is_never_mixed_in(results: Results) -> None:
-    """Rows of production say nothing about beta."""
-    assert items_of(SelectedRows(results=results, environment="production")) == []
 
 
 def test_a_night_that_the_snapshot_lacks_is_read_too(results: Results) -> None:
@@ -99,19 +78,8 @@ def test_a_name_that_is_not_utf_8_comes_from_the_plan(results: Results) -> None:
     assert row["audio"] == "/c/\udcff.wav"
 
 
-def test_without_its_shard_a_row_keeps_the_name_of_the_table(results: Results) -> None:
-    """A pruning deletes the planned items."""
-    plan = plan_of_run("20261119T100000Z_e")
-    end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
-
-    [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
-
-    assert row["audio"] == r"/c/\xff.wav"
-
-
 @pytest.fixture
 def selected(tmp_path: Path) -> SelectedRows:
-    """A run of six rows, five of which need attention."""
     results = Results(open_store(str(tmp_path)))
     kinds = [
         ("a", "rejected", "tampered", '{"supplier": "Nord"}'),
@@ -127,18 +95,6 @@ def selected(tmp_path: Path) -> SelectedRows:
     ]
     end_leg(results, PLAN, rows)
     return SelectedRows(results=results, environment="beta", plan=PLAN, outcomes=NEED_ATTENTION)
-
-
-def test_rows_are_counted_by_kind(selected: SelectedRows) -> None:
-    """At most so many files of each kind are named; the kinds stand in the order of outcomes."""
-    groups = attention_groups(selected, 1)
-
-    assert [(each.outcome, each.reason, each.rows, each.files) for each in groups] == [
-        ("rejected", "tampered", 2, ["/c/a"]),
-        ("rejected", "unreadable", 2, ["/c/e"]),
-        ("failed", "timeout", 1, ["/c/c"]),
-    ]
-    assert groups[2].what_to_do.startswith("verify again")
 
 
 def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
@@ -160,17 +116,6 @@ def test_a_tag_that_no_row_has_is_refused(selected: SelectedRows) -> None:
         attention_groups(selected, 9, "suplier")
 
 
-def test_the_first_files_of_a_run_are_named_as_in_the_catalog(selected: SelectedRows) -> None:
-    """Relative to its root, in its order, and ten at most; no part is read if all were accepted."""
-    run = describe_run(selected.results, PLAN.run_id)
-    assert named_files(selected.results, run)[:2] == [
-        NamedFile("a", "rejected", "tampered"),
-        NamedFile("c", "failed", "timeout"),
-    ]
-    assert len(named_files(selected.results, run)) == 5
-    assert named_files(selected.results, replace(run, groups=())) == []
-
-
 def test_files_that_no_pass_tries_again_are_a_kind_of_their_own(selected: SelectedRows) -> None:
     """A rejected file has its answer, whatever became of it later."""
     groups = attention_groups(selected, 9, given_up={"c", "d"})
@@ -181,3 +126,13 @@ def test_files_that_no_pass_tries_again_are_a_kind_of_their_own(selected: Select
         ("timeout", True),
     ]
     assert "no pass tries it again" in groups[2].what_to_do
+
+
+def test_without_its_shard_a_row_keeps_the_name_of_the_table(results: Results) -> None:
+    """A pruning deletes the planned items."""
+    plan = plan_of_run("20261119T100000Z_e")
+    end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
+
+    [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
+
+    assert row["audio"] == r"/c/\xff.wav"

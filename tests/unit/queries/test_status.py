@@ -9,17 +9,12 @@ import pytest
 
 from proofsweep.app import App
 from proofsweep.config.load import Settings
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan, new_run_id
 from proofsweep.queries.status import (
     Group,
-    LegStatus,
-    RunStatus,
     describe_run,
     meant_run,
-    newest_run,
-    newest_runs,
     run_worked_on_by,
     unfinished_runs,
 )
@@ -46,7 +41,6 @@ Change = Callable[..., Settings]
 
 @pytest.fixture
 def results(tmp_path: Path, plan: Plan) -> Results:
-    """A store with one planned run of four rows."""
     store = Results(open_store(str(tmp_path)))
     store.write_plan(plan)
     return store
@@ -66,21 +60,6 @@ def legs_of(results: Results, plan: Plan) -> Legs:
     return Legs(results, plan.run_id, lambda: datetime.now(UTC))
 
 
-def test_rows_come_from_all_parts_and_counts_from_all_receipts(results: Results, plan: Plan) -> None:
-    """Two legs have done three of the four rows."""
-    for leg, ended_by, rows in ((1, "cancelled", ((0, ACCEPTED), (1, TAMPERED))), (2, "breaker", ((2, ACCEPTED),))):
-        publish(results, plan, leg, *rows)
-        legs_of(results, plan).claim(leg)
-        legs_of(results, plan).write_receipt(
-            leg, {"ended_by": ended_by, "why": "It stopped.", "counts": {"calls": 2 * len(rows)}}
-        )
-
-    run = describe_run(results, plan.run_id)
-
-    assert (run.plan, run.finished, run.remaining) == (plan, 3, 1)
-    assert (run.total("calls"), run.ended_by, run.why) == (6, "breaker", "It stopped.")
-
-
 def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Results, plan: Plan) -> None:
     """Each once, though a shard of it is published already; the run is not over before all are."""
     publish(results, plan, 1, (0, ACCEPTED))
@@ -97,63 +76,6 @@ def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Re
     assert (run.finished, run.unpublished, run.remaining, run.is_over) == (4, 3, 0, False)
     assert (run.ended_by, run.legs[-1].count("calls")) == ("killed", 4)
     assert list(unfinished_runs(results)) == [plan]
-
-
-def test_rows_are_grouped_by_outcome_verdict_and_reason(results: Results, plan: Plan) -> None:
-    """Each group has an example; accepted rows come first, ineligible rows last."""
-    legs_of(results, plan).claim(1)
-    publish(results, plan, 1, (0, TAMPERED), (1, ACCEPTED), (2, TAMPERED), (3, EMPTY))
-
-    run = describe_run(results, plan.run_id)
-
-    assert [(group.outcome, group.reason, group.rows, group.example) for group in run.groups] == [
-        ("accepted", None, 1, "/music/1.wav"),
-        ("rejected", "tampered", 2, "/music/0.wav"),
-        ("ineligible", "empty", 1, "/music/3.wav"),
-    ]
-
-
-def test_a_claimed_leg_without_receipt_is_running(results: Results, plan: Plan) -> None:
-    """What it spent is not known yet."""
-    before = describe_run(results, plan.run_id).calls_unrecorded
-    legs_of(results, plan).claim(1)
-
-    run = describe_run(results, plan.run_id)
-
-    assert [(leg.leg, leg.ended_by) for leg in run.legs] == [(1, None)]
-    assert (before, run.calls_unrecorded) == (0, None)
-
-
-def test_the_newest_unfinished_run_is_found(results: Results, plan: Plan) -> None:
-    """A run with all its rows is finished."""
-    before = [run.run_id for run in unfinished_runs(results)]
-    legs_of(results, plan).claim(1)
-    publish(results, plan, 1, (0, ACCEPTED), (1, ACCEPTED), (2, ACCEPTED), (3, ACCEPTED))
-
-    assert before == [plan.run_id]
-    assert list(unfinished_runs(results)) == []
-
-
-def test_an_unknown_run_is_an_error(results: Results) -> None:
-    """It is not a run without rows."""
-    with pytest.raises(ResultsError, match="no run 'other'"):
-        describe_run(results, "other")
-
-
-def test_the_newest_runs_are_listed_by_the_index_and_by_what_it_cannot_know(results: Results, plan: Plan) -> None:
-    """A finished run is counted by outcome; one with a leg that the index does not know is looked at itself."""
-    old = plan_of_run("20261101T000000Z_000aa", items=2)
-    end_leg(results, old, [answered(old, 0, "a"), answered(old, 1, "b", "rejected")])
-    before = [(run.plan.run_id, run.remaining) for run in newest_runs(results, 9)]
-    publish(results, plan, 1, (0, ACCEPTED))
-    legs_of(results, plan).claim(1)
-
-    active, finished = newest_runs(results, 9)
-
-    assert before == [(plan.run_id, 4), (old.run_id, 0)]
-    assert (newest_run(results), active.plan.run_id, active.remaining, active.ended_by) == (*[plan.run_id] * 2, 3, None)
-    assert (finished.rows("accepted"), finished.rows("rejected"), finished.ended_by) == (1, 1, "complete")
-    assert len(newest_runs(results, 1)) == 1
 
 
 def test_the_status_of_a_night_is_the_same_with_and_without_the_index(tmp_path: Path, results: Results) -> None:
@@ -176,7 +98,6 @@ def test_the_status_of_a_night_is_the_same_with_and_without_the_index(tmp_path: 
 
 @pytest.fixture
 def no_runs(tmp_path: Path) -> Results:
-    """An empty store."""
     return Results(open_store(str(tmp_path)))
 
 
@@ -198,21 +119,8 @@ def test_a_flow_run_is_known_by_the_claims_of_its_legs(no_runs: Results, plan: P
     assert run_worked_on_by(no_runs, "f9", LONG_AGO) is None
 
 
-def test_a_run_that_was_superseded_is_not_gone_on_with(no_runs: Results, plan: Plan) -> None:
-    """Others have its rows: a retry of its flow run plans what is due instead."""
-    own = planned_before_noon(no_runs, plan, 5)
-    legs = Legs(no_runs, own.run_id)
-    legs.claim(1, {"flow_run_id": "f1"})
-    legs.write_receipt(1, {"ended_by": "quota"})
-    legs.claim(2)
-    legs.write_receipt(2, {"ended_by": str(EndedBy.SUPERSEDED)})
-
-    assert run_worked_on_by(no_runs, "f1", LONG_AGO) is None
-
-
 @pytest.fixture
 def two_shards(no_runs: Results) -> Plan:
-    """A run of two shards of two rows, in the store."""
     plan = plan_of_run("20261120T120000Z_000aa", 4, shards=2, shard_items=2)
     no_runs.write_plan(plan)
     return plan
@@ -245,27 +153,6 @@ def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_
     let_holder_die(no_runs, two_shards, 2)
 
     assert describe_run(no_runs, two_shards.run_id).unpublished == 1
-
-
-def a_leg(number: int, ended_by: str | None, why: str | None = None, **counts: object) -> LegStatus:
-    return LegStatus(leg=number, ended_by=ended_by, why=why, counts=counts)
-
-
-@pytest.mark.parametrize(("rows", "why"), [(3, "The window closed."), (4, None)])
-def test_why_a_run_stopped_matters_only_while_rows_remain(plan: Plan, rows: int, why: str | None) -> None:
-    """A run with all its rows needs no explanation."""
-    group = Group(outcome="accepted", verdict="valid", reason=None, rows=rows, example="/music/1.wav")
-
-    run = RunStatus(plan=plan, groups=(group,), legs=(a_leg(1, "window", "The window closed."),))
-
-    assert run.why == why
-
-
-def test_the_last_sunset_of_any_leg_is_kept(plan: Plan) -> None:
-    """A later leg may have received none."""
-    run = RunStatus(plan=plan, groups=(), legs=(a_leg(1, "quota", sunset="soon"), a_leg(2, "quota", sunset=None)))
-
-    assert run.sunset == "soon"
 
 
 def meant(settings: Settings, run_id: str | None, catalog: str | None = None) -> tuple[Plan, str | None]:

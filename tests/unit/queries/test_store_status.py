@@ -26,18 +26,15 @@ KEY = "abcdef012345"
 
 
 def plan_ago(ago: timedelta, tail: str, **facts: object) -> Plan:
-    """Plan a run that began so long ago."""
     return plan_of_run(f"{NOW - ago:%Y%m%dT%H%M%SZ}_000{tail}", **facts)  # type: ignore[arg-type]  # the test's own words
 
 
 def write_listed(results: Results, plan: Plan, names: Sequence[str]) -> None:
-    """Write the items that a run has planned."""
     cells = [{"manifest_row": row, "item_id": name, "audio": f"/c/{name}".encode()} for row, name in enumerate(names)]
     results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
 
 
 def end_night(results: Results, plan: Plan, outcomes: Sequence[str], **counts: object) -> None:
-    """Leave a night behind whose files have these outcomes."""
     names = [f"{plan.catalog}/{number}.wav" for number in range(plan.items)]
     write_listed(results, plan, names)
     rows = [answered(plan, row, names[row], outcome) for row, outcome in enumerate(outcomes)]
@@ -68,7 +65,6 @@ def results(tmp_path: Path) -> Results:
 
 @pytest.fixture
 def found(results: Results) -> StoreStatus:
-    """How it stands."""
     return store_status(results, NOW)
 
 
@@ -83,15 +79,6 @@ def test_a_catalog_has_its_coverage_and_its_last_run(found: StoreStatus) -> None
     assert (acme.ended_by, acme.last_at) == ("complete", NOW - timedelta(hours=23))
     assert (alive.ended_by, dead.ended_by) == ("active", "killed")
     assert (alive.files, dead.files) == (None, None)
-
-
-def test_an_active_run_has_its_progress(found: StoreStatus) -> None:
-    """A run whose process has died is not active."""
-    (run,) = found.active
-
-    assert (run.environment, run.catalog) == ("borealis", "/alive")
-    assert run.leg.progress is not None
-    assert (run.leg.progress.finished, run.leg.progress.rate) == (7, 2.0)
 
 
 def test_the_quota_is_that_of_the_last_answer(found: StoreStatus) -> None:
@@ -137,28 +124,3 @@ def test_a_quota_ends_before_it_resets_or_not_at_all(
     quota = QuotaStatus(environment="a", left=left, as_of=at, resets_at=resets_at, calls_per_day=calls_per_day)
 
     assert quota.ends_on == ends_on
-
-
-def test_a_store_of_hundreds_of_nights_is_read_by_its_index(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No receipt of a run that has ended is opened again."""
-    store_status(results, NOW)
-    read: list[str] = []
-    whole = FolderStore.read
-
-    def noted(store: FolderStore, name: str) -> bytes | None:
-        read.append(name)
-        return whole(store, name)
-
-    monkeypatch.setattr(FolderStore, "read", noted)
-    store_status(results, NOW)
-
-    ended = max(found.last_run for found in store_status(results, NOW).catalogs if found.ended_by == "complete")
-    assert not [name for name in read if ended in name and name.endswith("receipt.json")]
-
-
-def test_an_empty_store_has_nothing(tmp_path: Path) -> None:
-    """And nothing is written."""
-    found = store_status(Results(FolderStore(tmp_path / "none")), NOW)
-
-    assert (found.catalogs, found.active, found.quotas) == ([], [], [])
-    assert list(tmp_path.iterdir()) == []

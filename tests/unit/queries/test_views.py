@@ -8,18 +8,14 @@ import pytest
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.runs import INGEST
-from proofsweep.queries.connection import OpenStore, answering, opened
+from proofsweep.queries.connection import OpenStore, opened
 from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import NAMES, views
-from proofsweep.store import layout
-from proofsweep.store.legs import Legs
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
-from ...worlds.ended_runs import answered, plan_of_run
-from ...worlds.exchange_rows import exchange
+from ...worlds.ended_runs import plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named
 from ..passes_of_monitoring import leave_pass
 
@@ -43,94 +39,6 @@ def test_each_view_says_what_it_is() -> None:
     assert all(view.meaning.endswith(".") and not view.query.startswith("--") for view in views())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_view_can_be_made_with_those_alone_that_it_reads(results: Results, name: str) -> None:
-    """What makes one view makes no other that it does not read."""
-    night(results, MONDAY, {"a": ACCEPTED})
-
-    with answering(results, "beta", name) as connection:
-        connection.execute(f"FROM {name}").fetchall()
-        made = "SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
-        there = {view for (view,) in connection.execute(made).fetchall()}
-
-    assert name in there
-    assert there < set(NAMES)
-
-
-def test_a_failed_night_never_hides_an_answer(results: Results) -> None:
-    """What was rejected still needs attention as that."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": INELIGIBLE, "d": FAILED, "e": REJECTED, "f": ACCEPTED})
-    night(results, TUESDAY, {"a": FAILED, "b": FAILED, "c": ACCEPTED, "d": FAILED, "e": ACCEPTED, "f": INELIGIBLE})
-
-    with opened(results) as store:
-
-        def found(view: str) -> dict[str, str]:
-            rows = store.connection.execute(f"SELECT item_id, outcome FROM {view}").fetchall()  # noqa: S608 - our own text
-            assert len(rows) == len(dict(rows))
-            return dict(rows)
-
-        answers, rejects = map(found, ("latest_answer", "rejects"))
-
-    assert answers == {"a": "accepted", "b": "rejected", "c": "accepted", "e": "accepted", "f": "accepted"}
-    assert rejects == {"a": "failed", "b": "rejected", "d": "failed", "f": "ineligible"}
-
-
-def test_the_snapshot_and_the_tables_give_the_same_newest_rows(results: Results) -> None:
-    """Whether all legs are in it, some, or none, in one entry or in several."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": ACCEPTED})
-    found = []
-    for run_id, rows, is_noted in (
-        (TUESDAY, {"a": FAILED, "b": ACCEPTED}, False),
-        (WEDNESDAY, {"a": REJECTED, "d": FAILED}, True),
-    ):
-        night(results, run_id, rows, remaining=1, is_noted=is_noted)
-        with opened(results) as store:
-            query = f"SELECT item_id, run_id, outcome FROM ({NEWEST_ROWS}) ORDER BY item_id"  # noqa: S608 - our own text
-            found.append(store.connection.execute(query).fetchall())
-
-    assert found == [
-        [("a", TUESDAY, "failed"), ("b", TUESDAY, "accepted"), ("c", MONDAY, "accepted")],
-        [
-            ("a", WEDNESDAY, "rejected"),
-            ("b", TUESDAY, "accepted"),
-            ("c", MONDAY, "accepted"),
-            ("d", WEDNESDAY, "failed"),
-        ],
-    ]
-
-
-def test_coverage_counts_the_answers_of_each_catalog(results: Results) -> None:
-    """Rows that were not due count as files of the catalog."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED, "c": FAILED})
-    night(results, TUESDAY, {"c": FAILED}, skipped=3, listed="abcd")
-
-    with opened(results) as store:
-        columns = "catalog, files, answered, accepted, rejected, newest_run_id"
-        rows = store.connection.execute(f"SELECT {columns} FROM coverage").fetchall()  # noqa: S608 - our own text
-
-    assert rows == [("/c/catalog.csv", 4, 2, 1, 1, TUESDAY)]
-
-
-def test_rows_and_calls_of_a_leg_that_was_killed_are_seen(results: Results) -> None:
-    """Its receipt and its row of `runs` come later: when the next leg settles it."""
-    plan = plan_of_run(MONDAY, 2)
-    results.write_plan(plan)
-    Legs(results, plan.run_id).claim(1)
-    results.create_part(
-        layout.exchanges_name(plan.run_id, plan.run_date, 0, 1), "exchanges", [exchange(plan, 0, request_id="r-1")]
-    )
-
-    rows = [answered(plan, 0, "a")]
-    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
-
-    with opened(results) as store:
-        for view in ("verdicts", "latest_answer", "catalog"):
-            assert store.connection.execute(f"SELECT item_id FROM {view}").fetchall() == [("a",)]  # noqa: S608 - ours
-        calls = store.connection.execute("SELECT request_id FROM exchanges").fetchall()
-
-    assert calls == [("r-1",)]
-
-
 def coverage(results: Results) -> list[tuple[object, ...]]:
     query = "SELECT catalog, files, answered, accepted, newest_run_id FROM coverage ORDER BY ALL"
     with opened(results) as store:
@@ -140,21 +48,6 @@ def coverage(results: Results) -> list[tuple[object, ...]]:
         plain.execute(script)
         assert plain.execute(query).fetchall() == found
     return found
-
-
-def test_coverage_is_of_the_files_that_are_listed_now(results: Results) -> None:
-    """Two files went, and two came that were never sent: the run was stopped before them, or left them out."""
-    catalog = "/c/catalog.csv"
-    night(results, MONDAY, dict.fromkeys("abcd", ACCEPTED))
-    night(results, TUESDAY, {"a": ACCEPTED}, remains="bef")
-
-    assert coverage(results) == [(catalog, 4, 2, 2, TUESDAY)]
-
-    night(results, WEDNESDAY, {"e": REJECTED}, skipped=1, listed="be")  # `b` was answered before `a` went
-    assert coverage(results) == [(catalog, 2, 2, 1, WEDNESDAY)]
-
-    night(results, THURSDAY, {"e": ACCEPTED, "f": FAILED})
-    assert coverage(results) == [(catalog, 2, 1, 1, THURSDAY)]
 
 
 def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
@@ -280,39 +173,12 @@ def test_what_is_gone_or_has_moved_needs_no_attention(results: Results) -> None:
     assert states(results) == {"a": "rejected", "b": "gone", "c": "rejected", "new b": "gone"}
 
 
-def test_an_accepted_file_that_fails_later_keeps_its_answer(results: Results) -> None:
-    """It stands as failed, and is covered: its answer is of this version."""
-    night(results, MONDAY, {"a": ACCEPTED | CELLS["a"]})
-    night(results, TUESDAY, {"a": FAILED | CELLS["a"]})
-
-    assert states(results) == {"a": "failed"}
-    assert covered(results) == [(1, 1, 1, 0, 0, 1, 0, 0, 0)]
-
-
 def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results: Results) -> None:
     """What was ineligible before is only so as long as the file is the same."""
     night(results, MONDAY, {"a": INELIGIBLE, "b": INELIGIBLE | CELLS["b"]})
     list_later(results, TUESDAY, item("a"), item("b"))
 
     assert states(results) == {"a": "not_sent", "b": "ineligible"}
-
-
-def test_parts_of_a_catalog_use_its_newest_listing(results: Results) -> None:
-    """What a pass over a watched folder took, and perhaps moved, is never gone, and its answer counts."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED})
-    night(results, TUESDAY, {"b": ACCEPTED}, catalog_kind=INGEST)
-    night(results, WEDNESDAY, {"new": REJECTED}, catalog_kind=INGEST)
-
-    assert states(results) == {"a": "accepted", "b": "accepted", "new": "rejected"}
-    assert covered(results) == [(3, 3, 3, 2, 1, 0, 0, 0, 0)]
-
-
-def test_without_any_listing_each_item_stands_by_its_newest_row(results: Results) -> None:
-    """Of a store that only passes over a watched folder have written to."""
-    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED}, catalog_kind=INGEST)
-
-    assert states(results) == {"a": "accepted", "b": "rejected"}
-    assert covered(results) == []
 
 
 @pytest.mark.parametrize("is_noted", [True, False])
@@ -364,32 +230,6 @@ def test_a_tag_that_catalogs_have_is_not_taken_by_our_own_words() -> None:
     (rejects,) = (view for view in views(usual.split()) if view.name == "rejects")
 
     assert [name for name in usual.split() if f'AS "{name}"' not in rejects.query] == []
-
-
-def test_two_spellings_of_a_tag_are_one_column(results: Results) -> None:
-    """The newest run names it; a row of either spelling has its value there."""
-    night(results, MONDAY, {"a": REJECTED | {"tags": '{"supplier": "North"}'}})
-    night(results, TUESDAY, {"b": ACCEPTED | {"tags": '{"Supplier": "South"}'}})
-
-    with opened(results) as store:
-        rows = store.connection.execute("SELECT item_id, supplier FROM latest_answer ORDER BY item_id").fetchall()
-        named = [column[0] for column in store.connection.table("latest_answer").description]
-
-    assert rows == [("a", "North"), ("b", "South")]
-    assert named[-1] == "Supplier"
-
-
-def test_changes_have_the_tags_of_now_and_else_of_before(results: Results) -> None:
-    """A file that is gone keeps those that it had."""
-    north, south = ({"tags": f'{{"supplier": "{name}"}}'} for name in ("North", "South"))
-    night(results, MONDAY, {"a": REJECTED | north, "b": REJECTED | north})
-    night(results, TUESDAY, {"a": ACCEPTED | south})
-
-    with opened(results) as store:
-        query = "SELECT item_id, change, supplier FROM changes WHERE run_id = ? ORDER BY item_id"
-        rows = store.connection.execute(query, [TUESDAY]).fetchall()
-
-    assert rows == [("a", "fixed", "South"), ("b", "gone", "North")]
 
 
 def test_a_query_that_names_no_tag_takes_no_tags_apart(results: Results) -> None:

@@ -12,6 +12,5 @@ __all__ = ["app", "catalog", "change", "config", "service", "settings"]
 
 @pytest.fixture
 def plan() -> Plan:
-    """A run of four rows, three of them eligible."""
     facts = {"environment": "sandbox", "catalog": "music", "catalog_kind": "folder", "eligible": 3}
     return plan_of_run("20261120T100000Z_aaaaaa", 4, **facts)

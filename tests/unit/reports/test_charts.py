@@ -6,37 +6,6 @@ from proofsweep.queries.nights import NightResult
 from proofsweep.reports.charts import bars, histogram, lines, night_bars, night_line
 
 
-def test_lines_have_a_legend_and_times_in_utc() -> None:
-    """A point without a value is left out."""
-    rows = [
-        {"moment": datetime(2026, 11, 20, hour), "calls": 2.0 * hour, "failed": None}  # noqa: DTZ001 - UTC
-        for hour in (2, 3)
-    ]
-
-    chart = lines("Calls", rows, {"calls": "uploads and verify", "failed": "no usable answer"}, "calls per second")
-
-    svg = chart.svg
-    assert svg.startswith("<svg")
-    assert "uploads and verify" in svg
-    assert "calls per second" in svg
-    assert ">03:00<" in svg
-    assert (
-        chart.spoken == "Calls, over time; at most, in calls per second: uploads and verify 6.0, no usable answer 0.0."
-    )
-
-
-def test_a_run_of_seconds_has_whole_seconds_below() -> None:
-    """In UTC, and none of them twice."""
-    moments = [datetime(2026, 11, 20, 23, 59, 58 + second) for second in (0, 1)]  # noqa: DTZ001 - UTC
-    moments += [datetime(2026, 11, 21, 0, 0, second) for second in range(3)]  # noqa: DTZ001
-    rows = [{"moment": moment, "calls": 2.0} for moment in moments]
-
-    svg = lines("Calls", rows, {"calls": "uploads and verify"}, "calls per second").svg
-
-    assert [svg.count(f">{label}<") for label in ("23:59:58", "00:00:00", "00:00:02")] == [1, 1, 1]
-    assert ">.500<" not in svg
-
-
 def test_labels_of_others_are_escaped_and_short() -> None:
     """A classification is whatever the service sends."""
     svg = bars("Labels", [{"label": "<script>alert(1)</script>\n" + "y" * 100, "files": 3}]).svg
@@ -55,7 +24,6 @@ def test_a_histogram_has_all_tenths() -> None:
 
 
 def nights(*hours: int) -> list[NightResult]:
-    """Make a night for each hour since the first one."""
     began = datetime(2026, 11, 20, 1, tzinfo=UTC)
     counts = {"rejected": 1, "failed": 0, "ineligible": 0, "remaining": 0, "calls": 10, "seconds": 60.0}
     return [
@@ -84,13 +52,6 @@ def test_nights_are_named_by_their_days() -> None:
     assert chart.spoken == "Files: 3 nights from 20 Nov to 22 Nov; in the last one 48 accepted, 1 rejected."
 
 
-def test_a_month_has_few_names() -> None:
-    """They do not lie on one another."""
-    chart = night_bars("Files", nights(*range(0, 24 * 30, 24)), {"calls": "calls"})
-
-    assert chart.svg.count(" Nov<") + chart.svg.count(" Dec<") == 5
-
-
 def test_two_runs_of_one_day_are_told_apart() -> None:
     """By their times."""
     assert "20 Nov 03:00:00" in night_bars("Files", nights(0, 2), {"calls": "calls"}).svg
@@ -100,4 +61,23 @@ def test_a_night_of_a_part_has_no_share_of_the_catalog() -> None:
     """The line leaves it out."""
     assert (
         night_line("Covered", nights(0, 1, 24), "%").spoken == "Covered: 90.0 % on 20 Nov 01:00:00, 114.0 % on 21 Nov."
+    )
+
+
+def test_lines_have_a_legend_and_times_in_utc() -> None:
+    """A point without a value is left out."""
+    rows = [
+        {"moment": datetime(2026, 11, 20, hour), "calls": 2.0 * hour, "failed": None}  # noqa: DTZ001 - UTC
+        for hour in (2, 3)
+    ]
+
+    chart = lines("Calls", rows, {"calls": "uploads and verify", "failed": "no usable answer"}, "calls per second")
+
+    svg = chart.svg
+    assert svg.startswith("<svg")
+    assert "uploads and verify" in svg
+    assert "calls per second" in svg
+    assert ">03:00<" in svg
+    assert (
+        chart.spoken == "Calls, over time; at most, in calls per second: uploads and verify 6.0, no usable answer 0.0."
     )

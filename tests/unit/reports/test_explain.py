@@ -1,116 +1,25 @@
 """A file or a run is explained from the store alone."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from proofsweep import __version__
 from proofsweep.domain.headers import CONTRACT_VERSION
-from proofsweep.domain.runs import new_run_id
 from proofsweep.operations.erase import Erasure
-from proofsweep.queries.search import Occurrence, searching
+from proofsweep.queries.search import Occurrence
 from proofsweep.reports.explain import (
-    explain_call,
     json_of_item,
     lines_of,
-    lines_of_proof,
     packet_of,
-    packet_of_failed_calls,
-    run_or_operation,
 )
-from proofsweep.store.layout import exchanges_name
-from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
 
-from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ...worlds.ended_runs import answered, plan_of_run
 from ...worlds.exchange_rows import exchange
-from ..ended_operations import call_of, leave_operation, operation_named
 
-PLAN = plan_of_run("20251120T020000Z_000aa", items=1)
 OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=2) for day in (19, 20))
-AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
-VERDICT = {
-    "outcome": "rejected",
-    "verdict": "tampered",
-    "reason": "tampered",
-    "audio": "/m/a",
-    "verify_request_id": "v",
-}
-FOUND = [
-    (table, AT, {"environment": "beta", "item_id": "i"} | row)
-    for table, row in (
-        ("erasures", {"outcome": None, "reason": "timeout", "request_id": None}),
-        ("interpretations", {"status": "ready", "request_id": "n"}),
-        ("proofs", {"state": "differs", "differs": "issued_at"}),
-        ("recoveries", {"outcome": "same", "recovered_to": None, "request_id": "s"}),
-        ("verdicts", VERDICT),
-    )
-]
 RUN = plan_of_run("20261120T025900Z_000aa")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Results:
-    """A run of one file, with one call that failed and one that succeeded."""
-    results = Results(FolderStore(tmp_path))
-    end_leg(results, PLAN, [answered(PLAN, 0, "a", audio="/music/a song.wav")])
-    calls = [
-        exchange(PLAN, 0, "uploads", 1, status=500, request_id="failed-1"),
-        exchange(PLAN, 0, "uploads", 2, request_id="good-1"),
-    ]
-    results.create_part(exchanges_name(PLAN.run_id, PLAN.run_date, 0, 1), "exchanges", calls)
-    return results
-
-
-def test_a_file_is_explained_with_all_its_calls(store: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative location is one of this folder; the packet names no file."""
-    monkeypatch.chdir(Path("/"))
-
-    with searching(store) as search:
-        likely = search.likely("music/a song.wav")
-        item_id = search.item("music/a song.wav")
-        found = list(search.occurrences(item_id))
-
-    packet = packet_of((each.plan, each.exchanges) for each in found)
-    assert likely.only == item_id == "a"
-    assert "failed-1" in packet
-    assert "good-1" in packet
-    assert "song" not in packet
-
-
-def test_a_run_is_explained_by_its_failed_calls(store: Results) -> None:
-    """Calls that succeeded are nothing to look up."""
-    packet = packet_of_failed_calls(store, PLAN)
-
-    assert "failed-1" in packet
-    assert "good-1" not in packet
-
-
-def test_a_run_is_told_from_a_file(store: Results) -> None:
-    """By the runs that there are."""
-    assert run_or_operation(store, PLAN.run_id) == PLAN
-    assert run_or_operation(store, "20251120T020000Z_other") is None
-    assert run_or_operation(store, "a song.wav") is None
-
-
-def test_a_call_of_an_operation_is_explained(tmp_path: Path) -> None:
-    """It belongs to no file; its packet says what the partner's support needs."""
-    results = Results(FolderStore(tmp_path))
-    operation = operation_named(new_run_id(datetime.now(UTC), "aa"))
-    leave_operation(results, operation, [call_of(operation, "r-1"), call_of(operation, "r-2", status=500)])
-
-    with searching(results) as search:
-        found = explain_call(search, "r-1")
-        assert explain_call(search, "r-3") is None
-
-    packet = packet_of_failed_calls(results, operation)
-    assert found is not None
-    assert "GET /proofs: 200. 1 call" in packet_of([(found[0], [found[1]])])
-    assert "r-2" in packet
-    assert "r-1" not in packet
-    assert run_or_operation(results, operation.operation_id) == operation
 
 
 def occurrence_of(**cells: object) -> Occurrence:
@@ -147,15 +56,6 @@ def test_an_answer_of_the_same_bytes_is_named() -> None:
     assert "  The answer is that of another row, which has the same bytes; its calls:" in lines
 
 
-def test_json_has_the_rows_as_the_tables_have_them() -> None:
-    """And what to do."""
-    (run,) = json_of_item("a", [occurrence_of()])["runs"]  # type: ignore[misc]  # a list of one
-
-    assert (run["run_id"], run["manifest_row"], run["what_to_do"]) == (OLD.run_id, 1, "accept the credential")
-    assert run["verdict_row"]["item_id"] == "a"
-    assert [call["request_id"] for call in run["exchanges"]] == ["r-1"]
-
-
 def test_a_proof_that_was_erased_by_us_explains_a_later_unregistered() -> None:
     """An answer from before the erasure has another cause."""
     at = datetime(2026, 11, 19, 1, tzinfo=UTC)
@@ -169,21 +69,6 @@ def test_a_proof_that_was_erased_by_us_explains_a_later_unregistered() -> None:
     assert explained[4] == "  erased by us: proof p1, erased, 2026-11-19 01:00 UTC, r-9"
     assert "nothing" not in unexplained[3]
     assert json_of_item("a", [rejected], [erasure])["erasures"] == [erasure]
-
-
-def test_each_row_is_a_line_with_its_request_id() -> None:
-    """The last lines lead to the calls for its files."""
-    first, *lines, last = lines_of_proof("p", FOUND)
-
-    assert first == "proof p, in 5 rows"
-    assert [line.removeprefix("  2026-11-21 03:00 UTC  beta  ") for line in lines] == [
-        "erased by us: timeout",
-        "process note: ready, n",
-        "inventory: differs (issued_at)",
-        "sidecar: same, s",
-        "verified: rejected · tampered, /m/a, v",
-    ]
-    assert last == "  every call for its file: proofsweep explain i"
 
 
 def packet(*calls: dict[str, object]) -> str:
@@ -232,11 +117,6 @@ def test_what_the_partner_wrote_cannot_forge_a_line() -> None:
     assert "a\\nPOST" in text
     assert "x\\ny" in text
     assert len(text.splitlines()) == 4
-
-
-def test_no_calls_make_no_packet() -> None:
-    """There is nothing to paste."""
-    assert packet() == ""
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,18 @@
 """The page of a catalog says how all of it stands, whatever the last night did."""
 
 import re
-from base64 import b64encode
 from dataclasses import replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.queries.catalog import CatalogCounts, PageChoice
-from proofsweep.queries.nights import nights_of
+from proofsweep.queries.catalog import PageChoice
 from proofsweep.reports.pages import (
-    _trend_of,
     catalog_page,
-    jinja_environment,
     night_page,
     percent_of,
-    sentence_of,
     write_page,
 )
 from proofsweep.store.parts import Results
@@ -29,47 +23,6 @@ from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.reported_store import PLAN, fill
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-NONE = CatalogCounts(files=0, covered=0, accepted=0, rejected=0, failed=0, ineligible=0, not_sent=0, gone=0, moved=0)
-
-
-def test_the_state_is_one_sentence() -> None:
-    """What is gone or not sent is said beside it; the ineligible count as covered, and not as answered."""
-    counts = CatalogCounts(
-        files=11_310,
-        covered=11_210,
-        accepted=11_001,
-        rejected=190,
-        failed=7,
-        ineligible=6,
-        not_sent=106,
-        gone=4,
-        moved=0,
-    )
-
-    assert sentence_of(counts) == (
-        "11,204 of 11,310 files (99.0 %) have an answer; 11,001 accepted, 203 need attention; 106 not sent yet; "
-        "4 are gone."
-    )
-    assert sentence_of(NONE) == "0 of 0 files (0.0 %) have an answer; 0 accepted, 0 need attention."
-
-
-def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) -> None:
-    """In this order, under real headings; a page of a hundred such files is light."""
-    page = catalog_page(five_nights.fill(results), "beta", NOW, PageChoice(tags=("Supplier", "label")))
-
-    headings = re.findall(r"<h([123])[^>]*>(.*?)</h\1>", page)
-    assert headings[0] == ("1", "1,150 of 1,200 files (95.8 %) have an answer; 1,099 accepted, 101 need attention.")
-    assert "25 files cannot be sent as they are. With them, 1,175 of 1,200 (97.9 %) are covered." in page
-    assert [text for level, text in headings if level == "2"] == [
-        *("What changed", "Night by night", "By supplier", "By label", "Needs attention", "About this page")
-    ]
-    assert ("3", "Reject, and ask the supplier for the file as it was issued, not re-exported or edited") in headings
-    assert "the credential in the file cannot be read <small>(rejected, unreadable)</small>" in page
-    assert "3 files broke" in page
-    assert "3 files were mended" in page
-    assert "Süd &amp; Söhne &lt;Vertrieb&gt;" in page
-    assert page.count('<tr><td class="main">') == 101 + 6
-    assert len(page.encode()) < 200_000
 
 
 def test_nothing_of_others_is_markup(results: Results) -> None:
@@ -81,19 +34,6 @@ def test_nothing_of_others_is_markup(results: Results) -> None:
     assert page.count("<script>") == 1
     assert "script-src 'sha256-" in page
     assert "By supplier" in page
-
-
-def test_one_night_has_no_trend(results: Results) -> None:
-    """Two have one."""
-    nights = [replace(night, answered_percent=50.0) for night in nights_of(fill(results), "beta", None)]
-
-    assert _trend_of(nights[:1]) == []
-    assert [chart.title for chart in _trend_of(nights)] == [
-        "Files checked in each night",
-        "Share of today's files with an answer",
-        "Calls to the service in each night",
-        "Seconds of work in each night",
-    ]
 
 
 def test_what_is_not_there_is_refused(results: Results) -> None:
@@ -155,56 +95,6 @@ def test_a_night_without_anything_new_says_how_the_catalog_stands(results: Resul
     assert "The catalog after this run" not in earlier
 
 
-def test_nothing_of_others_is_markup_on_a_night(results: Results) -> None:
-    """The example of a group has a hostile name too."""
-    page = page_of(fill(results), PLAN.run_id)
-
-    assert "<script>document.title" not in page
-    assert "\u202e" not in page
-    assert "For the partner" not in page
-
-
-def test_a_run_that_never_began_has_a_page(results: Results) -> None:
-    """It draws nothing."""
-    results.write_plan(PLAN)
-
-    page = page_of(results, PLAN.run_id)
-
-    assert "Planned, not started." in page
-    assert "<svg" not in page
-
-
-def test_a_night_that_graded_files_draws_its_charts(results: Results) -> None:
-    """Each says in words what it shows."""
-    page = page_of(fill(results), PLAN.run_id)
-
-    titles = re.findall("<figcaption>(.*?)</figcaption>", page)
-    assert titles == [
-        *("Calls per second", "Median time of a call"),
-        *("Files by classification", "Files by risk category", "Grade human", "Grade ai"),
-    ]
-    assert page.count('role="img" aria-label="') == len(titles)
-
-
-def test_all_pages_have_the_same_styles_and_one_script() -> None:
-    """They are text of ours, and need no escapes; the policy names the script by its digest."""
-    environment = jinja_environment()
-
-    style, script = str(environment.globals["style"]), str(environment.globals["script"])
-    page = environment.from_string("{{ style }}<script>{{ script }}</script>").render()
-    assert page == f"{style}<script>{script}</script>"
-    assert "@media print" in style
-    assert environment.globals["script_digest"] == b64encode(sha256(script.encode()).digest()).decode()
-    assert environment.autoescape is True
-
-
-def test_a_value_is_escaped_and_stays_on_its_line() -> None:
-    """Markup, and characters that are not seen."""
-    environment = jinja_environment()
-
-    assert environment.from_string("{{ value }}").render(value="<b>\u202e\n") == "&lt;b&gt;\\u202e\\n"
-
-
 @pytest.mark.parametrize(
     ("part", "whole", "says"), [(0, 0, "0.0"), (999_999, 1_000_000, "99.9"), (3, 3, "100"), (1, 3, "33.3")]
 )
@@ -235,3 +125,29 @@ def test_a_page_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
     assert (tmp_path / "new" / "page.html").read_text() == "<!doctype html>two"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "new", "page.html"]
+
+
+def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) -> None:
+    """In this order, under real headings; a page of a hundred such files is light."""
+    page = catalog_page(five_nights.fill(results), "beta", NOW, PageChoice(tags=("Supplier", "label")))
+
+    headings = re.findall(r"<h([123])[^>]*>(.*?)</h\1>", page)
+    assert headings[0] == ("1", "1,150 of 1,200 files (95.8 %) have an answer; 1,099 accepted, 101 need attention.")
+    assert "25 files cannot be sent as they are. With them, 1,175 of 1,200 (97.9 %) are covered." in page
+    assert [text for level, text in headings if level == "2"] == [
+        *("What changed", "Night by night", "By supplier", "By label", "Needs attention", "About this page")
+    ]
+    assert ("3", "Reject, and ask the supplier for the file as it was issued, not re-exported or edited") in headings
+    assert "the credential in the file cannot be read <small>(rejected, unreadable)</small>" in page
+    assert "3 files broke" in page
+    assert "3 files were mended" in page
+    assert "Süd &amp; Söhne &lt;Vertrieb&gt;" in page
+    assert page.count('<tr><td class="main">') == 101 + 6
+    assert len(page.encode()) < 200_000
+
+
+def test_a_value_is_escaped_and_stays_on_its_line() -> None:
+    """Markup, and characters that are not seen."""
+    environment = jinja_environment()
+
+    assert environment.from_string("{{ value }}").render(value="<b>\u202e\n") == "&lt;b&gt;\\u202e\\n"

@@ -7,7 +7,7 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown
-from proofsweep.queries.status import Group, LegStatus, NamedFile, RunStatus
+from proofsweep.queries.status import Group, LegStatus, RunStatus
 from proofsweep.reports.run import ENDINGS, calls_of, ending_of, json_of, line_of, markdown_of, notes_of
 
 ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")
@@ -16,21 +16,6 @@ TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows
 
 def status_of(plan: Plan, *legs: LegStatus, groups: tuple[Group, ...] = (ACCEPTED, TAMPERED)) -> RunStatus:
     return RunStatus(plan=plan, groups=groups, legs=legs)
-
-
-def test_each_way_to_end_has_a_clause() -> None:
-    """The headline of a run never shows the bare word of the table."""
-    assert set(ENDINGS) == set(EndedBy)
-
-
-def test_a_run_without_an_ending_is_planned_or_running(plan: Plan) -> None:
-    """A leg without a receipt still runs."""
-    running = LegStatus(leg=1, ended_by=None)
-
-    assert (ending_of(status_of(plan)), ending_of(status_of(plan, running))) == (
-        "planned, not started",
-        "a leg is running",
-    )
 
 
 def test_a_closed_window_is_explained_once(plan: Plan) -> None:
@@ -71,27 +56,6 @@ def test_calls_of_a_killed_leg_are_counted_as_far_as_known(
     assert calls_of(run).startswith(words)
 
 
-def test_the_object_adds_up(plan: Plan) -> None:
-    """Outcomes and remaining rows are all rows; the last leg's own counts are beside them."""
-    counts: dict[str, object] = {"calls": 4, "bytes_sent": 10}
-
-    summary = json_of(status_of(plan, LegStatus(leg=1, ended_by="quota", counts=counts)), "results")
-
-    outcomes = [summary[name] for name in ("accepted", "rejected", "failed", "ineligible", "remaining")]
-    assert outcomes == [1, 1, 0, 0, 2]
-    assert (summary["items"], summary["calls"], summary["bytes_sent"], summary["ended_by"]) == (4, 4, 10, "quota")
-    assert summary["this_leg"] == counts
-
-
-def test_the_markdown_says_what_to_do(plan: Plan) -> None:
-    """It has a line for each kind of row, and says what a valid verdict means."""
-    text = markdown_of(status_of(plan), "results")
-
-    assert "| 1 | rejected · tampered | reject, and ask the supplier" in text
-    assert "2 of 4 rows finished, 2 remain." in text
-    assert "not a statement about how the music was made" in text
-
-
 def test_no_answer_forges_a_line_of_the_markdown(plan: Plan) -> None:
     """A verdict is the partner's text: it adds no row to the table, no link and no picture."""
     forged = "x |\n| 9 | accepted | ![](https://evil.example/a.png) `<script>"
@@ -124,14 +88,6 @@ def test_the_markdown_names_no_proof(plan: Plan) -> None:
     assert "5f0c" not in markdown_of(status_of(plan, groups=(by_proof,)), "results")
 
 
-def test_the_markdown_names_some_files(plan: Plan) -> None:
-    """Their names are no Markdown; a command lists all."""
-    text = markdown_of(status_of(plan), "results", [NamedFile("a/*b*.wav", "rejected", "tampered")])
-
-    assert r"- a/\*b\*.wav: tampered" in text
-    assert "`proofsweep rejects 20261120T100000Z_aaaaaa`" in text
-
-
 def test_one_line_says_how_the_run_stands(plan: Plan) -> None:
     """Its ending, its outcomes, what remains and why."""
     refused = status_of(plan, LegStatus(leg=1, ended_by="breaker", why="Ten calls in a row failed."))
@@ -153,3 +109,8 @@ def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:
     assert note.startswith("1,300 of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set.")
     assert markdown(note) in markdown_of(run, "results")
     assert notes_of(status_of(plan)) == []
+
+
+def test_each_way_to_end_has_a_clause() -> None:
+    """The headline of a run never shows the bare word of the table."""
+    assert set(ENDINGS) == set(EndedBy)

@@ -30,15 +30,6 @@ def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> ReportRo
     return ReportRow(tags, [own.get(name) for name in OWN])
 
 
-def test_what_people_read_comes_first_and_what_programs_need_last() -> None:
-    """The file and its tags, then how it ended, then locations and IDs."""
-    header = report_of(row_of(supplier="x", isrc="y")).header
-
-    assert header[:6] == ["file", "supplier", "isrc", "outcome", "in_words", "what_to_do"]
-    assert header[-8:-5] == ["audio", "sidecar", "id"]
-    assert header[-1] == "proofsweep_run"
-
-
 def test_a_csv_file_is_utf_8_with_a_mark_and_defused_cells(tmp_path: Path) -> None:
     """A spreadsheet shows the letters right, and runs nothing."""
     write_csv(tmp_path / "a.csv", report_of(row_of(item_id="=1+1", **{"=tag": "ß"})))
@@ -47,18 +38,6 @@ def test_a_csv_file_is_utf_8_with_a_mark_and_defused_cells(tmp_path: Path) -> No
     assert content.startswith(b"\xef\xbb\xbffile,'=tag,outcome,")
     assert b"\r\na.wav,\xc3\x9f,rejected," in content
     assert b",/m/a.wav,,'=1+1," in content
-
-
-def test_a_cell_with_a_separator_of_some_spreadsheet_is_quoted(tmp_path: Path) -> None:
-    """Wherever it is cut, no cell is a formula; and a reader of CSV gets the cells back."""
-    write_csv(tmp_path / "a.csv", report_of(row_of(item_id="x;=1+1;y", t='a "b" | c\n=2')))
-
-    text = (tmp_path / "a.csv").read_text("utf-8-sig")
-    assert 'a.wav,"a ""b"" | c\n\'=2",rejected,' in text
-    assert '/m/a.wav,,"x;\'=1+1;y",' in text
-    for delimiter in ",;\t":
-        cells = [cell for line in csv.reader(StringIO(text, newline=""), delimiter=delimiter) for cell in line]
-        assert not [cell for cell in cells if cell.startswith("=")]
 
 
 def plain_row(name: str, **tags: str) -> ReportRow:
@@ -77,16 +56,6 @@ def test_each_group_gives_its_rows_in_order(tmp_path: Path, monkeypatch: pytest.
     assert [row.own[1] for row in groups.rows("a")] == ["2026-11-20T00:00:00+00:00"] * 2
 
 
-def test_the_tags_of_a_group_are_those_of_its_rows(tmp_path: Path) -> None:
-    """A supplier's list has no columns of another supplier."""
-    groups = GroupedRows(tmp_path)
-    groups.add("a", plain_row("1", isrc="x"))
-    groups.add("b", plain_row("2", upc="y"))
-    groups.add("a", plain_row("3", title="z"))
-
-    assert [*groups.tag_names["a"]] == ["isrc", "title"]
-
-
 def sheet_of(path: Path, number: int = 2) -> ET.Element:
     with zipfile.ZipFile(path) as book:
         return ET.fromstring(book.read(f"xl/worksheets/sheet{number}.xml"))  # noqa: S314 - our own file
@@ -98,7 +67,6 @@ def cells_of(sheet: ET.Element, column: str) -> list[str]:
 
 
 def column_of(name: str, tags: int = 0) -> str:
-    """Name the column of the report's own cell as a spreadsheet does."""
     place = OWN.index(name)
     return chr(ord("A") + place + (tags if place else 0))
 
@@ -121,15 +89,6 @@ def test_the_rows_have_a_frozen_header_a_filter_real_dates_and_no_formula(tmp_pa
     assert {cell.get("t") for cell in sheet.iter(f"{MAIN}c") if cell.get("r", "").startswith("B")} == {"inlineStr"}
     dates = cells_of(sheet, column_of("finished_at", tags=1))
     assert [date[:8] for date in dates[1:]] == ["46346.41"] * 7
-
-
-def test_columns_are_as_wide_as_their_content_within_bounds(tmp_path: Path) -> None:
-    """A long path does not push the rest off the screen."""
-    write_xlsx(tmp_path / "a.xlsx", report_of(row_of(supplier="x" * 30, path="y" * 300, n="1")))
-
-    widths = [float(column.get("width", "0")) for column in sheet_of(tmp_path / "a.xlsx").iter(f"{MAIN}col")]
-
-    assert [round(width) for width in widths[1:4]] == [32, 62, 10]
 
 
 def test_the_first_sheet_has_the_totals(tmp_path: Path) -> None:
@@ -179,3 +138,15 @@ def test_more_rows_than_a_sheet_holds_are_refused(tmp_path: Path, monkeypatch: p
     write_xlsx(tmp_path / "two.xlsx", report_of(row_of(), row_of()))
     with pytest.raises(UsageError, match="at most 2 rows"):
         write_xlsx(tmp_path / "three.xlsx", report_of(row_of(), row_of(), row_of()))
+
+
+def test_a_cell_with_a_separator_of_some_spreadsheet_is_quoted(tmp_path: Path) -> None:
+    """Wherever it is cut, no cell is a formula; and a reader of CSV gets the cells back."""
+    write_csv(tmp_path / "a.csv", report_of(row_of(item_id="x;=1+1;y", t='a "b" | c\n=2')))
+
+    text = (tmp_path / "a.csv").read_text("utf-8-sig")
+    assert 'a.wav,"a ""b"" | c\n\'=2",rejected,' in text
+    assert '/m/a.wav,,"x;\'=1+1;y",' in text
+    for delimiter in ",;\t":
+        cells = [cell for line in csv.reader(StringIO(text, newline=""), delimiter=delimiter) for cell in line]
+        assert not [cell for cell in cells if cell.startswith("=")]
