@@ -8,11 +8,10 @@ import pytest
 
 from proofsweep.alerts import monitor as monitoring
 from proofsweep.alerts.facts import AlertFacts
-from proofsweep.alerts.monitor import Check, ProbeBatch, monitor, probe_service
+from proofsweep.alerts.monitor import Check, monitor, probe_service
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Rotation
 from proofsweep.store.keys import Rotations
 from proofsweep.store.legs import Legs
@@ -138,19 +137,6 @@ def test_whatever_comes_back_is_a_row(
 
     assert [probe["trouble"] for probe in batch.probes] == troubles
     assert service.calls == [Call.HEALTH, Call.USAGE]
-
-
-def test_a_round_is_one_line() -> None:
-    """It says what is wrong, how long it took and what is left of the quota."""
-    well: Row = {"elapsed_ms": 4.6, "trouble": None, "rate_remaining": None, "rate_limit": None, "rate_reset": None}
-    usage = well | {"call": "usage", "trouble": "throttled", "rate_remaining": 1_234}
-    full = usage | {"rate_limit": 10_000, "rate_reset": NOW}
-
-    both = ProbeBatch(probes=[well | {"call": "health"}, full], usage=[])
-    assert both.line() == (
-        "health well, 5 ms · usage throttled, 5 ms, 1,234 of 10,000 calls left until 2026-11-20 12:00 UTC"
-    )
-    assert ProbeBatch(probes=[usage], usage=[]).line() == "usage throttled, 5 ms, 1,234 calls left"
 
 
 def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Partner) -> None:

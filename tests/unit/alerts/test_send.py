@@ -100,21 +100,6 @@ def test_what_one_missed_is_sent_to_that_one_by_the_next(notifier: Make) -> None
     assert healed.bodies == ["This could not be told at 2026-11-20 12:00 UTC, and is over.\n"] * 2
 
 
-def test_a_cause_that_nobody_could_be_told_waits_for_receivers(notifier: Make, tmp_path: Path) -> None:
-    """The file with their URLs is not there."""
-    listener = Listener()
-
-    for _ in range(2):
-        with pytest.raises(ConfigError):
-            notifier(Listener(trouble=ConfigError("It is away.")), NOW).notify(always("a"))
-    with pytest.raises(ConfigError):
-        notifier(Listener(trouble=ConfigError("It is away.")), NOW).notify([], over=["a"])
-    notifier(listener, NOW + timedelta(hours=1)).notify([])
-
-    assert listener.heard == ["a"]
-    assert attempts_in(open_store(str(tmp_path))) == {}
-
-
 def test_a_cause_of_several_is_over_when_it_is_over_for_each(notifier: Make) -> None:
     """One alert for all; whoever has it later is added."""
     listener = Listener()
@@ -234,16 +219,6 @@ def test_no_log_line_and_no_output_shows_a_url(
 
     shown = caplog.text + "".join(capfd.readouterr()) + repr(every) + repr(every._urls)
     assert SECRET not in shown
-
-
-@pytest.mark.parametrize("line", [f"nosuch://{SECRET}", f"https//{SECRET}", SECRET, "slack://", "mailto://"])
-def test_a_line_that_is_no_url_takes_nothing(line: str, hook: Webhook, caplog: pytest.LogCaptureFixture) -> None:
-    """Its number is named, not what it holds; the others are told."""
-    missed = receivers("# our team", f"json://127.0.0.1:{hook.port}/", line).send([ALERT])
-
-    assert missed == [["line 3 (no URL of apprise)"]]
-    assert len(hook.posts) == 1
-    assert SECRET not in caplog.text
 
 
 def test_apprise_reads_what_the_docs_name() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.domain.runs import Claim
 from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
-from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, short_line, where_line
+from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, where_line
 from proofsweep_cli.screen import Screen
 
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
@@ -98,24 +98,12 @@ def test_what_it_waits_for_is_said() -> None:
     ]
 
 
-def test_a_share_is_not_told_before_earlier_legs_are_known() -> None:
-    """A run that is resumed would seem to begin anew."""
-    begins = LegProgress(rows=5_000, counts={}, waits_for=WaitsFor.START)
-
-    assert text_of(replace(LEG, progress=begins))[0] == "5,000 rows"
-
-
 @pytest.mark.parametrize(("is_gone", "words"), [(True, "is gone"), (False, "is silent")])
 def test_an_old_sign_of_life_says_so(is_gone: bool, words: str) -> None:
     """Only its own machine knows that a process has ended."""
     dead = replace(LEG, age_seconds=180.0, is_gone=is_gone)
 
     assert where_line(dead) == f"process 7 on night-1 {words}, last sign of life 3 min 00 s ago"
-
-
-def test_a_list_of_runs_marks_what_is_active() -> None:
-    """Where, since when, and how fast."""
-    assert short_line(LEG) == "on night-1, since 02:00 UTC, 1.3 files/s, 48 min 20 s left"
 
 
 def test_a_log_has_a_line_for_each_heartbeat() -> None:

@@ -49,16 +49,6 @@ def test_each_file_that_was_not_accepted_has_a_message() -> None:
     assert not any("\n" in message for message in messages)
 
 
-def test_a_move_that_was_not_made_is_told() -> None:
-    """Also for an accepted file."""
-    stuck = [row(f"/in/{number}.wav", "accepted", detail="No space left on device.") for number in range(2)]
-    report = PassReport(rows=stuck, not_moved=[*stuck, row("/in/z.wav", "rejected", "tampered", detail="Denied.")])
-
-    assert report.messages()[0] == "/in/0.wav: not moved. No space left on device."
-    assert report.unmoved_lines() == ["2 not moved: No space left on device.", "1 not moved: Denied."]
-    assert report.line("/in").endswith("; 2 not moved: No space left on device.; 1 not moved: Denied.")
-
-
 def test_what_a_person_must_know_of_single_files_fits_on_a_screen() -> None:
     """The last try of a version says that it was the last; the table names the files that a screen does not."""
     failed = [row(f"/in/{number}.wav", "failed", "timeout", tries=5, retry_at=None) for number in range(30)]
@@ -74,15 +64,3 @@ def test_markdown_escapes_names() -> None:
     markdown = PassReport(rows=[row("/in/[x](http://y).wav", "rejected", "tampered")]).markdown("/in")
 
     assert "\\[x\\]\\(http://y\\).wav" in markdown
-
-
-def test_a_delivery_that_is_not_complete_is_told() -> None:
-    """Once it has waited long enough."""
-    why = {"/in/B1": "its completion file is not there"}
-    report = PassReport(decisions=Counter({Decision.INCOMPLETE_BATCH: 3}), incomplete=why)
-
-    assert report.line("/in") == (
-        "/in: nothing new, 3 waiting for the rest of their delivery; "
-        "/in/B1 is not complete: its completion file is not there"
-    )
-    assert report.document("/in")["incomplete_batches"] == why

@@ -142,18 +142,6 @@ def test_an_answer_that_is_no_receipt_is_kept_and_fails(
     assert (row["outcome"], row["reason"]) == (outcome, reason)
 
 
-def test_a_service_that_is_down_is_not_asked_for_each_proof(eraser: Eraser, service: ErasingService) -> None:
-    """After three proofs in a row; a 404 between them is an answer."""
-    down = [Scripted(status=503)] * 2
-    service.script[Call.ERASE] = [*down, Scripted(status=404), *down, *down, *down]
-
-    with pytest.raises(RunMustStop, match="3 proofs in a row") as stopped:
-        eraser.erase(*map(str, range(9)))
-
-    assert stopped.value.ended_by == "breaker"
-    assert [each.proof_id for each in eraser.told] == ["0", "1", "2", "3", "4"]
-
-
 def test_answers_of_a_killed_erasure_come_into_the_table(
     eraser: Eraser, service: ErasingService, stop: StopSwitch
 ) -> None:

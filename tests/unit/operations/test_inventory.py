@@ -12,7 +12,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
 from proofsweep.operations import inventory
-from proofsweep.operations.inventory import Inventory, ProofListing, arrow_of, inventory_proofs, masters_of, reconciled
+from proofsweep.operations.inventory import ProofListing, arrow_of, inventory_proofs, masters_of, reconciled
 from proofsweep.operations.operation import OperationContext
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
@@ -118,19 +118,6 @@ def test_a_service_that_is_down_leaves_no_half_inventory(
 
     assert stopped.value.ended_by == "breaker"
     assert not list(results.all_parts("proofs"))
-
-
-def test_an_inventory_is_one_line() -> None:
-    """With a note that pending proofs are not listed; a listing that may not be whole says so on the line."""
-    found = Inventory(operation_id="o", states={"matched": 1_200, "not_listed": 2}, unnamed=1)
-    doubtful = Inventory(operation_id="o", states={}, problem="no page was new")
-
-    assert found.line() == "1,200 proofs listed: 1,200 as answered, 2 of accepted files are not listed"
-    pending, unnamed = found.notes()
-    assert "is pending, was erased, belongs to another partner" in pending
-    assert unnamed == "1 listed items had no proof ID, and were left out."
-    assert doubtful.line() == "0 proofs listed: none; the listing may not be whole: no page was new"
-    assert list(doubtful.notes()) == ["Proofs that are pending are never listed."]
 
 
 def page(*proof_ids: str | None, cursor: str | None = None) -> Scripted:

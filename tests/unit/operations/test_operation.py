@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from proofsweep.client.client import Partner
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import OperationKind
@@ -127,17 +126,6 @@ def test_what_others_were_promised_is_not_given_twice(log: OperationLog) -> None
             raise AssertionError
 
     assert stopped.value.ended_by == "window"
-
-
-def test_a_used_up_quota_is_called_that(log: OperationLog) -> None:
-    """Its exit code is another one."""
-    with (
-        pytest.raises(RunMustStop, match="that the quota leaves") as stopped,
-        CallBudget(log, 0, EndedBy.QUOTA).promised(),
-    ):
-        raise AssertionError
-
-    assert stopped.value.ended_by == "quota"
 
 
 def failure(reason: str) -> CallFailed:

@@ -89,18 +89,6 @@ def recovery(context: OperationContext, service: ScriptedService, tmp_path: Path
     return Recovery(context, tmp_path)
 
 
-def test_a_sidecar_that_another_process_writes_meanwhile_is_the_same(
-    recovery: Recovery, service: ScriptedService
-) -> None:
-    """It was missing when it was read first, and the sealed one when the service had answered."""
-    service.on_call = lambda _call: recovery.sidecar.write_bytes(SEALED)
-
-    (row,) = recovery.run()
-
-    assert (row["outcome"], row["recovered_to"]) == ("same", None)
-    assert sorted(path.name for path in recovery.music.iterdir()) == ["a.wav", "a.wav.sidecar"]
-
-
 def test_an_intact_sidecar_costs_no_call(recovery: Recovery, service: ScriptedService) -> None:
     """Unless all are compared: then it is told that it is the sealed one."""
     recovery.sidecar.write_bytes(SEALED)

@@ -1,7 +1,6 @@
 """A rotation is finished by the same command, whatever happened to an earlier one; there is never a second one."""
 
 import os
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation, RotationIntent
-from proofsweep.operations.rotate import Rotated, RotationLog, list_keys
+from proofsweep.operations.rotate import RotationLog, list_keys
 from proofsweep.store.operations import Operations
 
 from ...worlds.killed_lines import is_whole_after
@@ -286,16 +285,6 @@ def test_a_key_that_waits_for_no_rotation_of_this_store_stops_the_next_one(here:
     assert here.service.calls == []
 
 
-def test_a_key_that_was_replaced_since_stops_no_rotation(here: Installation) -> None:
-    """An earlier release left it in a hidden file, for ever."""
-    here.rotate()
-    here.now += timedelta(hours=73)
-    (here.folder / ".key-0123456789abcdef").write_text(f"{OLD}\n")
-
-    assert here.rotate().rotation.new_key_id == "k2"
-    assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"]
-
-
 @pytest.mark.parametrize("step", ["ROTATE", "USAGE"])
 def test_two_commands_at_once_make_one_key(here: Installation, step: str) -> None:
     """The second one, begun before the first one has ended, does the same things."""
@@ -398,18 +387,6 @@ def rotation(old: str | None, new: str, fingerprint: str) -> Rotation:
     )
 
 
-def test_all_pages_are_read_and_a_status_stays_as_received(partner: Partner, service: ScriptedService) -> None:
-    """A whole inventory may still have a cursor; an empty page is not the last one."""
-    service.script[Call.KEYS] = [page("k1", cursor="a"), page(cursor="b"), page("k2")]
-
-    found = list_keys(partner, [], "f" * 12)
-
-    assert [(each.record.key_id, each.record.status, each.is_in_use) for each in found] == [
-        ("k1", "quantum", None),
-        ("k2", "quantum", None),
-    ]
-
-
 def test_a_cursor_that_comes_twice_ends_the_list(partner: Partner, service: ScriptedService) -> None:
     """A service that turns in circles would take the whole quota."""
     service.script[Call.KEYS] = [page("k1", cursor="a"), page("k2", cursor="a")]
@@ -428,18 +405,3 @@ def test_recorded_rotations_say_which_key_is_in_use_and_which_ends(partner: Part
     assert [each.is_in_use for each in found] == [False, False, True]
     assert [each.replaced_by for each in found] == [None, rotations[1], None]
     assert [each.rotation for each in found] == [None, *rotations]
-
-
-KNOWN = replace(rotation("k1", "k2", "b" * 12), previous_key_expires_at=NOW + timedelta(hours=71))
-
-
-def test_a_rotation_is_three_lines_and_a_row_with_the_place() -> None:
-    """What was done, what ends when, and what is to do."""
-    done = Rotated(KNOWN, "/etc/key")
-    first, second, third = done.lines()
-
-    assert first == "Rotated: the new key k2 is tested, and is in /etc/key."
-    assert second.startswith("The old key ends at 2026-11-23 11:00 UTC.")
-    assert third.startswith("Put the new key wherever else")
-    document = done.document()
-    assert (document["new_key_id"], document["place"], document["was_done"]) == ("k2", "/etc/key", False)

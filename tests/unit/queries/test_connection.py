@@ -6,12 +6,11 @@ from datetime import date
 from pathlib import Path
 
 import duckdb
-import obstore
 import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.queries.connection import StoreFiles, opened, tables_of
+from proofsweep.queries.connection import opened, tables_of
 from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import NAMES, views
 from proofsweep.store.bucket_store import BucketStore
@@ -147,20 +146,6 @@ def test_a_bucket_answers_as_a_folder_does(results: Results) -> None:
 
     assert answers[0] == answers[1]
     assert len(answers[1][0]) == 4
-
-
-def test_only_what_is_asked_is_read() -> None:
-    """A glob lists folders, a range reads bytes, and a name without a glob costs no listing."""
-    memory = MemoryStore()
-    for name in ("t/d=1/a.parquet", "t/d=1/a.json", "t/d=2/b.parquet", "other/d=1/c.parquet"):
-        obstore.put(memory, name, b"0123456789")
-    files = StoreFiles(BucketStore("s3://results", lambda _root: memory))
-
-    assert files.glob("proofsweep://t/*/*.parquet") == ["t/d=1/a.parquet", "t/d=2/b.parquet"]
-    assert files.glob("proofsweep://gone.parquet") == ["gone.parquet"]
-    with files.open("proofsweep://t/d=2/b.parquet") as file:
-        file.seek(3)
-        assert (file.size, file.read(4)) == (10, b"3456")
 
 
 def test_the_script_gives_what_the_program_gives(results: Results) -> None:

@@ -68,14 +68,6 @@ def call_in(results: Results, request_id: str, oldest: str = "") -> tuple[Operat
         return search.call(request_id, oldest)
 
 
-def test_an_end_of_several_items_is_refused(results: Results) -> None:
-    """The message names them."""
-    end_leg(results, NEW, [answered(NEW, row, item, audio=f"/{item}/song.wav") for row, item in enumerate("pq")])
-
-    with pytest.raises(ResultsError, match=r"2 items end in song.wav.*/p/song.wav; /q/song.wav"):
-        item_in(results, "song.wav")
-
-
 def test_what_is_unknown_is_named(store: Results) -> None:
     """So is a call that belongs to no file; one that led to no outcome leads to its item."""
     assert item_in(store, "r-c") == "c"

@@ -52,11 +52,6 @@ def test_nights_are_named_by_their_days() -> None:
     assert chart.spoken == "Files: 3 nights from 20 Nov to 22 Nov; in the last one 48 accepted, 1 rejected."
 
 
-def test_two_runs_of_one_day_are_told_apart() -> None:
-    """By their times."""
-    assert "20 Nov 03:00:00" in night_bars("Files", nights(0, 2), {"calls": "calls"}).svg
-
-
 def test_a_night_of_a_part_has_no_share_of_the_catalog() -> None:
     """The line leaves it out."""
     assert (

@@ -86,17 +86,6 @@ def test_a_workbook_gives_back_the_same_rows(tmp_path: Path) -> None:
     ]
 
 
-def test_no_cell_of_a_report_begins_as_a_formula(tmp_path: Path) -> None:
-    """A spreadsheet that opens it runs nothing."""
-    export(store_of(tmp_path, PLAN, [{"=t": "=1"}]), tmp_path / "all.csv")
-
-    import csv  # noqa: PLC0415 - the reader of others, not ours
-
-    with (tmp_path / "all.csv").open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        cells = [cell for line in csv.reader(file) for cell in line]
-    assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))] == []
-
-
 def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
     """Rows without the tag too; values that differ in case are one, and no value leads out of the folder.
 

@@ -11,6 +11,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.queries.catalog import PageChoice
 from proofsweep.reports.pages import (
     catalog_page,
+    jinja_environment,
     night_page,
     percent_of,
     write_page,
