@@ -67,7 +67,6 @@ def test_a_killed_process_loses_a_minute_at_most(operations: Operations, clock: 
 
 
 KIND = OperationKind.INVENTORY
-PAGE = Scripted(document={"items": []})
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,6 @@ def test_a_name_is_one_line_without_a_proof_id(file: str, audio: str | None, sho
     assert shown_name(file, audio, "item-1") == shown
 
 
-TIMES = {"started_at": "2026-11-20T02:00:00+00:00", "finished_at": "2026-11-20T02:03:00+00:00"}
-
-
 def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None:
     """Points are at least a second apart; a file that took more than two calls is named."""
     measures = measures_of(fill(results), PLAN)

@@ -17,9 +17,6 @@ from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.parts import Results, parquet_of
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
-from ..ended_operations import operation_named
-
-MONITORING = operation_named("20261120T010000Z_000aa", "monitoring")
 
 
 def test_the_views_show_one_environment_unless_asked(results: Results) -> None:

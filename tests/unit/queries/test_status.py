@@ -1,24 +1,19 @@
 """The status of a run is read from its parts and receipts."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.app import App
-from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan, new_run_id
 from proofsweep.queries.status import (
-    Group,
     describe_run,
     meant_run,
     run_worked_on_by,
     unfinished_runs,
 )
-from proofsweep.store.layout import verdicts_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
@@ -27,16 +22,8 @@ from proofsweep.verify.history import note_leg
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die, write_journal, write_part
 
-ACCEPTED = ("accepted", "valid", None)
-TAMPERED = ("rejected", "tampered", "tampered")
-EMPTY = ("ineligible", None, "empty")
-
-Kind = tuple[str, str | None, str | None]
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LONG_AGO = NOON - timedelta(days=400)
-ACCEPTED_ROWS = Group(outcome="accepted", verdict="valid", reason=None, rows=2, example="/music/1.wav")
-TAMPERED_ROW = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/0.wav")
-Change = Callable[..., Settings]
 
 
 @pytest.fixture
@@ -46,23 +33,13 @@ def results(tmp_path: Path, plan: Plan) -> Results:
     return store
 
 
-def publish(results: Results, plan: Plan, leg: int, *rows: tuple[int, Kind]) -> None:
-    table = [
-        {"run_id": plan.run_id, "leg": leg, "environment": "sandbox", "manifest_row": row, "item_id": str(row)}
-        | {"audio": f"/music/{row}.wav", "outcome": outcome, "accepted": outcome == "accepted", "action": "accept"}
-        | {"verdict": verdict, "reason": reason, "epoch": 0, "verify_attempts": 1, "calls": 2}
-        for row, (outcome, verdict, reason) in rows
-    ]
-    results.create_part(verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", table)
-
-
 def legs_of(results: Results, plan: Plan) -> Legs:
     return Legs(results, plan.run_id, lambda: datetime.now(UTC))
 
 
 def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Results, plan: Plan) -> None:
     """Each once, though a shard of it is published already; the run is not over before all are."""
-    publish(results, plan, 1, (0, ACCEPTED))
+    write_part(results, plan, 1, 0, [0])
     end_leg(results, plan, leg=1)
     legs_of(results, plan).claim(2)
     write_journal(results, plan, 2, [1, 2])
@@ -155,62 +132,58 @@ def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_
     assert describe_run(no_runs, two_shards.run_id).unpublished == 1
 
 
-def meant(settings: Settings, run_id: str | None, catalog: str | None = None) -> tuple[Plan, str | None]:
-    app = App(settings)
-    return meant_run(app.results, app.environment, run_id, catalog)
+def meant(results: Results, run_id: str | None, catalog: str | None = None) -> tuple[Plan, str | None]:
+    return meant_run(results, "beta", run_id, catalog)
 
 
-def night(settings: Settings, day: int, **facts: object) -> str:
+def night(results: Results, day: int, **facts: object) -> str:
     plan = plan_of_run(f"202611{day:02}T100000Z_a", **facts)
-    end_leg(App(settings).results, plan, [answered(plan, 0, "a")])
+    end_leg(results, plan, [answered(plan, 0, "a")])
     return plan.run_id
 
 
-def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(change: Change) -> None:
+def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(no_runs: Results) -> None:
     """A pass over a watched folder of one file and a run of another environment came later."""
-    settings = change()
-    night(settings, 1)
-    last = night(settings, 2)
-    night(settings, 3, catalog_kind=INGEST)
-    night(settings, 4, environment="production")
+    night(no_runs, 1)
+    last = night(no_runs, 2)
+    night(no_runs, 3, catalog_kind=INGEST)
+    night(no_runs, 4, environment="production")
 
-    plan, note = meant(settings, None)
+    plan, note = meant(no_runs, None)
     assert (plan.run_id, note) == (last, None)
 
-    night(settings, 5, catalog="/in", catalog_kind=INGEST)
-    plan, note = meant(settings, None)
+    night(no_runs, 5, catalog="/in", catalog_kind=INGEST)
+    plan, note = meant(no_runs, None)
 
     assert plan.run_id == last
     assert note == (f"The newest whole run is {last}, of /c/catalog.csv; the store has 2 catalogs (--catalog).")
 
 
-def test_a_catalog_is_named_by_its_place_or_its_name(change: Change, tmp_path: Path) -> None:
+def test_a_catalog_is_named_by_its_place_or_its_name(no_runs: Results, tmp_path: Path) -> None:
     """A link to a folder and a way around to it are the same catalog."""
-    settings = change()
     (tmp_path / "music").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "music")
     place = str((tmp_path / "music").resolve())
-    music = night(settings, 1, catalog="music", catalog_identity=place)
-    named = night(settings, 2, catalog="/in/monday.csv", catalog_identity="Monday")
-    night(settings, 3)
+    music = night(no_runs, 1, catalog="music", catalog_identity=place)
+    named = night(no_runs, 2, catalog="/in/monday.csv", catalog_identity="Monday")
+    night(no_runs, 3)
 
     for catalog in ("music", "link", "nowhere/../music"):
-        assert meant(settings, None, str(tmp_path / catalog))[0].run_id == music
-    assert meant(settings, None, "Monday")[0].run_id == named
+        assert meant(no_runs, None, str(tmp_path / catalog))[0].run_id == music
+    assert meant(no_runs, None, "Monday")[0].run_id == named
     with pytest.raises(ResultsError, match="There is no run of the catalog Tuesday in"):
-        meant(settings, None, "Tuesday")
+        meant(no_runs, None, "Tuesday")
 
 
-def test_a_store_without_a_run_of_the_settings_needs_a_choice(change: Change) -> None:
+def test_a_store_without_a_run_of_the_settings_needs_a_choice(no_runs: Results) -> None:
     """One other environment is taken; of two, none is guessed."""
-    settings = change()
     with pytest.raises(ResultsError, match="begin one with: proofsweep verify CATALOG"):
-        meant(settings, None)
-    only = night(settings, 1, environment="production")
+        meant(no_runs, None)
+    only = night(no_runs, 1, environment="production")
 
-    assert meant(settings, None)[0].run_id == only
+    assert meant(no_runs, None)[0].run_id == only
 
-    night(settings, 2, environment="sandbox")
+    night(no_runs, 2, environment="sandbox")
     with pytest.raises(ResultsError, match="holds runs of the environments production, sandbox"):
-        meant(settings, None)
-    assert meant(settings, only)[0].run_id == only
+        meant(no_runs, None)
+    assert meant(no_runs, only)[0].run_id == only

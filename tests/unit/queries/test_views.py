@@ -1,7 +1,5 @@
 """Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
 
-from datetime import UTC, datetime
-
 import duckdb
 import pytest
 
@@ -18,8 +16,6 @@ from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTE
 from ...worlds.ended_runs import plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named
 from ..passes_of_monitoring import leave_pass
-
-DAY = datetime(2026, 11, 16, tzinfo=UTC)
 
 NEWEST_ROWS = """
     FROM store.newest

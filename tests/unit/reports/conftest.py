@@ -1,16 +1,14 @@
-"""The plan of a run of four rows, and settings that lead to a service in this very process."""
+"""The plan of a run of four rows."""
 
 import pytest
 
 from proofsweep.domain.runs import Plan
 
 from ...worlds.ended_runs import plan_of_run
-from ..wired import app, catalog, change, config, service, settings
-
-__all__ = ["app", "catalog", "change", "config", "service", "settings"]
 
 
 @pytest.fixture
 def plan() -> Plan:
+    """A run of four rows, three of them eligible."""
     facts = {"environment": "sandbox", "catalog": "music", "catalog_kind": "folder", "eligible": 3}
     return plan_of_run("20261120T100000Z_aaaaaa", 4, **facts)
