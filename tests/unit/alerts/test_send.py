@@ -211,6 +211,8 @@ def test_no_log_line_and_no_output_shows_a_url(
         f"json://user:{SECRET}@127.0.0.1:{hook.port}/{SECRET}?+X-Token={SECRET}",
         f"json://127.0.0.1:1/{SECRET}",
         f"json://{SECRET}.invalid/{SECRET}",
+        f"nosuch://{SECRET}",
+        f"https//{SECRET}",
     )
 
     every.send([ALERT])

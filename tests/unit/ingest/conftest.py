@@ -15,6 +15,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.one_pass import IngestContext, IngestPass, WatchedFolder
+from proofsweep.ingest.rules import PastAnswer
 from proofsweep.ingest.state import Watch
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
@@ -35,6 +36,18 @@ from ...worlds.ddex_messages import Sending, Track, put_release, sent
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
 
 SETTINGS = IngestSettings(settle_seconds=10, pair_seconds=0, tries=2)
+ANSWER = PastAnswer(
+    run_id="r",
+    leg=1,
+    item_id="i",
+    outcome="accepted",
+    reason=None,
+    audio_bytes=100,
+    audio_version="v1",
+    audio_sha256="aa",
+    sidecar_version="s1",
+    sidecar_sha256="bb",
+)
 
 
 @dataclass

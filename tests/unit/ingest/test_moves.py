@@ -16,11 +16,11 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import SizeLimits, work_item_of
 
+from .conftest import ANSWER
+
 DIGESTS = {"audio_sha256": hashlib.sha256(b"audio").hexdigest(), "sidecar_sha256": hashlib.sha256(b"proof").hexdigest()}
 VERSIONS = {"audio_version": "v", "sidecar_version": "v"}
-DELIVERED = PastAnswer(
-    run_id="r", leg=1, item_id="a", outcome="accepted", reason=None, audio_bytes=5, **VERSIONS, **DIGESTS
-)
+DELIVERED = replace(ANSWER, item_id="a", audio_bytes=5, **VERSIONS, **DIGESTS)
 
 
 @pytest.fixture
@@ -129,7 +129,6 @@ def test_a_file_that_changed_since_is_gone(disposal: Disposal, pair: Verified, t
 
 
 NAMES = ["a.wav", "b.wav", "c.jpg", "d.jpg", "r.xml", "manifest.xml"]
-ANSWER = PastAnswer(**dict.fromkeys(PastAnswer.__slots__))  # type: ignore[arg-type]  # what it says does not matter
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from proofsweep.ingest.rules import (
     supplier_of,
 )
 
+from .conftest import ANSWER
+
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SETTINGS = IngestSettings(settle_seconds=10, tries=3)
 ROW = ManifestRow(
@@ -28,18 +30,6 @@ ROW = ManifestRow(
     sidecar="/in/acme/a.wav.sidecar",
     audio_facts=FileFacts(100, "v1"),
     sidecar_facts=FileFacts(10, "s1"),
-)
-ANSWER = PastAnswer(
-    run_id="r",
-    leg=1,
-    item_id="i",
-    outcome="accepted",
-    reason=None,
-    audio_bytes=100,
-    audio_version="v1",
-    audio_sha256="aa",
-    sidecar_version="s1",
-    sidecar_sha256="bb",
 )
 
 

@@ -1,5 +1,6 @@
 """What passes over a watched folder remember."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,11 +9,13 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import WorkItem
 from proofsweep.ingest.moves import FileMove, Move, MovedItem
-from proofsweep.ingest.rules import Disposition, PastAnswer, Sighting
+from proofsweep.ingest.rules import Disposition, Sighting
 from proofsweep.ingest.state import Watch
 from proofsweep.operations.recover import is_watched
 from proofsweep.store.layout import INGEST_FOLDER, watch_id
 from proofsweep.store.objects import open_store
+
+from .conftest import ANSWER
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -20,22 +23,6 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 @pytest.fixture
 def watch(tmp_path: Path) -> Watch:
     return Watch(open_store(str(tmp_path / "results" / INGEST_FOLDER)), "0123456789abcdef")
-
-
-def answer(item_id: str) -> PastAnswer:
-    return PastAnswer(
-        run_id="r",
-        leg=1,
-        item_id=item_id,
-        outcome="accepted",
-        reason=None,
-        audio_bytes=1,
-        audio_version="v",
-        audio_sha256="aa",
-        sidecar_version=None,
-        sidecar_sha256=None,
-        verified_at=NOW,
-    )
 
 
 def test_waiting_files_are_read_as_they_were_kept(watch: Watch) -> None:
@@ -81,7 +68,7 @@ def test_moves_are_kept_until_they_are_ended(watch: Watch) -> None:
         FileMove(source="/in/a.sidecar", target="/ok/a.sidecar", sha256="bb", owns=False),
         FileMove(source="/in/\udcff.wav", target="/ok/\udcff.wav", sha256="aa"),
     )
-    moved = MovedItem(item=item, answer=answer("i"), disposition=Disposition.ACCEPTED)
+    moved = MovedItem(item=item, answer=replace(ANSWER, verified_at=NOW), disposition=Disposition.ACCEPTED)
     move = Move(files=files, items=(moved,), folder="/in")
 
     watch.keep_moves("part", [move])
