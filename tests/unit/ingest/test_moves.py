@@ -246,7 +246,7 @@ def delivered(tmp_path: Path) -> DeliveredBatch:
             name,
             ManifestRow(number=0, audio=str(folder / name), release=str(folder / name.split("/")[0])),
             Decision.ANSWERED,
-            replace(ANSWER, outcome=outcome),
+            replace(ANSWER, outcome=outcome, audio_sha256=None),
         )
         for name, outcome in {"r1/a.wav": "accepted", "r2/b.wav": "rejected"}.items()
     ]

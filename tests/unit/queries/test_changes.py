@@ -246,12 +246,12 @@ def test_a_run_is_compared_with_the_first_finished_run_of_its_catalog_or_with_on
 ) -> None:
     """By default with the newest answers; nothing before, no such run and another environment are refused."""
     elsewhere = night_of(results, 1, environment="production")
-    other, _ = night_of(results, 2, catalog="/c/other.csv"), night_of(results, 3, items=5)
-    first = night_of(results, 4)
+    other = night_of(results, 2, catalog="/c/other.csv")
     with pytest.raises(ResultsError, match="There is nothing to compare the run"):
-        comparison_of(results, first, "previous")
+        comparison_of(results, other, "previous")
+    night_of(results, 3, items=5)
 
-    now = night_of(results, 5)
+    first, now = night_of(results, 4), night_of(results, 5)
 
     before = [comparison_of(results, now, word).before for word in ("baseline", other.run_id, "previous")]
     assert before == [first, other, None]
