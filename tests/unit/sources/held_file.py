@@ -5,19 +5,21 @@ from proofsweep.sources.source import OpenFile
 
 
 class HeldFile(OpenFile):
-    """Gives its bytes as an open file does, and another size if that is said."""
+    """Gives its bytes as an open file does, so many at once, and counts them; it has another size if that is said."""
 
-    def __init__(self, content: bytes, size_bytes: int | None = None) -> None:
+    def __init__(self, content: bytes, size_bytes: int | None = None, most_bytes: int = 1 << 30) -> None:
         self._content = content
         self._size_bytes = len(content) if size_bytes is None else size_bytes
+        self._most_bytes = most_bytes
+        self.given_bytes = 0
 
     def facts(self) -> FileFacts:
-        """Return the size."""
         return FileFacts(self._size_bytes, "1")
 
     def read_at(self, offset: int, most_bytes: int) -> bytes:
-        """Return bytes of the content."""
-        return self._content[offset : offset + most_bytes]
+        piece = self._content[offset : offset + min(most_bytes, self._most_bytes)]
+        self.given_bytes += len(piece)
+        return piece
 
     def close(self) -> None:
         """Do nothing."""
