@@ -17,13 +17,11 @@ MOST = 10
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary files."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 def new(files: AssetFiles, most_bytes: int = MOST) -> AssetFile:
-    """Make a file where there is room."""
     file = files.new(most_bytes)
     assert file is not None
     return file

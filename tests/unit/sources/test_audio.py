@@ -16,7 +16,6 @@ WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
 
 def wave_of(size_bytes: int) -> bytes:
-    """Make so many bytes that begin as a WAV."""
     return (WAVE + os.urandom(size_bytes))[:size_bytes]
 
 
@@ -66,15 +65,11 @@ def test_missing_audio_is_told_from_unreadable(tmp_path: Path) -> None:
     assert (missing.value.reason, unreadable.value.reason) == (Reason.MISSING_AUDIO, Reason.UNREADABLE_FILE)
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("gone", Reason.MISSING_SIDECAR),
-        ("empty", Reason.MISSING_SIDECAR),
-        ("large", Reason.SIDECAR_TOO_LARGE),
-        ("folder", Reason.UNREADABLE_FILE),
-    ],
-)
+SIDECARS = dict.fromkeys(("gone", "empty"), Reason.MISSING_SIDECAR)
+SIDECARS |= {"large": Reason.SIDECAR_TOO_LARGE, "folder": Reason.UNREADABLE_FILE}
+
+
+@pytest.mark.parametrize(("name", "reason"), SIDECARS.items())
 def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reason: Reason) -> None:
     """Nothing there, nothing in it, too much in it, or no file at all; the bound itself still passes."""
     (tmp_path / "empty").touch()

@@ -102,19 +102,11 @@ def test_a_folder_may_be_the_supplier(number: int | None, named_audio: str, tags
     assert SupplierFolder(number, "label").tags_of(named_audio, ["isrc", "Label"]) == {}
 
 
-@pytest.mark.parametrize(
-    ("counts", "words"),
-    [
-        (
-            DeliveryCounts(batches=2, releases=31, senders=3, files=1407, missing=4, unnamed=2),
-            "2 batches, 31 releases of 3 senders, 1,407 files; 4 named files are not there; 2 files no message names",
-        ),
-        (
-            DeliveryCounts(batches=1, releases=1, senders=1, files=1, unreadable=1, without_files=3),
-            "1 batch, 1 release of 1 sender, 1 file; 1 message cannot be read; 3 messages without files",
-        ),
-    ],
-)
-def test_what_was_found_of_deliveries_is_one_line(counts: DeliveryCounts, words: str) -> None:
+def test_what_was_found_of_deliveries_is_one_line() -> None:
     """First what there is, then what is wrong with it, without what there is none of; and one is not many."""
-    assert counts.in_words == words
+    found = DeliveryCounts(batches=2, releases=31, senders=1, files=1407, missing=4, unreadable=1, without_files=3)
+
+    assert found.in_words == (
+        "2 batches, 31 releases of 1 sender, 1,407 files; "
+        "4 named files are not there; 1 message cannot be read; 3 messages without files"
+    )

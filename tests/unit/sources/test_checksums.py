@@ -10,7 +10,7 @@ from obstore.store import MemoryStore
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
-from proofsweep.domain.items import Declared, FileFacts, ManifestRow
+from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksums_of
 from proofsweep.sources import checksums
@@ -34,7 +34,6 @@ A, B = b"RIFF a", b"RIFF b"
 
 
 def digest(algorithm: str, content: bytes) -> str:
-    """The hex digest of some bytes."""
     return hashlib.new(algorithm, content).hexdigest()
 
 
@@ -132,7 +131,6 @@ def test_other_names_are_no_lists(name: str) -> None:
 
 
 def lines(path: Path, content: bytes) -> list[str]:
-    """Write a list and read it to its end."""
     path.write_bytes(content)
     return list(lines_of_list(str(path), Files()))
 
@@ -169,7 +167,6 @@ def test_a_list_that_changes_meanwhile_is_refused(tmp_path: Path, monkeypatch: p
 
 
 def written(folder: Path, files: Mapping[str, bytes | str]) -> Path:
-    """Write files below a folder."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +185,6 @@ def digests(catalog: Catalog) -> dict[str, dict[str, str]]:
 
 
 def refused(rows: list[ManifestRow]) -> dict[str, tuple[str, str]]:
-    """The rows that cannot be sent, and why."""
     return {row.named_audio: (row.refused.reason, row.refused.detail) for row in rows if row.refused}
 
 
@@ -303,22 +299,15 @@ def test_a_named_column_of_a_manifest_holds_digests(tmp_path: Path) -> None:
 def test_lists_of_a_bucket_are_read_as_those_of_a_folder() -> None:
     """The ETag of an object is never its MD5."""
     store = MemoryStore()
-    files = {"a.wav": A, "cd/b.wav": B, "c.wav": B, "MD5SUMS": f"{WRONG}  cd/b.wav\n{MD5_A}  ../drop/c.wav\n"}
-    files |= {"a.wav.md5": f"{MD5_A} *a.wav", "bag/bagit.txt": "BagIt-Version: 1.0\n"}
-    files |= {"bag/manifest-md5.txt": f"{MD5_B}  data/gone.wav\n"}
-    for name, content in files.items():
-        obstore.put(store, f"drop/{name}", content if isinstance(content, bytes) else content.encode())
+    lists = {"MD5SUMS": f"{WRONG}  cd/b.wav\n{MD5_A}  ../drop/c.wav\n", "bag/bagit.txt": "BagIt-Version: 1.0\n"}
+    lists |= {"a.wav.md5": f"{MD5_A} *a.wav", "bag/manifest-md5.txt": f"{MD5_B}  data/gone.wav\n"}
+    for name, content in (lists | dict.fromkeys(("a.wav", "c.wav", "cd/b.wav"), "RIFF")).items():
+        obstore.put(store, f"drop/{name}", content.encode())
     catalog = FolderScan("s3://b/drop", BucketFiles(lambda _root: store))
 
-    rows = list(catalog.rows())
-
-    assert {row.named_audio: row.declared for row in rows} == {
-        "a.wav": Declared(digests={"md5": MD5_A}),
-        "c.wav": None,
-        "cd/b.wav": Declared(digests={"md5": WRONG}),
-        "bag/data/gone.wav": Declared(digests={"md5": MD5_B}),
-    }
-    assert [*refused(rows)] == ["bag/data/gone.wav"]
+    declared = {"a.wav": {"md5": MD5_A}, "c.wav": {}, "cd/b.wav": {"md5": WRONG}, "bag/data/gone.wav": {"md5": MD5_B}}
+    assert digests(catalog) == declared
+    assert [*refused(list(catalog.rows()))] == ["bag/data/gone.wav"]
     assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 1
 
 

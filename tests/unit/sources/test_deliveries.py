@@ -20,7 +20,6 @@ WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
 
 def scan(folder: Path) -> FolderScan:
-    """Take a folder as a catalog."""
     catalog = open_catalog(str(folder))
     assert isinstance(catalog, FolderScan)
     return catalog
@@ -50,13 +49,9 @@ def test_findings_are_rows(tmp_path: Path) -> None:
 
     catalog = scan(tmp_path)
 
-    assert told(catalog) == {
-        "1/a.wav": "I1",
-        "1/extra.wav": "not_in_message",
-        "1/gone.wav": "missing_audio",
-        "2/b.wav": "not_in_message",
-        "2/2.xml": "unreadable_message",
-    }
+    found = told(catalog)
+    assert (found.pop("1/a.wav"), found.pop("1/gone.wav")) == ("I1", "missing_audio")
+    assert found == {"2/2.xml": "unreadable_message"} | dict.fromkeys(["1/extra.wav", "2/b.wav"], "not_in_message")
     assert catalog.deliveries == DeliveryCounts(
         batches=1, releases=1, senders=1, files=2, missing=1, unnamed=2, unreadable=1, without_files=0
     )
@@ -81,9 +76,8 @@ def test_batch_is_the_folder_of_its_completion_file(tmp_path: Path) -> None:
     batches = {Path(location).name: batch for location, batch in catalog.batches.items()}
 
     assert tags == {"B1/1/a.wav": "B1", "B2/2/a.wav": "B2", "B2/3/a.wav": "B2", "B3/4/a.wav": "4", "B4/5/a.wav": "B4"}
-    assert [Path(batches[name].completion or "none").name for name in ("B1", "B2", "4", "B4")] == [
-        *("manifest.xml", "none", "none", "BatchComplete_B4.xml")
-    ]
+    completions = {name: batch.completion and Path(batch.completion).name for name, batch in batches.items()}
+    assert completions == {"B1": "manifest.xml", "B2": None, "4": None, "B4": "BatchComplete_B4.xml"}
     assert [each.release_id for each in batches["B2"].releases.values()] == ["2", "3"]
     assert (batches["B1"].location, [*batches["B1"].releases]) == (str(tmp_path / "B1"), [str(tmp_path / "B1" / "1")])
 
@@ -263,17 +257,8 @@ def test_plain_audio_beside_a_delivery_is_as_before(tmp_path: Path) -> None:
 
 def message(number: int, created: float = 1, **facts: object) -> ErnMessage:
     """Return a live message of one release."""
-    usual: dict[str, object] = {
-        "location": f"/b/{number}/m.xml",
-        "is_purge": False,
-        "is_test": False,
-        "sender": "S",
-        "message_id": f"M{number}",
-        "thread_id": "T",
-        "ids": ("ICPN:1",),
-        "tags": {},
-        "has_files": True,
-    }
+    usual: dict[str, object] = {"is_purge": False, "is_test": False, "has_files": True, "tags": {}, "sender": "S"}
+    usual |= {"location": f"/b/{number}/m.xml", "message_id": f"M{number}", "thread_id": "T", "ids": ("ICPN:1",)}
     return ErnMessage(created=created, **(usual | facts))  # type: ignore[arg-type]  # as given above
 
 

@@ -19,98 +19,72 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.source import Folder, buffered
 
-
-@pytest.mark.parametrize("name", ["nothing", "file/below", "n\0l", "\ud800", "x" * 300, "circle", "dangling"])
-def test_where_nothing_can_be_there_is_nothing(tmp_path: Path, name: str) -> None:
-    """Names that lead nowhere, or that no file can have, are missing files and no errors."""
-    (tmp_path / "file").touch()
-    (tmp_path / "circle").symlink_to("circle")
-    (tmp_path / "dangling").symlink_to("gone.wav")
-
-    location = f"{tmp_path}/{name}"
-
-    for files in (LocalFiles(), LocalFiles(os.path.realpath(tmp_path))):
-        assert files.facts(location) is None
-        assert files.open(location) is None
+OUTSIDE, UNREADABLE = Reason.OUTSIDE_CATALOG, Reason.UNREADABLE_FILE
+NAMES: dict[str, bytes | Reason | None] = {
+    **dict.fromkeys(("a.wav", "sub/a.wav", "link to sub/a.wav", "link.wav", "sub/../a.wav"), b"abc"),
+    **dict.fromkeys(("nothing", "a.wav/below", "n\0l", "\ud800", "x" * 300, "circle", "dangling"), None),
+    **dict.fromkeys(("sub", "fifo", "link to a fifo"), UNREADABLE),  # a FIFO would keep a worker forever
+    **dict.fromkeys(("/etc/hosts", "../secret", "gone/../../secret", "out", "up/secret", "/gone"), OUTSIDE),
+}
 
 
-@pytest.mark.parametrize("kind", ["folder", "fifo", "device", "link to a fifo"])
-def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
-    """A FIFO without a writer would keep a worker forever."""
-    os.mkfifo(tmp_path / "fifo")
-    (tmp_path / "link to a fifo").symlink_to("fifo")
-    (tmp_path / "folder").mkdir()
-    location = os.devnull if kind == "device" else str(tmp_path / kind)
+@pytest.mark.parametrize(("name", "found"), NAMES.items())
+def test_a_name_leads_to_a_file_in_the_root_or_says_why_not(
+    tmp_path: Path, name: str, found: bytes | Reason | None
+) -> None:
+    """Links within the root are followed; of what lies outside it is not even told whether it is there."""
+    root = tmp_path / "drop"
+    (root / "sub").mkdir(parents=True)
+    (tmp_path / "secret").write_bytes(b"key")
+    for each in ("a.wav", "sub/a.wav"):
+        (root / each).write_bytes(b"abc")
+    os.mkfifo(root / "fifo")
+    links = {"link to sub": "sub", "link.wav": "sub/a.wav", "link to a fifo": "fifo", "out": "../secret", "up": ".."}
+    for link, target in (links | {"circle": "circle", "dangling": "gone.wav"}).items():
+        (root / link).symlink_to(target)
+    location = name if name.startswith("/") else f"{root}/{name}"
 
+    for files in [LocalFiles(os.path.realpath(root)), *([] if found is OUTSIDE else [LocalFiles()])]:
+        for look in (files.facts, files.open):
+            if isinstance(found, Reason):
+                with pytest.raises(SourceError) as refused:
+                    look(location)
+                assert refused.value.reason == found
+                assert "secret" not in refused.value.message
+            else:
+                assert (look(location) is None) is (found is None)
+        file = None if isinstance(found, Reason) else files.open(location)
+        assert (file and file.read_at(0, 10)) == (found if file else None)
+
+
+@pytest.mark.parametrize("kind", ["/dev/null", "/dev"])
+def test_a_device_is_no_file(kind: str) -> None:
+    """Nor is a folder, where there is no root."""
     for look in (LocalFiles().facts, LocalFiles().open):
         with pytest.raises(SourceError) as refused:
-            look(location)
-        assert refused.value.reason == Reason.UNREADABLE_FILE
-
-
-@pytest.mark.parametrize("name", ["a.wav", "sub/a.wav", "link to sub/a.wav", "link.wav", "sub/../a.wav"])
-def test_what_lies_in_the_root_is_read_as_ever(tmp_path: Path, name: str) -> None:
-    """Links within it are followed."""
-    (tmp_path / "sub").mkdir()
-    for each in ("a.wav", "sub/a.wav"):
-        (tmp_path / each).write_bytes(b"abc")
-    (tmp_path / "link to sub").symlink_to("sub")
-    (tmp_path / "link.wav").symlink_to("sub/a.wav")
-    location, inside = f"{tmp_path}/{name}", LocalFiles(os.path.realpath(tmp_path))
-
-    file = inside.open(location)
-
-    assert file is not None
-    with file:
-        assert file.read_at(0, 10) == b"abc"
-        assert inside.facts(location) == LocalFiles().facts(location) == file.facts()
-
-
-@pytest.mark.parametrize(
-    "name", ["/etc/hosts", "../secret", "gone/../../secret", "link", "folder/secret", "/gone/a.wav"]
-)
-def test_what_lies_outside_the_root_is_neither_looked_at_nor_opened(tmp_path: Path, name: str) -> None:
-    """Not by an absolute path, not by `..`, not by a link; whether something is there is not told either."""
-    root = tmp_path / "drop"
-    root.mkdir()
-    (tmp_path / "secret").write_bytes(b"key")
-    (root / "link").symlink_to("../secret")
-    (root / "folder").symlink_to("..")
-    inside = LocalFiles(os.path.realpath(root))
-
-    for look in (inside.facts, inside.open):
-        with pytest.raises(SourceError) as refused:
-            look(name if name.startswith("/") else f"{root}/{name}")
-        assert refused.value.reason == Reason.OUTSIDE_CATALOG
-        assert "secret" not in refused.value.message
+            look(kind)
+        assert refused.value.reason == UNREADABLE
 
 
 def failing(number: int) -> Callable[..., NoReturn]:
-    """Make a call of the system that fails with this error."""
-
     def fail(*_: object, **_more: object) -> NoReturn:
         raise OSError(number, os.strerror(number))
 
     return fail
 
 
-@pytest.mark.parametrize("call", ["open", "pread", "fstat"])
-@pytest.mark.parametrize(
-    ("number", "reason", "kind"),
-    [
-        *((number, Reason.SOURCE_UNAVAILABLE, ResourceShortage) for number in (EMFILE, ENFILE, ENOMEM)),
-        *((number, Reason.SOURCE_UNAVAILABLE, SourceError) for number in (EIO, ESTALE, ENOTCONN, EHOSTDOWN)),
-        *((number, Reason.UNREADABLE_FILE, SourceError) for number in (EACCES, EPERM)),
-    ],
+SHORTAGE, AWAY = (Reason.SOURCE_UNAVAILABLE, ResourceShortage), (Reason.SOURCE_UNAVAILABLE, SourceError)
+FAULTS = (
+    dict.fromkeys((EMFILE, ENFILE, ENOMEM), SHORTAGE)
+    | dict.fromkeys((EIO, ESTALE, ENOTCONN, EHOSTDOWN), AWAY)
+    | dict.fromkeys((EACCES, EPERM), (UNREADABLE, SourceError))
 )
+
+
+@pytest.mark.parametrize("call", ["open", "pread", "fstat"])
+@pytest.mark.parametrize(("number", "fault"), FAULTS.items())
 def test_an_error_of_the_system_says_who_is_at_fault(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    call: str,
-    number: int,
-    reason: Reason,
-    kind: type[SourceError],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int, fault: tuple[Reason, type[SourceError]]
 ) -> None:
     """This process, which has too few open files; the disk or server, which is away now; or the file itself."""
     (tmp_path / "a.wav").write_bytes(b"abc")
@@ -121,13 +95,11 @@ def test_an_error_of_the_system_says_who_is_at_fault(
 
     with monkeypatch.context() as broken:
         broken.setattr(os, call, failing(number))
-        with pytest.raises(SourceError) as failed:
+        with pytest.raises(SourceError, match=os.strerror(number)) as failed:
             looks[call]()
     opened.close()
 
-    assert type(failed.value) is kind
-    assert failed.value.reason == reason
-    assert os.strerror(number) in failed.value.message
+    assert (failed.value.reason, type(failed.value)) == fault
 
 
 def test_a_file_whose_facts_cannot_be_had_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +117,6 @@ def test_a_file_whose_facts_cannot_be_had_is_closed_again(tmp_path: Path, monkey
 
 
 def walked(root: Path) -> list[Folder]:
-    """Walk a folder to the end."""
     return list(LocalFiles().walk(str(root)))
 
 
@@ -190,11 +161,24 @@ def root(tmp_path: Path) -> str:
 
 
 def read(location: str, root: str) -> bytes:
-    """Open a file and read it."""
     file = LocalFiles(root).open(location)
     assert file is not None
     with file:
         return file.read_at(0, 10)
+
+
+def swap_once(monkeypatch: pytest.MonkeyPatch, victim: Path, target: Path | str) -> None:
+    """Replace a file or folder by a link, once its way was looked at."""
+    look = local.path_inside
+
+    def look_and_swap(location: str, inside: str) -> str:
+        found = look(location, inside)
+        if not victim.is_symlink():
+            victim.rename(f"{victim}.away")
+            victim.symlink_to(target)
+        return found
+
+    monkeypatch.setattr(local, "path_inside", look_and_swap)
 
 
 @pytest.mark.parametrize("swapped", ["sub", "sub/a.wav", "."])
@@ -206,18 +190,7 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
     if swapped == ".":
         (target / "sub").mkdir()
         (target / "sub" / "a.wav").write_bytes(b"secret")
-    look = local.path_inside
-    looks = list[str]()
-
-    def look_and_swap(location: str, inside: str) -> str:
-        looks.append(found := look(location, inside))
-        if len(looks) == 1:
-            victim = Path(os.path.normpath(f"{root}/{swapped}"))
-            victim.rename(f"{victim}.away")
-            victim.symlink_to(target)
-        return found
-
-    monkeypatch.setattr(local, "path_inside", look_and_swap)
+    swap_once(monkeypatch, Path(os.path.normpath(f"{root}/{swapped}")), target)
 
     with pytest.raises(SourceError) as refused:
         read(f"{root}/sub/a.wav", root)
@@ -228,16 +201,7 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
 def test_a_way_that_changes_within_the_root_fails_for_now(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next try finds the new way."""
     Path(root, "new").mkdir()
-    look = local.path_inside
-
-    def look_and_swap(location: str, inside: str) -> str:
-        found = look(location, inside)
-        if not Path(root, "sub").is_symlink():
-            Path(root, "sub").rename(f"{root}/old")
-            Path(root, "sub").symlink_to("new")
-        return found
-
-    monkeypatch.setattr(local, "path_inside", look_and_swap)
+    swap_once(monkeypatch, Path(root, "sub"), "new")
 
     with pytest.raises(SourceError) as refused:
         read(f"{root}/sub/a.wav", root)

@@ -27,7 +27,6 @@ def manifest_at(path: str, **said: Any) -> ManifestFile:  # noqa: ANN401 - as se
 
 
 def written(folder: Path, name: str, content: bytes | str) -> str:
-    """Write a manifest and give its location."""
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return str(path)
@@ -39,7 +38,6 @@ def cells_of(path: str) -> list[list[str]]:
 
 
 def parquet(columns: dict[str, list[object]]) -> bytes:
-    """Write a table as Parquet."""
     file = io.BytesIO()
     pq.write_table(pa.table(columns), file)
     return file.getvalue()
@@ -86,15 +84,11 @@ def test_cells_are_text_whatever_holds_them(tmp_path: Path, name: str, content: 
     assert cells_of(written(tmp_path, name, content)) == [cells]
 
 
-@pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl"])
+@pytest.mark.parametrize(("name", "text"), [("m.csv", "audio\r\nkäse.wav\r\n"), ("m.jsonl", '{"audio": "käse.wav"}\n')])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
-def test_text_is_read_as_it_is_encoded(tmp_path: Path, name: str, encoding: str) -> None:
-    """In lines of every kind, packed or not."""
-    text = '{"audio": "käse.wav"}\n' if name == "m.jsonl" else "audio\r\nkäse.wav\r\n"
-    content = text.encode(encoding)
-    path = written(tmp_path, name, gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
-
-    assert cells_of(path) == [["käse.wav"]]
+def test_text_is_read_as_it_is_encoded(tmp_path: Path, name: str, text: str, encoding: str) -> None:
+    """In lines of every kind."""
+    assert cells_of(written(tmp_path, name, text.encode(encoding))) == [["käse.wav"]]
 
 
 def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) -> None:
@@ -109,16 +103,14 @@ def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) 
         list(manifest_at(path, encoding="ascii").records())
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("m.csv", b"audio\na.wav\n"),
-        ("m.tsv", b"audio\na.wav\n"),
-        ("m.jsonl", b'{"audio": "a.wav"}'),
-        ("m.ndjson", b'{"audio": "a.wav"}'),
-        ("m.parquet", parquet({"audio": ["a.wav"]})),
-    ],
-)
+FORMATS = {
+    **dict.fromkeys(("m.csv", "m.tsv"), b"audio\na.wav\n"),
+    **dict.fromkeys(("m.jsonl", "m.ndjson"), b'{"audio": "a.wav"}'),
+    "m.parquet": parquet({"audio": ["a.wav"]}),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), FORMATS.items())
 @pytest.mark.parametrize("named_so", [True, False])
 def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, named_so: bool) -> None:
     """Gzip is seen by its mark, whether or not the name says it; a name alone packs nothing."""
@@ -180,12 +172,7 @@ def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, l
 @pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl", "m.parquet"])
 def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> None:
     """Somebody puts another file in its place meanwhile: the records and the digest are those of the first one."""
-    contents = {
-        "m.csv": b"audio\na.wav\n",
-        "m.jsonl": b'{"audio": "a.wav"}',
-        "m.parquet": parquet({"audio": ["a.wav"]}),
-    }
-    content = contents[name.removesuffix(".gz")]
+    content = FORMATS[name.removesuffix(".gz")]
     content = gzip.compress(content) if name.endswith(".gz") else content
     path, digest = written(tmp_path, name, content), hashlib.sha256()
     records = manifest_at(path).records(digest.update)

@@ -16,13 +16,11 @@ SHA256 = hashlib.sha256(b"audio").hexdigest()
 
 @pytest.fixture
 def moves() -> Moves:
-    """Moves on this machine."""
     return Moves(Files())
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A delivered file."""
     path = tmp_path / "in" / "a.wav"
     path.parent.mkdir()
     path.write_bytes(b"audio")
@@ -30,7 +28,6 @@ def source(tmp_path: Path) -> Path:
 
 
 def facts_of(path: Path) -> FileFacts:
-    """Look at a file."""
     facts = LocalFiles().facts(str(path))
     assert facts is not None
     return facts

@@ -19,7 +19,6 @@ WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
 
 def opened(location: Path | str) -> Catalog:
-    """Open a catalog with the usual names for sidecars."""
     return open_catalog(str(location))
 
 

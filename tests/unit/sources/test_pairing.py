@@ -13,7 +13,6 @@ DEFAULT = ("{name}.sidecar", "{stem}.sidecar")
 
 
 def sidecars(audio: Sequence[str], found: Sequence[str], patterns: Sequence[str] = DEFAULT) -> Sidecars:
-    """Pair the files of a folder."""
     return Sidecars(SidecarNames(patterns), found, audio)
 
 
@@ -90,22 +89,13 @@ def test_a_sidecar_that_several_claim_is_nobodys(audio: list[str]) -> None:
 def test_audio_that_needs_no_sidecar_leaves_it_to_the_others(
     needy: set[str], of_audio: dict[str, str], contested: dict[str, str], orphans: list[str]
 ) -> None:
-    """Of a WAV with a credential of its own it is known that the sidecar was made for another file."""
-    names = SidecarNames(DEFAULT)
+    """Of a WAV with a credential of its own it is known so; only files that claim the same one are looked into."""
+    asked, audio = set[str](), ["a.wav", "s.wav", "s.mp3", "s.aiff"]
 
-    folder = Sidecars(names, ["s.sidecar"], ["s.wav", "s.mp3", "s.aiff"], needy.__contains__)
+    folder = Sidecars(SidecarNames(DEFAULT), ["s.sidecar"], audio, lambda name: asked.add(name) or name in needy)
 
+    assert asked == {*audio[1:]}
     assert (folder.of_audio, folder.contested, folder.orphans()) == (of_audio, contested, orphans)
-
-
-def test_only_files_that_claim_the_same_sidecar_are_looked_into() -> None:
-    """Whether any other file needs its sidecar is not asked."""
-    asked: list[str] = []
-    audio, found = ["a.wav", "b.wav", "b.mp3", "c.wav", "c.mp3"], ["a.sidecar", "b.mp3.sidecar", "c.sidecar"]
-
-    Sidecars(SidecarNames(DEFAULT), found, audio, lambda name: not asked.append(name))
-
-    assert sorted(asked) == ["c.mp3", "c.wav"]
 
 
 @pytest.mark.parametrize(

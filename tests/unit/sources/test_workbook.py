@@ -49,7 +49,6 @@ PARTS = {
 
 
 def packed(parts: Mapping[str, str | bytes] = PARTS, kind: int = ZIP_DEFLATED) -> io.BytesIO:
-    """Pack parts as a workbook."""
     file = io.BytesIO()
     with ZipFile(file, "w", kind) as book:
         for name, content in parts.items():
@@ -59,7 +58,6 @@ def packed(parts: Mapping[str, str | bytes] = PARTS, kind: int = ZIP_DEFLATED) -
 
 
 def refusal(parts: Mapping[str, str | bytes]) -> str:
-    """Return why a workbook is refused."""
     with pytest.raises(ValueError, match=r"\w") as refused:
         list(sheet_rows(packed(PARTS | dict(parts))))
     return str(refused.value)
@@ -110,7 +108,6 @@ def test_other_writers_leave_out_what_they_may() -> None:
 
 
 def sheet(content: str) -> dict[str, str]:
-    """Make the part of a sheet."""
     return {"xl/worksheets/s.xml": f'<worksheet xmlns="{_MAIN}"><sheetData>{content}</sheetData></worksheet>'}
 
 
@@ -163,33 +160,29 @@ def test_what_a_sheet_says_of_its_size_is_not_believed() -> None:
         assert list(sheet_rows(packed(PARTS | part))) == [(2, ["", "1"])]
 
 
+TOO_WIDE, NO_WORKBOOK = "row 1: it has more than 16,384 cells", "no Excel workbook that can be read"
+BOOK = PARTS["xl/workbook.xml"]
+TOO_LONG = f'<sst xmlns="{_MAIN}"><si><t>{"x" * 200_000}</t></si></sst>'
+
+
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
         (sheet('<row r="1048577"><c/></row>'), "cells or 1,048,576 rows"),
-        (sheet('<row><c r="XFE1"/></row>'), "row 1: it has more than 16,384 cells"),
+        (sheet('<row><c r="XFE1"/></row>'), TOO_WIDE),
         (sheet('<row><c r="XFDXX1"/></row>'), "row 1: "),
-        (sheet("<row>" + "<c/>" * 16_385 + "</row>"), "row 1: it has more than 16,384 cells"),
-        (
-            sheet('<row r="9"><c t="str"><v>' + "1" * 32_768 + "</v></c></row>"),
-            "row 9: it has a cell of more than 32,767",
-        ),
+        (sheet("<row>" + "<c/>" * 16_385 + "</row>"), TOO_WIDE),
+        (sheet(f'<row r="9"><c t="str"><v>{"1" * 32_768}</v></c></row>'), "row 9: it has a cell of more than 32,767"),
         (sheet("<row><c><v>many</v></c></row>"), "row 1: invalid literal"),
         (sheet("<row><c><v>" + "1" * 32_768 + "</v></c></row>"), "row 1: Exceeds the limit"),
         (sheet('<row><c t="s"><v>9</v></c></row>'), "row 1: list index"),
-        (sheet("<row><c"), "no Excel workbook that can be read"),
+        (sheet("<row><c"), NO_WORKBOOK),
         ({"xl/workbook.xml": f'<workbook xmlns="{_MAIN}"/>'}, "no sheet with cells"),
-        ({"xl/workbook.xml": PARTS["xl/workbook.xml"].replace('"a"', '"gone"')}, "no Excel workbook that can be read"),
-        ({"xl/_rels/workbook.xml.rels": "<R/>"}, "no Excel workbook that can be read"),
-        (
-            {"xl/sharedStrings.xml": f'<sst xmlns="{_MAIN}"><si><t>{"x" * 200_000}</t></si></sst>'},
-            "than 32,767 letters",
-        ),
-        ({"[Content_Types].xml": "<Types/>"}, "no Excel workbook that can be read"),
-        (
-            {"xl/workbook.xml": PARTS["xl/workbook.xml"].replace(_TYPE, _STRICT)},
-            "it is a Strict Open XML workbook: save it as an ordinary .xlsx",
-        ),
+        ({"xl/workbook.xml": BOOK.replace('"a"', '"gone"')}, NO_WORKBOOK),
+        ({"xl/workbook.xml": BOOK.replace(_TYPE, _STRICT)}, "it is a Strict Open XML workbook: save it as an ordinary"),
+        ({"xl/_rels/workbook.xml.rels": "<R/>"}, NO_WORKBOOK),
+        ({"xl/sharedStrings.xml": TOO_LONG}, "than 32,767 letters"),
+        ({"[Content_Types].xml": "<Types/>"}, NO_WORKBOOK),
     ],
 )
 def test_what_no_spreadsheet_writes_is_refused_in_one_line(parts: dict[str, str], words: str) -> None:

@@ -28,7 +28,6 @@ HOSTILE = {
 
 
 def read(content: bytes, *names: str) -> list[str]:
-    """Return the texts of the elements of these names."""
     return [element.text or "" for element in elements(HeldFile(content), names or ("a", "b"))]
 
 
