@@ -53,18 +53,6 @@ def test_a_file_that_changes_meanwhile_never_ends_well(tmp_path: Path, new_size:
     assert sent < audio.facts.size_bytes
 
 
-def test_missing_audio_is_told_from_unreadable(tmp_path: Path) -> None:
-    """Each is a reason of its own, as a person mends them differently."""
-    os.mkfifo(tmp_path / "fifo.wav")
-
-    with pytest.raises(SourceError) as missing:
-        open_audio(str(tmp_path / "gone.wav"))
-    with pytest.raises(SourceError) as unreadable:
-        open_audio(str(tmp_path / "fifo.wav"))
-
-    assert (missing.value.reason, unreadable.value.reason) == (Reason.MISSING_AUDIO, Reason.UNREADABLE_FILE)
-
-
 SIDECARS = dict.fromkeys(("gone", "empty"), Reason.MISSING_SIDECAR)
 SIDECARS |= {"large": Reason.SIDECAR_TOO_LARGE, "folder": Reason.UNREADABLE_FILE}
 

@@ -215,11 +215,8 @@ def test_scan_gives_the_same_rows_again(tmp_path: Path) -> None:
 
 
 MANIFESTS = {
-    "r1": (
-        batch_manifest("B", ["/2024/r1/message.xml", "r%31\\r1.xml", "M-1", "sftp://h/r1/r1.XML", "x/111.xml"]),
-        [],
-    ),
-    "r2": (batch_manifest("B", ["./r2/r2.xml", "r1/r1.xml"]), ["r2/r2.xml"]),
+    "there": (batch_manifest("B", ["/x/r1/m.xml", "r%31\\r1.xml", "M-1", "sftp://h/r1/r1.XML", "x/111.xml"]), []),
+    "not there": (batch_manifest("B", ["./r2/r2.xml", "r1/r1.xml"]), ["r2/r2.xml"]),
     "cut short": (b"<ManifestMessage><MessageInBatch>", []),
     "nothing named": (b"<ManifestMessage><MessageInBatch/></ManifestMessage>", []),
 }

@@ -145,9 +145,7 @@ def test_the_digest_changes_with_the_listing(tmp_path: Path, change: str) -> Non
 def test_the_digest_is_that_of_the_last_pass(tmp_path: Path) -> None:
     """What was planned is what is remembered, and files that are no part of the catalog do not matter."""
     fill(tmp_path, "a.wav")
-    catalog = scan(tmp_path)
-    list(catalog.rows())
-    planned = catalog.digest()
+    planned = (catalog := scan(tmp_path)).digest()
 
     fill(tmp_path, "report.txt", content=b"x")
 

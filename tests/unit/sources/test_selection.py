@@ -59,13 +59,8 @@ def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
     """So such a run is of a part of its catalog."""
     both = Selection(where="a = 'b'", newer_than="2d", max_age="1d")
     whole = [Selection(), Selection(catalog=CatalogSettings(root="/", outside="allow"), skip_without_credential=True)]
-    parts = [
-        Selection(only=("failed",)),
-        Selection(where="true"),
-        Selection(newer_than="1d"),
-        Selection(since_last=True),
-        Selection(max_age="1d"),
-    ]
+    parts = [Selection(only=("failed",)), Selection(where="true"), Selection(since_last=True)]
+    parts += [Selection(newer_than="1d"), Selection(max_age="1d")]
 
     assert both.conditions == "--where \"a = 'b'\" --newer-than 2d"
     assert Selection(max_age="1d", catalog=CatalogSettings(root="/")).conditions == ""
