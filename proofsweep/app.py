@@ -6,7 +6,7 @@ little; tests/architecture/test_light_check.py says which command loads what.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -17,10 +17,9 @@ from pydantic import SecretStr
 
 from proofsweep import __version__
 from proofsweep.config.load import Settings, environment
-from proofsweep.config.locations import is_bucket, path_here
+from proofsweep.config.locations import is_bucket
 from proofsweep.config.sections import CatalogSettings
-from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, ConfigError, ProofsweepError, ResultsError, RunMustStop
+from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.operations import SecretBlocks
 from proofsweep.domain.runs import Bounds, Plan, closing_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
@@ -181,23 +180,11 @@ class App:
         same_root = Selection(catalog=CatalogSettings(root=plan.catalog_root, outside=outside))
         return catalog_has_changed(plan, lambda: self.catalog(plan.catalog, same_root, is_checked=False))
 
-    @contextmanager
-    def away_is_outage(self) -> Iterator[None]:
+    def away_is_outage(self) -> "AbstractContextManager[None]":
         """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
-        try:
-            yield
-        except CatalogError as error:
-            if error.catalog is None or not self._was_verified(error.catalog):
-                raise
-            message = f"{error.message}; earlier runs found files there: is it mounted?"
-            raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog) from error
+        from proofsweep.verify.resume import away_is_outage
 
-    def _was_verified(self, catalog: str) -> bool:
-        from proofsweep.store.runs import RunIndex
-
-        with suppress(ProofsweepError):  # a store that cannot be read must not hide what is wrong with the catalog
-            return bool(RunIndex(self.results).refreshed().plans(self.environment, catalog))
-        return False
+        return away_is_outage(lambda: self.results, self.environment)
 
     @property
     def planner(self) -> "Planner":
@@ -271,25 +258,15 @@ class App:
 
     def forecast(self, need: "Need", status: "ServiceStatus", bounds: Bounds) -> "Forecast":
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
-        from proofsweep.verify.attempt import QUOTA_PROBE_SECONDS
-        from proofsweep.verify.forecast import Means, forecast
+        from proofsweep.verify.attempt import forecast_leg
         from proofsweep.verify.history import measured_legs
         from proofsweep.verify.lane_sharing import remembered_rate
-        from proofsweep.verify.threads import most_open_files, workers_that_fit
 
-        rate, pace = None, self.settings.pace
+        rate = None
         with suppress(ConfigError, ResultsError):
             rate = remembered_rate(self.results, self.service)
-        means = Means(
-            headroom=status.headroom,
-            reset=status.quota_reset,
-            bounds=bounds,
-            rate=rate,
-            first_rate=pace.first_rate,
-            workers=workers_that_fit(pace.workers, most_open_files()),
-            ask_seconds=QUOTA_PROBE_SECONDS,
-        )
-        return forecast(need, means, measured_legs(self.results, self.environment), utc_now())
+        pace, history = self.settings.pace, measured_legs(self.results, self.environment)
+        return forecast_leg(need, status, bounds, rate=rate, pace=pace, history=history, now=utc_now())
 
     # --- Runs and their legs
 
@@ -355,47 +332,17 @@ class App:
 
         bounds = bounds or self.bounds()
         dedupe = self.settings.catalog.dedupe if dedupe is None else dedupe
-        drain_seconds = self.settings.bounds.drain_seconds
         service = self._service or self.service  # even if it was stopped: that must not be lost
-        claimed = partial(leg_of, service, self.results, run_id, bounds, flow_run_id=flow_run_id)
+        drain_seconds = self.settings.bounds.drain_seconds
+        claimed = partial(leg_of, flow_run_id=flow_run_id, dedupe=dedupe, drain_seconds=drain_seconds)
+        settings = self.settings.anywhere(self.store.url)
         try:
-            with claimed(dedupe=dedupe, drain_seconds=drain_seconds) as leg:
+            with claimed(service, self.results, run_id, bounds) as leg:
                 self.leg = leg
-                yield (
-                    LegHandle(
-                        settings=_anywhere(self.settings, self.store.url),
-                        run_id=run_id,
-                        leg=leg.leg,
-                        bounds=bounds,
-                        dedupe=dedupe,
-                    ),
-                    leg,
-                )
+                yield LegHandle(settings=settings, run_id=run_id, leg=leg.leg, bounds=bounds, dedupe=dedupe), leg
         finally:
             self.leg = None
             self.close()
-
-    def join_leg(self, handle: "LegHandle", is_over: "IsOver") -> "tuple[WorkerProcess, Close]":
-        """Work for a leg that another process holds; return this process's part in it, and what closes it."""
-        from proofsweep.verify.budget import LAST_PROBE_CALLS
-        from proofsweep.verify.lane_sharing import lane_sharing, remembered_rate
-        from proofsweep.verify.session import leg_context
-        from proofsweep.verify.worker_process import GrantedBudget, WorkerProcess, refuse_missing_catalog
-
-        service, plan = self.service, self.results.plan(handle.run_id)
-        bounds = Bounds(closes_at=handle.bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
-        budget = GrantedBudget(bounds, service.partner.for_control(), service.stop, utc_now)
-        leg = leg_context(service, self.results, plan, handle.leg, budget, dedupe=handle.dedupe, is_claimant=False)
-        refuse_missing_catalog(plan)
-        service.dispatcher.remember(remembered_rate(self.results, service, handle.processes))
-        stack = ExitStack()
-        stack.callback(self.close)
-        stack.enter_context(lane_sharing(self.results, service, plan).shared())
-        drain_seconds = self.settings.bounds.drain_seconds
-        process = WorkerProcess(
-            leg=leg, budget=budget, is_over=is_over, abort=service.abort, drain_seconds=drain_seconds
-        )
-        return process, stack.close
 
     # --- Other operations
 
@@ -451,11 +398,6 @@ class App:
             clock=utc_now,
         )
         return watched_folder(context, location)
-
-    def given_up_items(self) -> set[str]:
-        from proofsweep.ingest.one_pass import given_up_items
-
-        return given_up_items(self.results, self.settings.ingest)
 
     # --- Alerts
 
@@ -524,22 +466,6 @@ class LegHandle:
     version: str = __version__  # of the program that claimed the leg
 
 
-def _anywhere(settings: Settings, store_url: str) -> Settings:
-    """Make the places in the settings absolute, for a process with another working directory."""
-    service = {
-        "api_key_file": file.absolute() if (file := settings.service.api_key_file) else None,
-        "known_good": tuple(
-            (path_here(audio), sidecar and path_here(sidecar)) for audio, sidecar in settings.service.known_good
-        ),
-    }
-    return settings.model_copy(
-        update={
-            "results": settings.results.model_copy(update={"url": store_url}),
-            "service": settings.service.model_copy(update=service),
-        }
-    )
-
-
 def verify_granted(
     handle: LegHandle, granted: "GrantedSlice", link: "Callable[[], IsOver]", blocks: SecretBlocks | None = None
 ) -> "SliceResult":
@@ -547,7 +473,7 @@ def verify_granted(
 
     A worker process is given one slice after the other and nothing else, so it keeps its part in the leg meanwhile.
     """
-    from proofsweep.verify.worker_process import PROCESSES, refuse_other_version
+    from proofsweep.verify.worker_process import PROCESSES, join_leg, refuse_other_version
 
     def begin() -> "tuple[WorkerProcess, Close]":
         refuse_other_version(handle.version)
@@ -556,7 +482,18 @@ def verify_granted(
             "workers": math.ceil(pace.workers / handle.processes),
             "first_rate": pace.first_rate / handle.processes,
         }
-        settings = handle.settings.model_copy(update={"pace": pace.model_copy(update=share)})
-        return App(settings, blocks).join_leg(handle, link())
+        app = App(handle.settings.model_copy(update={"pace": pace.model_copy(update=share)}), blocks)
+        return join_leg(
+            app.service,
+            app.results,
+            handle.run_id,
+            handle.leg,
+            bounds=handle.bounds,
+            dedupe=handle.dedupe,
+            processes=handle.processes,
+            drain_seconds=handle.settings.bounds.drain_seconds,
+            is_over=link(),
+            close=app.close,
+        )
 
     return PROCESSES.of(handle, begin).verify(granted)

@@ -9,6 +9,7 @@ from rich.padding import Padding
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import markdown, printable
+from proofsweep.ingest.one_pass import given_up_items
 from proofsweep.queries.changes import (
     COLUMNS,
     PREVIOUS,
@@ -107,7 +108,10 @@ def rejects(
     """
     app = open_app(config, results)
     selected = SelectedRows.of(app.results, run_id, app.environment, NEED_ATTENTION)
-    groups, gone = attention_groups(selected, limit, by, app.given_up_items()), selected.gone()
+    groups, gone = (
+        attention_groups(selected, limit, by, given_up_items(app.results, app.settings.ingest)),
+        selected.gone(),
+    )
     if as_json:
         print_json(_group_json(selected, groups) | {"gone": gone})
         return ExitCode.ACCEPTED

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 import proofsweep_configs
 from proofsweep.config import sections
+from proofsweep.config.locations import path_here
 from proofsweep.config.sections import CatalogSettings, IngestSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.text import ALIKE, ask_for, did_you_mean, printable, text_of_file
@@ -65,6 +66,21 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return env_settings, init_settings
+
+    def anywhere(self, results_url: str) -> "Settings":
+        """Return the same settings with absolute places, for a process with another working directory."""
+        file = self.service.api_key_file
+        service = {
+            "api_key_file": None if file is None else file.absolute(),
+            "known_good": tuple(
+                (path_here(audio), sidecar and path_here(sidecar)) for audio, sidecar in self.service.known_good
+            ),
+        }
+        update = {
+            "results": self.results.model_copy(update={"url": results_url}),
+            "service": self.service.model_copy(update=service),
+        }
+        return self.model_copy(update=update)
 
 
 def load_settings(config: str | None = None, results_url: str | None = None) -> Settings:

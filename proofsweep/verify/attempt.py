@@ -2,12 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.config.logs import Event, log
+from proofsweep.config.sections import PaceSettings
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
@@ -22,11 +24,13 @@ from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.commit import LegEnd, publish_exchanges, settle_leg, write_runs_row
+from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
 from proofsweep.verify.history import note_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.lane_sharing import lane_sharing, remembered_rate
 from proofsweep.verify.service import Service, ServiceStatus
 from proofsweep.verify.session import LegContext, leg_context
+from proofsweep.verify.threads import most_open_files, workers_that_fit
 
 QUOTA_PROBE_SECONDS = 300.0  # between two probes of the headroom (contract, Versioning 7: about every five minutes)
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request is seen
@@ -341,3 +345,26 @@ def plan_to_work_on(results: Results, run_id: str, environment: str, *, sidecar_
             "set: set service.sidecar_field."
         )
     return plan
+
+
+def forecast_leg(
+    need: Need,
+    status: ServiceStatus,
+    bounds: Bounds,
+    *,
+    rate: float | None,
+    pace: PaceSettings,
+    history: Sequence[Measurement],
+    now: datetime,
+) -> Forecast:
+    """Forecast a leg that begins now on this machine; `rate` is the key's, if anybody has learned it."""
+    means = Means(
+        headroom=status.headroom,
+        reset=status.quota_reset,
+        bounds=bounds,
+        rate=rate,
+        first_rate=pace.first_rate,
+        workers=workers_that_fit(pace.workers, most_open_files()),
+        ask_seconds=QUOTA_PROBE_SECONDS,
+    )
+    return forecast(need, means, history, now)

@@ -1,18 +1,19 @@
 """Runs that somebody must go on with: which they are, and how a catalog goes on."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pydantic import TypeAdapter
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NothingDue, RunIsActive, RunMustStop
+from proofsweep.domain.errors import CatalogError, NothingDue, ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.domain.runs import INGEST, Bounds, Plan, left_of
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import BOUNDS, settle_last_leg, supersede
 from proofsweep.verify.item import Clock
 from proofsweep.verify.session import RemainingItems
@@ -120,3 +121,18 @@ def _left_of(claimed: object, receipt: dict[str, object]) -> Bounds:
     bounds, counts = _BOUNDS.validate_python(claimed), receipt.get("counts")
     spent = int(counts["calls"]) if isinstance(counts, dict) else 0
     return bounds if bounds.max_calls is None else replace(bounds, max_calls=max(0, bounds.max_calls - spent))
+
+
+@contextmanager
+def away_is_outage(results: Callable[[], Results], environment: str) -> Iterator[None]:
+    """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
+    try:
+        yield
+    except CatalogError as error:
+        was_verified = False
+        with suppress(ProofsweepError):  # a store that cannot be read must not hide what is wrong with the catalog
+            was_verified = bool(error.catalog and RunIndex(results()).refreshed().plans(environment, error.catalog))
+        if not was_verified:
+            raise
+        message = f"{error.message}; earlier runs found files there: is it mounted?"
+        raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog) from error

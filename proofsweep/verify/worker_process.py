@@ -4,7 +4,7 @@ import socket
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,15 @@ from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NameTaken, ResultsError, RunMustStop
 from proofsweep.domain.headers import MOST_CALLS_PER_ITEM
-from proofsweep.domain.runs import Plan, Slice
+from proofsweep.domain.runs import Bounds, Plan, Slice
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Segments
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.store.parts import Results
+from proofsweep.verify.budget import LAST_PROBE_CALLS, BudgetGuard
 from proofsweep.verify.commit import publish_exchanges
-from proofsweep.verify.session import LegContext
+from proofsweep.verify.lane_sharing import lane_sharing, remembered_rate
+from proofsweep.verify.service import Service
+from proofsweep.verify.session import LegContext, leg_context
 from proofsweep.verify.worker import rows_written, verify_slice
 
 _MOST_LOST = 4  # a slice whose worker processes are lost so often would lose all
@@ -234,3 +237,32 @@ def refuse_missing_catalog(plan: Plan) -> None:
     if not (is_bucket(plan.catalog) or "*" in plan.catalog or Path(plan.catalog).exists()):
         where = "a folder must be mounted at the same place everywhere"
         raise ConfigError(f"The catalog {plan.catalog} is not there: {where}.")
+
+
+def join_leg(
+    service: Service,
+    results: Results,
+    run_id: str,
+    leg: int,
+    *,
+    bounds: Bounds,
+    dedupe: bool,
+    processes: int,
+    drain_seconds: float,
+    is_over: IsOver,
+    close: Close,
+) -> tuple[WorkerProcess, Close]:
+    """Work for a leg that another process holds; return this process's part in it, and what closes it."""
+    plan = results.plan(run_id)
+    own = Bounds(closes_at=bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
+    budget = GrantedBudget(own, service.partner.for_control(), service.stop, service.clock)
+    context = leg_context(service, results, plan, leg, budget, dedupe=dedupe, is_claimant=False)
+    refuse_missing_catalog(plan)
+    service.dispatcher.remember(remembered_rate(results, service, processes))
+    stack = ExitStack()
+    stack.callback(close)
+    stack.enter_context(lane_sharing(results, service, plan).shared())
+    process = WorkerProcess(
+        leg=context, budget=budget, is_over=is_over, abort=service.abort, drain_seconds=drain_seconds
+    )
+    return process, stack.close
