@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 
 from proofsweep import __version__
 from proofsweep.domain.errors import ProofsweepError
-from proofsweep_cli.command_app import close_app
+from proofsweep_cli.command import close_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog
 from proofsweep_cli.screen import console, flush, print_error, show_unknown_letters
 

@@ -12,7 +12,7 @@ from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.store.rows import RowContext, row_of
 from proofsweep.verify.check_file import answered_file
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config
 from proofsweep_cli.screen import COLOURS, console, print_json

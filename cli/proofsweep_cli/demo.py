@@ -15,7 +15,7 @@ import typer
 
 from proofsweep import results
 from proofsweep.domain.errors import ConfigError, missing_extra
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_flow import verify_run

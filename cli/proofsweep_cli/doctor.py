@@ -19,13 +19,13 @@ from proofsweep.store.operations import Operations
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
 from proofsweep.verify.survey import ignored_entries
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.embedded_server import configured_url, require_writable_home
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
-from proofsweep_cli.key_block import BLOCKS
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_options import with_selection_options
 from proofsweep_cli.screen import console, counted, print_json, size_text
+from proofsweep_tasks.key_block import BLOCKS
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _MOST_REASONS = 8

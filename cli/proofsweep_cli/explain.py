@@ -22,7 +22,7 @@ from proofsweep.reports.explain import (
     packet_of_failed_calls,
     run_or_operation,
 )
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, next_command, print_json

@@ -15,7 +15,7 @@ from proofsweep.reports.explain import packet_of_failed_calls
 from proofsweep.reports.export import ENDINGS, LETTER, Exported
 from proofsweep.reports.export import export as export_rows
 from proofsweep.reports.letters import TOLD_OUTCOMES, letter_texts, shipped_template
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import Screen, console, counted, gone_words, next_command, print_json

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 
 import typer
 
@@ -13,12 +14,11 @@ from proofsweep.domain.tags import checksums_of
 from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.ingest.report import PassReport
 from proofsweep.sources.selection import Selection
+from proofsweep_cli.command import interrupted_by_signals
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
-from proofsweep_cli.interrupt import interrupted_by_signals
-from proofsweep_cli.options import Checksums, NewerThan, Where
 from proofsweep_cli.run_flow import run_leg
-from proofsweep_cli.run_options import print_bounds, with_run_options
+from proofsweep_cli.run_options import Checksums, NewerThan, Where, print_bounds, with_run_options
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import print_error, print_json
 from proofsweep_cli.verify import stop_told
@@ -27,9 +27,6 @@ from proofsweep_tasks.signal_thread import STOP_ASKED
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
 
-_Watch = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C.")
-_Every = typer.Option(60.0, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch.")
-
 
 @with_run_options
 def ingest(
@@ -37,8 +34,10 @@ def ingest(
         metavar="PREFIX", help="The folder to which files are delivered, or a bucket's prefix."
     ),
     *,
-    watch: bool = _Watch,
-    every: float = _Every,
+    watch: bool = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C."),
+    every: float = typer.Option(
+        60.0, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch."
+    ),
     where: str | None = Where,
     newer_than: str | None = NewerThan,
     checksums: list[str] = Checksums,
@@ -58,7 +57,14 @@ def ingest(
     with interrupted_by_signals(), stop_told(request.app, path_here(prefix)), watching as watched:
         try:
             while True:
-                code = _of_many(watched, request) if watch else _one_pass(watched, request)
+                try:
+                    with stop_told(request.app, watched.path) if watch else nullcontext():
+                        code = _one_pass(watched, request)
+                except RunMustStop as stop:  # such as a share that is away: the next pass is made all the same
+                    if not watch:
+                        raise
+                    print_error(stop.message)
+                    code = code_of_error(stop)
                 if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
                     return code
                 time.sleep(every)
@@ -66,16 +72,6 @@ def ingest(
             if not watch:
                 raise
             return code
-
-
-def _of_many(watched: WatchedFolder, request: RunRequest) -> ExitCode:
-    """Make a pass; what stops it, such as a share that is away, does not keep the next one from being made."""
-    try:
-        with stop_told(request.app, watched.path):
-            return _one_pass(watched, request)
-    except RunMustStop as stop:
-        print_error(stop.message)
-        return code_of_error(stop)
 
 
 def _one_pass(watched: WatchedFolder, request: RunRequest) -> ExitCode:

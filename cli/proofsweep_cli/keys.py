@@ -1,6 +1,7 @@
 """`proofsweep keys list` and `proofsweep keys rotate`: the partner's API keys."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import typer
@@ -14,11 +15,11 @@ from proofsweep.operations.key_store import key_store_for
 from proofsweep.operations.rotate import list_keys
 from proofsweep.store.keys import Rotations
 from proofsweep.store.operations import Operations
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.key_block import BLOCKS
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import console, counted, print_error, print_json
+from proofsweep_cli.screen import answer, console, counted, print_error, table
+from proofsweep_tasks.key_block import BLOCKS
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 keys_group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
@@ -36,16 +37,8 @@ def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_j
     app = open_app(config, results)
     service, rotations = app.service, Rotations(Operations(app.results))
     found = list_keys(service.partner, rotations.answered(), service.key_fingerprint)
-    if as_json:
-        print_json({"environment": app.environment, "keys": [_json_of(each) for each in found]})
-        return ExitCode.ACCEPTED
-    out = console()
-    out.print(f"{counted(len(found), 'key')} at {app.settings.service.base_url} ({app.environment})")
-    out.print()
-    out.print(_table_of(found))
-    if all(each.is_in_use is None for each in found):
-        out.print()
-        out.print("Which key is in use here is not known: no rotation of this results store made it.")
+    document = {"environment": app.environment, "keys": [_json_of(each) for each in found]}
+    answer(document, _lines_of(app, found), as_json=as_json)
     return ExitCode.ACCEPTED
 
 
@@ -81,31 +74,26 @@ def rotate(
         out.line(f"The new key goes to {key_store.name}.")
         if typer.prompt(f"Type {label} to go on", err=as_json) != label:
             raise UsageError(f"That is not {label}; nothing was rotated.")
-    return _rotate(app, new_key_file, again=again, as_json=as_json)
-
-
-def _rotate(app: App, new_key_file: Path | None, *, again: bool, as_json: bool) -> int:
     try:
         done = app.rotate_key(new_key_file, again=again)
     except KeyboardInterrupt:
         print_error(_INTERRUPTED)
         return ExitCode.CANCELLED
-    if as_json:
-        print_json(done.document())
-    else:
-        for line in done.lines():
-            console().line(line)
+    answer(done.document(), done.lines(), as_json=as_json)
     return ExitCode.ACCEPTED
 
 
-def _table_of(found: list[ListedKey]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("key", "name", "status", ""):
-        table.add_column(name, overflow="fold")
+def _lines_of(app: App, found: list[ListedKey]) -> Iterator[str | Table]:
+    yield f"{counted(len(found), 'key')} at {app.settings.service.base_url} ({app.environment})"
+    yield ""
+    keys = table("key", "name", "status", "")
     for each in found:
         record = each.record
-        table.add_row(record.key_id or "", record.name or "", record.status or "", _notes_on(each))
-    return table
+        keys.add_row(record.key_id or "", record.name or "", record.status or "", _notes_on(each))
+    yield keys
+    if all(each.is_in_use is None for each in found):
+        yield ""
+        yield "Which key is in use here is not known: no rotation of this results store made it."
 
 
 def _notes_on(key: ListedKey) -> str:

@@ -21,10 +21,10 @@ from proofsweep.verify.forecast import Need
 from proofsweep.verify.plan import cautions_of
 from proofsweep.verify.service import ServiceStatus, limits_of
 from proofsweep.verify.survey import Surveyed, UnsentRow
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, MaxCalls, MaxDuration, Reserve, ResultsUrl, Until
-from proofsweep_cli.run_options import refuse_closed_window, with_selection_options
+from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
+from proofsweep_cli.run_options import MaxDuration, Reserve, Until, refuse_closed_window, with_selection_options
 from proofsweep_cli.run_screen import forecast_json, print_forecast
 from proofsweep_cli.screen import (
     Screen,

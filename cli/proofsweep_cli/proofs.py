@@ -3,29 +3,30 @@
 import base64
 import binascii
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
 from http import HTTPStatus
+from itertools import count
 from pathlib import Path
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from proofsweep.app import App
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import ProofSummary
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.domain.text import printable
 from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList, erase_proofs, names_of, read_proof_list
-from proofsweep.operations.inventory import Inventory, inventory_proofs, masters_of, newest_proofs
+from proofsweep.operations.inventory import inventory_proofs, masters_of, newest_proofs
 from proofsweep.operations.notes import refresh_notes
 from proofsweep.operations.recover import RecoveryRequest, recover_sidecars
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
-from proofsweep_cli.interrupt import interrupted_by_signals
 from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
 from proofsweep_cli.run_request import RunRequest
-from proofsweep_cli.screen import Screen, console, counted, print_error, print_json
-from proofsweep_cli.verify import plan_and_verify
+from proofsweep_cli.screen import Screen, answer, console, counted, print_error, styled, table
+from proofsweep_cli.verify import verify_catalog
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
 _SHOWN = 50  # proofs that are shown without --limit
@@ -47,10 +48,8 @@ def show_list(
     Example: `proofsweep proofs list --limit 10`
     """
     found, problem = newest_proofs(open_app(config).service.partner.in_new_session(lambda _: None), limit)
-    if as_json:
-        print_json({"proofs": [proof.model_dump() for proof in found], "problem": problem})
-    else:
-        _print_list(found, problem)
+    document = {"proofs": [proof.model_dump() for proof in found], "problem": problem}
+    answer(document, _lines_of_list(found, problem), as_json=as_json)
     return ExitCode.FAILED if problem else ExitCode.ACCEPTED
 
 
@@ -73,14 +72,14 @@ def show(
         gone = f"No such proof is held under this key (404); request ID {failed.request_id}."
         raise UsageError(gone) from failed
     size = _sidecar_bytes(None if proof.sidecar is None else proof.sidecar.get_secret_value())
-    if as_json:
-        print_json({"song": proof.song, "classification": proof.classification, "sidecar_bytes": size})
-        return ExitCode.ACCEPTED
-    out = console()
-    out.line(f"song: {proof.song or 'unknown'}")
-    out.line(f"classification: {proof.classification or 'none'} (report-only)")
     unknown = "unknown: service.sidecar_field is not set" if app.settings.service.sidecar_field is None else "none"
-    out.line(f"sidecar: {unknown if size is None else f'{size:,} bytes'}")
+    lines = [
+        f"song: {proof.song or 'unknown'}",
+        f"classification: {proof.classification or 'none'} (report-only)",
+        f"sidecar: {unknown if size is None else f'{size:,} bytes'}",
+    ]
+    document = {"song": proof.song, "classification": proof.classification, "sidecar_bytes": size}
+    answer(document, lines, as_json=as_json)
     return ExitCode.ACCEPTED
 
 
@@ -94,12 +93,10 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
     Example: `proofsweep proofs inventory --config production`
     """
     found = inventory_proofs(open_app(config, results).operations)
-    if as_json:
-        print_json(
-            {"operation_id": found.operation_id, **found.states, "listed": found.listed, "problem": found.problem}
-        )
-    else:
-        _print_inventory(found)
+    document = {"operation_id": found.operation_id, **found.states, "listed": found.listed, "problem": found.problem}
+    all_of_them = f"proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\""
+    notes = [*found.notes(), f"all of them: {all_of_them}"]
+    answer(document, [styled(found.line(), "bold"), *(f"  {note}" for note in notes)], as_json=as_json)
     return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.states.get("differs") else ExitCode.ACCEPTED
 
 
@@ -134,7 +131,13 @@ def erase(
             raise UsageError(f"{printable(each)} is no proof ID but a file's name; read a list with --from FILE.")
     wanted, app = read_proof_list(proof_ids or [], file), open_app(config, results)
     if dry_run:
-        return _list(app, wanted, as_json=as_json)
+        names = names_of(app.results, app.environment, wanted)
+        listed = [{"proof_id": each, "file": names.get(each)} for each in wanted.proof_ids]
+        lines = [f"{each}  {names.get(each, 'no file of this results store')}" for each in wanted.proof_ids]
+        lines.append(f"Would erase {_what(app, wanted)}. Nothing was asked.")
+        document = {"environment": app.environment, "proofs": listed, "repeated": wanted.repeated}
+        answer(document, lines, as_json=as_json)
+        return ExitCode.ACCEPTED
     out = console(to_stderr=as_json)
     if yes_erase is None:
         _ask(out, app, wanted)
@@ -168,10 +171,7 @@ def recover(
     )
     with interrupted_by_signals():
         done = recover_sidecars(open_app(config, results).operations, wanted)
-    if as_json:
-        print_json({"operation_id": done.operation_id, **done.outcomes})
-    else:
-        console().line(done.line())
+    answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()], as_json=as_json)
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
@@ -198,12 +198,12 @@ def verify(
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
     planned: list[str] = []
 
-    def plan() -> Plan:
+    def plan(_rest: Bounds) -> Plan:
         made = app.plan(catalog, bounds=bounds)
         planned.append(made.run_id)
         return made
 
-    code = plan_and_verify(request, plan)
+    code = verify_catalog(request, None, None, plan)
     line, differ = masters_of(app.results, planned[0])
     if line is not None:
         request.out.line(f"  {line}")
@@ -228,33 +228,20 @@ def notes(
     """
     with interrupted_by_signals():
         done = refresh_notes(open_app(config, results).operations, max_calls)
-    if as_json:
-        print_json({"operation_id": done.operation_id, "wanted": done.wanted, **done.states})
-    else:
-        console().line(done.line())
+    document = {"operation_id": done.operation_id, "wanted": done.wanted, **done.states}
+    answer(document, [done.line()], as_json=as_json)
     return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
 
 
-def _print_list(found: list[ProofSummary], problem: str | None) -> None:
-    out = console()
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("issued (UTC)", "classification", "proof", "song"):
-        table.add_column(name, overflow="fold")
+def _lines_of_list(found: list[ProofSummary], problem: str | None) -> Iterator[str | Text | Table]:
+    proofs = table("issued (UTC)", "classification", "proof", "song")
     for proof in found:
         issued = "" if proof.issued_at is None else f"{proof.issued_at:%Y-%m-%d %H:%M}"
-        table.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
-    out.print(table)
-    out.line(f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed.")
+        proofs.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
+    yield proofs
+    yield f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed."
     if problem:
-        out.line(f"The listing may not be whole: {problem}.", style="yellow")
-
-
-def _print_inventory(found: Inventory) -> None:
-    out = console()
-    out.line(found.line(), style="bold")
-    for note in found.notes():
-        out.line(f"  {note}")
-    out.line(f"  all of them: proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\"")
+        yield styled(f"The listing may not be whole: {problem}.", "yellow")
 
 
 def _sidecar_bytes(text: str | None) -> int | None:
@@ -262,19 +249,6 @@ def _sidecar_bytes(text: str | None) -> int | None:
         return None if text is None else len(base64.b64decode(text, validate=True))
     except binascii.Error:
         return None
-
-
-def _list(app: App, wanted: ProofList, *, as_json: bool) -> int:
-    names = names_of(app.results, app.environment, wanted)
-    if as_json:
-        listed = [{"proof_id": each, "file": names.get(each)} for each in wanted.proof_ids]
-        print_json({"environment": app.environment, "proofs": listed, "repeated": wanted.repeated})
-        return ExitCode.ACCEPTED
-    out = console()
-    for proof_id in wanted.proof_ids:
-        out.line(f"{proof_id}  {names.get(proof_id, 'no file of this results store')}")
-    out.line(f"Would erase {_what(app, wanted)}. Nothing was asked.")
-    return ExitCode.ACCEPTED
 
 
 def _what(app: App, wanted: ProofList) -> str:
@@ -309,21 +283,14 @@ def _ask(out: Screen, app: App, wanted: ProofList) -> None:
 
 
 def _erase(out: Screen, app: App, wanted: ProofList, *, as_json: bool) -> int:
-    done = 0
-    with stopped_on_signals(app), out.status("erasing …") if out.is_terminal else nullcontext() as status:
+    done = count(1)
+    with stopped_on_signals(app), out.status("erasing …") as status:
 
         def told(_erasure: Erasure) -> None:
-            nonlocal done
-            done += 1
-            if status is not None:
-                status.update(f"erasing … {done:,} of {len(wanted.proof_ids):,}")
+            status.update(f"erasing … {next(done):,} of {len(wanted.proof_ids):,}")
 
         report = erase_proofs(app.operations, wanted, told)
-    if as_json:
-        print_json(report.document())
-    else:
-        for line in report.lines():
-            out.line(line)
+    answer(report.document(), report.lines(), as_json=as_json)
     if report.stopped is not None:
         print_error(report.stopped.message)
         return code_of_error(report.stopped)

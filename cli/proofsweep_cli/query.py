@@ -23,7 +23,7 @@ from proofsweep.domain.text import printable
 from proofsweep.queries.connection import OpenStore, opened
 from proofsweep.queries.tables import script_of
 from proofsweep.queries.views import views
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
 from proofsweep_cli.screen import console, counted, print_error

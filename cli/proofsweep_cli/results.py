@@ -21,9 +21,9 @@ from proofsweep.queries.changes import (
 )
 from proofsweep.queries.selected_rows import AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, OfCatalog, ResultsUrl, Run, RunId
+from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import (
     COLOURS,
     Screen,
@@ -42,9 +42,16 @@ _FORMATS = ("table", "csv", "json", "markdown")
 
 
 def diff(
-    run_id: str | None = Run,
+    run_id: str | None = typer.Argument(
+        None, metavar="[RUN]", help="A run; without one, the newest whole run of the catalog."
+    ),
     *,
-    catalog: str | None = OfCatalog,
+    catalog: str | None = typer.Option(
+        None,
+        "--catalog",
+        metavar="CATALOG",
+        help="Without RUN: of this catalog, by its location or its `catalog.name`; by default of the newest whole run.",
+    ),
     against: str = typer.Option(
         PREVIOUS,
         "--against",

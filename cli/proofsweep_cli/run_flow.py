@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> 
     if not before.remaining:
         return
     if server is not None:
-        with request.out.status("starting a Prefect server …") if request.out.is_terminal else nullcontext():
+        with request.out.status("starting a Prefect server …"):
             import proofsweep_flows.verify_catalog  # noqa: F401, PLC0415 - seconds to import, in which the server starts
 
             server.wait_until_up()

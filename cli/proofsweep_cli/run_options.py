@@ -10,84 +10,54 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.tags import checksums_of, columns_of, encoding_named, path_maps_of
 from proofsweep.sources.selection import Selection
-from proofsweep_cli.command_app import open_app
-from proofsweep_cli.options import (
-    AllowOutside,
-    AsJson,
-    Checksums,
-    Config,
-    MaxAge,
-    MaxCalls,
-    MaxDuration,
-    NewerThan,
-    NoDedupe,
-    OldestFirst,
-    Only,
-    Reserve,
-    ResultsUrl,
-    Root,
-    SinceLast,
-    SkipWithoutCredential,
-    Until,
-    Where,
-    with_options,
-)
+from proofsweep_cli.command import open_app
+from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl, with_options
 from proofsweep_cli.run_request import RunRequest
 from proofsweep_cli.screen import Screen
 
-_Column = typer.Option(
+Reserve = typer.Option(
+    None, "--reserve", metavar="N", min=0, help="Leave this many calls of the quota to other users of the key."
+)
+Until = typer.Option(
+    None,
+    "--until",
+    metavar="TIME",
+    help="Begin no file after: 06:00, '06:00 Europe/Berlin' or an ISO instant; by default in this machine's zone.",
+)
+MaxDuration = typer.Option(
+    None, "--max-duration", metavar="SPAN", help="Begin no file after this span: 7h, 90m, 1h30m."
+)
+Where = typer.Option(
+    None,
+    "--where",
+    metavar="SQL",
+    help="Take only files that meet a condition on the manifest's columns, and on name, folder, size and modified: "
+    "\"supplier = 'acme' AND size < 1000000\".",
+)
+NewerThan = typer.Option(
+    None,
+    "--newer-than",
+    metavar="AGE",
+    help="Take only files that were modified since: an age like 2d or 12h, a date, or an ISO instant.",
+)
+Checksums = typer.Option(
     [],
-    "--column",
-    metavar="ROLE=NAME",
-    help="The manifest's column of the audio, the sidecar or the id, if it has another name: audio=Dateipfad. "
-    "Repeatable.",
-)
-_IdColumn = typer.Option(
-    None,
-    "--id-column",
-    metavar="NAME",
-    help="The manifest's column that names each file, or none: then IDs are made of the files' names. Short for "
-    "--column id=NAME.",
-)
-_PathMap = typer.Option(
-    [],
-    "--path-map",
-    metavar="BEGINNING=FOLDER",
-    help="The folder or bucket prefix that a beginning of the manifest's paths stands for: 'D:\\Musik=/mnt/musik'. "
-    "Repeatable.",
-)
-_Encoding = typer.Option(
-    None,
-    "--encoding",
-    metavar="NAME",
-    help="How a manifest of text is encoded, if it is not recognised: windows-1252, mac_roman, utf-16.",
-)
-_Sheet = typer.Option(
-    None, "--sheet", metavar="NAME", help="The sheet of an Excel workbook (.xlsx); by default the first visible one."
-)
-_HeaderRow = typer.Option(
-    None,
-    "--header-row",
-    metavar="N",
-    min=1,
-    help="The line, or the row of a sheet, with the names of the columns; by default the first one that has them.",
-)
-_SupplierFrom = typer.Option(
-    None,
-    "--supplier-from",
-    metavar="N",
-    min=1,
-    help="The N-th folder below the root is the supplier, as a tag; a column of that name goes before it.",
+    "--checksums",
+    metavar="FILE",
+    help="A list of digests of the files, as md5sum writes it; or column:NAME, a manifest's column of digests. Files "
+    "of other bytes are not sent. Repeatable.",
 )
 
 
-def run_request(
+def _run_request(
     *,
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
     max_duration: str | None = MaxDuration,
-    no_dedupe: bool = NoDedupe,
+    no_dedupe: bool = typer.Option(
+        False, "--no-dedupe", help="Verify the same bytes each time the catalog lists them, not only once."
+    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -98,18 +68,58 @@ def run_request(
     return RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds, dedupe=dedupe)
 
 
-with_run_options = with_options("request", run_request)
+with_run_options = with_options("request", _run_request)
 
 
 def _catalog(
     *,
-    column: list[str] = _Column,
-    id_column: str | None = _IdColumn,
-    path_map: list[str] = _PathMap,
-    encoding: str | None = _Encoding,
-    sheet: str | None = _Sheet,
-    header_row: int | None = _HeaderRow,
-    supplier_from: int | None = _SupplierFrom,
+    column: list[str] = typer.Option(
+        [],
+        "--column",
+        metavar="ROLE=NAME",
+        help="The manifest's column of the audio, the sidecar or the id, if it has another name: audio=Dateipfad. "
+        "Repeatable.",
+    ),
+    id_column: str | None = typer.Option(
+        None,
+        "--id-column",
+        metavar="NAME",
+        help="The manifest's column that names each file, or none: then IDs are made of the files' names. Short for "
+        "--column id=NAME.",
+    ),
+    path_map: list[str] = typer.Option(
+        [],
+        "--path-map",
+        metavar="BEGINNING=FOLDER",
+        help="The folder or bucket prefix that a beginning of the manifest's paths stands for: "
+        "'D:\\Musik=/mnt/musik'. Repeatable.",
+    ),
+    encoding: str | None = typer.Option(
+        None,
+        "--encoding",
+        metavar="NAME",
+        help="How a manifest of text is encoded, if it is not recognised: windows-1252, mac_roman, utf-16.",
+    ),
+    sheet: str | None = typer.Option(
+        None,
+        "--sheet",
+        metavar="NAME",
+        help="The sheet of an Excel workbook (.xlsx); by default the first visible one.",
+    ),
+    header_row: int | None = typer.Option(
+        None,
+        "--header-row",
+        metavar="N",
+        min=1,
+        help="The line, or the row of a sheet, with the names of the columns; by default the first one that has them.",
+    ),
+    supplier_from: int | None = typer.Option(
+        None,
+        "--supplier-from",
+        metavar="N",
+        min=1,
+        help="The N-th folder below the root is the supplier, as a tag; a column of that name goes before it.",
+    ),
     checksums: list[str] = Checksums,
 ) -> CatalogSettings:
     columns = columns_of(column)
@@ -129,17 +139,51 @@ def _catalog(
 
 def _selection(
     *,
-    root: str | None = Root,
-    allow_outside: bool = AllowOutside,
-    since_last: bool = SinceLast,
-    max_age: str | None = MaxAge,
-    oldest_first: bool = OldestFirst,
+    root: str | None = typer.Option(
+        None,
+        "--root",
+        metavar="FOLDER",
+        help="Folder or bucket prefix that holds all files of the catalog; by default its own folder. Rows that lead "
+        "out of it are ineligible.",
+    ),
+    allow_outside: bool = typer.Option(
+        False,
+        "--allow-outside",
+        help="Send files outside that folder too: for a manifest of your own, not a supplier's.",
+    ),
+    since_last: bool = typer.Option(
+        False, "--since-last", help="Leave out files that are unchanged since their last answer, whatever its age."
+    ),
+    max_age: str | None = typer.Option(
+        None,
+        "--max-age",
+        metavar="SPAN",
+        help="Leave out unchanged files whose answer is younger than this span: 30d, 12h.",
+    ),
+    oldest_first: bool = typer.Option(
+        False,
+        "--oldest-first",
+        help="With --max-calls: verify only as many files as these calls are enough for, those tried longest ago "
+        "first.",
+    ),
     where: str | None = Where,
     newer_than: str | None = NewerThan,
-    only: list[str] = Only,
-    skip_without_credential: bool = SkipWithoutCredential,
+    only: list[str] = typer.Option(
+        [],
+        "--only",
+        metavar="REASON",
+        help="Take only files that stand so by their newest answer: a reason as `rejects` names it, or an outcome: "
+        "failed, rejected, ineligible. Repeatable.",
+    ),
+    skip_without_credential: bool = typer.Option(
+        False,
+        "--skip-without-credential",
+        help="Look into each WAV that has no sidecar, and plan as ineligible those that carry no manifest of any kind; "
+        "they cost no call.",
+    ),
     catalog: CatalogSettings,
 ) -> Selection:
+    place = {"root": root and resolved_here(root), "outside": "allow" if allow_outside else "deny"}
     return Selection(
         since_last=since_last,
         max_age=max_age,
@@ -148,9 +192,7 @@ def _selection(
         newer_than=newer_than,
         only=tuple(dict.fromkeys(word.strip() for each in only for word in each.split(","))),
         skip_without_credential=skip_without_credential,
-        catalog=catalog.model_copy(
-            update={"root": root and resolved_here(root), "outside": "allow" if allow_outside else "deny"}
-        ),
+        catalog=catalog.model_copy(update=place),
     )
 
 

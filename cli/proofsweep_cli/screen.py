@@ -4,13 +4,14 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from shlex import quote
 from typing import IO, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from proofsweep.domain.errors import NothingDue
@@ -43,6 +44,25 @@ def console(*, to_stderr: bool = False) -> Screen:
     stream = sys.stderr if to_stderr else sys.stdout
     width = None if stream.isatty() else _PLAIN_COLUMNS
     return Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
+
+
+def table(*names: str, right: Container[str] = (), unwrapped: Container[str] = ()) -> Table:
+    """Make a table without lines; its figures are in columns on the `right`."""
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in names:
+        side, is_whole = "right" if name in right else "left", name in unwrapped
+        made.add_column(name, justify=side, no_wrap=is_whole, overflow="ellipsis" if is_whole else "fold")  # type: ignore[arg-type]
+    return made
+
+
+def answer(document: object, lines: Iterable[str | Text | Table], *, as_json: bool) -> None:
+    """Print an answer: one object for a program, or lines and tables for a person."""
+    if as_json:
+        print_json(document)
+        return
+    out = console()
+    for line in lines:
+        out.print(line, soft_wrap=not isinstance(line, Table))
 
 
 def print_json(document: object) -> None:

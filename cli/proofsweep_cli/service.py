@@ -1,9 +1,11 @@
 """`proofsweep service` and `proofsweep alerts`: how the service is, and who is told of what needs a person."""
 
 import time
+from collections.abc import Iterator
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from proofsweep.alerts.rules import TEST_ALERT
 from proofsweep.alerts.send import Delivery
@@ -12,11 +14,10 @@ from proofsweep.domain.errors import ConfigError, ProofsweepError
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
 from proofsweep.domain.runs import duration_of
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.interrupt import interrupted_by_signals
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import console, print_error, print_json
+from proofsweep_cli.screen import answer, console, print_error, styled, table
 from proofsweep_tasks.signal_thread import STOP_ASKED
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
@@ -36,18 +37,18 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
     Example: `proofsweep service health --config production`
     """
     app = open_app(config)
-    answer, call = app.service.ask(lambda each: each.with_attempts(_ATTEMPTS).health())
-    state = "well" if answer.ok else "not well" if answer.ok is False else "does not say whether it is well"
-    if as_json:
-        print_json(answer.model_dump() | {"elapsed_ms": call.elapsed_ms, "request_id": call.request_id})
-    else:
-        deployed = "" if answer.deployed_at is None else f", deployed {answer.deployed_at:%Y-%m-%d %H:%M} UTC"
-        words = f"version {answer.version or 'unknown'}, commit {answer.commit or 'unknown'}{deployed}"
-        out = console()
-        out.line(f"{app.settings.service.base_url}: {state}", style="green" if answer.ok else "yellow")
-        out.line(f"  {words}; {call.elapsed_ms:,.0f} ms")
-        out.line(f"  request ID: {call.request_id or 'none'}")
-    return ExitCode.BREAKER if answer.ok is False else ExitCode.ACCEPTED
+    found, call = app.service.ask(lambda each: each.with_attempts(_ATTEMPTS).health())
+    state = "well" if found.ok else "not well" if found.ok is False else "does not say whether it is well"
+    took = f"{call.elapsed_ms:,.0f} ms"
+    deployed = "" if found.deployed_at is None else f", deployed {found.deployed_at:%Y-%m-%d %H:%M} UTC"
+    lines: list[str | Text | Table] = [
+        styled(f"{app.settings.service.base_url}: {state}", "green" if found.ok else "yellow"),
+        f"  version {found.version or 'unknown'}, commit {found.commit or 'unknown'}{deployed}; {took}",
+        f"  request ID: {call.request_id or 'none'}",
+    ]
+    document = found.model_dump() | {"elapsed_ms": call.elapsed_ms, "request_id": call.request_id}
+    answer(document, lines, as_json=as_json)
+    return ExitCode.BREAKER if found.ok is False else ExitCode.ACCEPTED
 
 
 @service_group.command()
@@ -63,12 +64,9 @@ def usage(
     Example: `proofsweep service usage --days 7 --config production`
     """
     ask = open_app(config).service.ask
-    (answer, headers), _ = ask(lambda each: each.with_attempts(_ATTEMPTS).usage(days=days))
-    if as_json:
-        left = {"headroom": headers.rate_remaining, "reset": headers.rate_reset, "request_id": headers.request_id}
-        print_json(answer.model_dump() | left)
-    else:
-        _print(answer, headers)
+    (found, headers), _ = ask(lambda each: each.with_attempts(_ATTEMPTS).usage(days=days))
+    left = {"headroom": headers.rate_remaining, "reset": headers.rate_reset, "request_id": headers.request_id}
+    answer(found.model_dump() | left, _lines_of_usage(found, headers), as_json=as_json)
     return ExitCode.ACCEPTED
 
 
@@ -97,18 +95,13 @@ def monitor(
             _one_round(app, as_json=as_json)
             while not STOP_ASKED.is_set():
                 time.sleep(span)
-                _later_round(app, as_json=as_json)
+                try:
+                    _one_round(app, as_json=as_json)
+                except ProofsweepError as error:  # a store or a key that is away for a while does not end this
+                    print_error(error.message)
         except KeyboardInterrupt:
             pass
     return ExitCode.ACCEPTED
-
-
-def _later_round(app: App, *, as_json: bool) -> None:
-    """Make a round; a store or a key that is away for a while does not end the monitoring."""
-    try:
-        _one_round(app, as_json=as_json)
-    except ProofsweepError as error:
-        print_error(error.message)
 
 
 def _one_round(app: App, *, as_json: bool) -> ExitCode:
@@ -119,18 +112,13 @@ def _one_round(app: App, *, as_json: bool) -> ExitCode:
         delivery = notifier.notify(monitored.alerts, monitored.over)
     probes = monitored.batch.probes
     troubles = [str(probe["trouble"]) for probe in probes if probe["trouble"] is not None]
-    if as_json:
-        alerts = [
-            {"kind": each.kind, "subject": each.subject, "sent": each.cause in delivery.sent} for each in delivery.hold
-        ]
-        found = {"probes": probes, "usage": monitored.batch.usage}
-        print_json(found | {"alerts": alerts, "missed": list(delivery.missed)})
-    else:
-        out = console()
-        line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {monitored.batch.line()}"
-        out.line(line, style="yellow" if troubles else "green")
-        for alert in delivery.hold:
-            out.line(f"  {delivery.line_of(alert)}", style="bold")
+    alerts = [
+        {"kind": each.kind, "subject": each.subject, "sent": each.cause in delivery.sent} for each in delivery.hold
+    ]
+    found = {"probes": probes, "usage": monitored.batch.usage, "alerts": alerts, "missed": list(delivery.missed)}
+    line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {monitored.batch.line()}"
+    lines = [styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold]
+    answer(found, [styled(line, "yellow" if troubles else "green"), *lines], as_json=as_json)
     if delivery.missed:
         print_error(delivery.missed_line)
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
@@ -138,22 +126,17 @@ def _one_round(app: App, *, as_json: bool) -> ExitCode:
     return max(codes, default=ExitCode.ACCEPTED)
 
 
-def _print(answer: PartnerUsageResponse, headers: AnswerHeaders) -> None:
-    out = console()
-    limit = "unknown" if answer.plan.quota_limit is None else f"{answer.plan.quota_limit:,.0f}"
+def _lines_of_usage(found: PartnerUsageResponse, headers: AnswerHeaders) -> Iterator[str | Text | Table]:
+    limit = "unknown" if found.plan.quota_limit is None else f"{found.plan.quota_limit:,.0f}"
     left = "unknown" if headers.rate_remaining is None else f"{headers.rate_remaining:,}"
     reset = "" if headers.rate_reset is None else f", resets {headers.rate_reset:%Y-%m-%d %H:%M} UTC"
-    period = answer.plan.quota_period or "period unknown"
-    out.line(f"{left} calls left of {limit} ({period}){reset}", style="bold")
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("day (UTC)")
-    for name in ("used", "remaining"):
-        table.add_column(name, justify="right")
-    for day in answer.days:
-        counts = ("" if count is None else f"{count:,}" for count in (day.used, day.remaining))
-        table.add_row(day.date or "?", *counts)
-    out.print(table)
-    out.line(f"request ID: {headers.request_id or 'none'}")
+    period = found.plan.quota_period or "period unknown"
+    yield styled(f"{left} calls left of {limit} ({period}){reset}", "bold")
+    days = table("day (UTC)", "used", "remaining", right=("used", "remaining"))
+    for day in found.days:
+        days.add_row(day.date or "?", *("" if count is None else f"{count:,}" for count in (day.used, day.remaining)))
+    yield days
+    yield f"request ID: {headers.request_id or 'none'}"
 
 
 @alerts_group.command()
@@ -177,22 +160,15 @@ def check(
     if (notifier := app.notifier()) is None:
         raise ConfigError(_NOBODY)
     delivery = notifier.notify(*looked.gather())
-    if as_json:
-        alerts = [
-            {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each.cause in delivery.sent}
-            for each in delivery.hold
-        ]
-        print_json({"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped})
-    else:
-        out = console()
-        for alert in delivery.hold:
-            out.line(delivery.line_of(alert))
-        if not delivery.hold:
-            out.print("Nothing needs a person.")
-        for line in looked.skipped:
-            out.line(line)
-        if delivery.missed:
-            print_error(delivery.missed_line)
+    alerts = [
+        {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each.cause in delivery.sent}
+        for each in delivery.hold
+    ]
+    document = {"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped}
+    lines = [delivery.line_of(alert) for alert in delivery.hold] or ["Nothing needs a person."]
+    answer(document, [*lines, *looked.skipped], as_json=as_json)
+    if delivery.missed and not as_json:
+        print_error(delivery.missed_line)
     return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
 
 

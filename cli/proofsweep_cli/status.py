@@ -23,7 +23,7 @@ from proofsweep.queries.status import (
 )
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.store.parts import Results
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report

@@ -1,29 +1,26 @@
 """`proofsweep audit` and `proofsweep prune`: the results store, checked and made smaller."""
 
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
 from proofsweep.app import utc_now
 from proofsweep.audit.prune import Keep, Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
-from proofsweep.audit.receipts import Audit, AuditFinding, checked_head
+from proofsweep.audit.receipts import Audit, checked_head
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import UsageError
 from proofsweep.store.prunings import Pruning
 from proofsweep.store.tables import RECEIPTED
-from proofsweep_cli.command_app import open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import Screen, console, counted, print_json, size_text, styled
+from proofsweep_cli.screen import Screen, answer, console, counted, print_json, size_text, styled, table
 
-_SHOWN_RUNS = 20
 _SHOWN = 20
-
 _ALL = "all"
 
 
@@ -46,38 +43,31 @@ def audit(
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
     store, out = open_app(config, results).results, console(to_stderr=as_json)
-    with out.status("reading receipts …") if out.is_terminal else nullcontext() as status:
-        tell = (lambda run: status.update(f"reading {run} …")) if status else (lambda _: None)
+    with out.status("reading receipts …") as status:
         run = None if run_id == _ALL else run_id
-        done = audit_store(store, run, None if head is None else checked_head(head), tell)
-    if as_json:
-        print_json(done.document())
-    else:
-        _print(out, done, store.store.url)
+        kept = None if head is None else checked_head(head)
+        done = audit_store(store, run, kept, lambda run: status.update(f"reading {run} …"))
+    answer(done.document(), _lines_of(done, store.store.url), as_json=as_json)
     return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
 
 
-def _print(out: Screen, done: Audit, url: str) -> None:
+def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
     counts = [counted(done.runs, "run"), counted(done.legs, "leg"), counted(done.parts, "part")]
     if done.operations:
         counts.insert(2, counted(done.operations, "operation"))
-    out.line(f"{url}: {', '.join(counts)}, {counted(done.rows, 'row')} of verdicts")
+    yield f"{url}: {', '.join(counts)}, {counted(done.rows, 'row')} of verdicts"
     if done.pruned_parts:
-        out.line(f"  {counted(done.pruned_parts, 'part')} pruned, as their receipts say")
-    _print_findings(out, "note", "yellow", done.notes)
-    _print_findings(out, "wrong", "bold red", done.wrong)
+        yield f"  {counted(done.pruned_parts, 'part')} pruned, as their receipts say"
+    for word, style, found in (("note", "yellow", done.notes), ("wrong", "bold red", done.wrong)):
+        for finding in found[:_SHOWN]:
+            yield styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", "")
+        if len(found) > _SHOWN:
+            yield f"and {len(found) - _SHOWN:,} more; --json lists all"
     if not done.wrong:
-        out.line("This is what was recorded: nothing contradicts it.")
+        yield "This is what was recorded: nothing contradicts it."
     if done.head:
-        out.line(f"head {done.head}")
-        out.line("Keep the head elsewhere: only that shows if somebody replaced the whole store.")
-
-
-def _print_findings(out: Screen, word: str, style: str, found: Sequence[AuditFinding]) -> None:
-    for finding in found[:_SHOWN]:
-        out.line(styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", ""))
-    if len(found) > _SHOWN:
-        out.print(f"and {len(found) - _SHOWN:,} more; --json lists all")
+        yield f"head {done.head}"
+        yield "Keep the head elsewhere: only that shows if somebody replaced the whole store."
 
 
 def prune(
@@ -101,13 +91,15 @@ def prune(
     if not (yes or dry_run or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
     store, out, now = open_app(config, results).results, console(to_stderr=as_json), utc_now()
-    with out.status("reading the snapshot and the receipts …") if out.is_terminal else nullcontext():
+    with out.status("reading the snapshot and the receipts …"):
         found = find_prunable(store, days, keep, now)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
     _print_prunable(out, found)
     is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))
-    with out.status("deleting …") if out.is_terminal and is_agreed else nullcontext():
-        done = prune_store(store, found, utc_now) if is_agreed else []
+    done: list[Pruning] = []
+    if is_agreed:
+        with out.status("deleting …"):
+            done = prune_store(store, found, utc_now)
     out.print(f"Deleted: {_sums(done)}; receipts in _pruned/" if is_agreed else "Nothing was deleted.")
     if as_json:
         print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})
@@ -126,16 +118,14 @@ def _print_prunable(out: Screen, found: Prunable) -> None:
 def _print_table(out: Screen, prunings: Sequence[Pruning]) -> None:
     if not prunings:
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("run", no_wrap=True)
-    for name in ("ended", *RECEIPTED, "bytes", "parts kept"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for pruning in prunings[:_SHOWN_RUNS]:
+    figures = ("ended", *RECEIPTED, "bytes", "parts kept")
+    runs = table("run", *figures, right=figures, unwrapped=("run", *figures))
+    for pruning in prunings[:_SHOWN]:
         rows = (f"{pruning.rows_of(name):,}" for name in RECEIPTED)
         cells = (pruning.run_ended_at[:10], *rows, size_text(pruning.size_bytes), f"{len(pruning.kept):,}")
-        table.add_row(pruning.run_id, *cells)
-    out.print(table)
-    more = len(prunings) - _SHOWN_RUNS
+        runs.add_row(pruning.run_id, *cells)
+    out.print(runs)
+    more = len(prunings) - _SHOWN
     if more > 0:
         out.print(f"and {more:,} more; --json --dry-run lists all")
 

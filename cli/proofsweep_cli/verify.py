@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -23,7 +23,6 @@ from proofsweep.verify.forecast import Need
 from proofsweep.verify.resume import supersede_older
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
-from proofsweep_cli.options import Anew
 from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_options import print_bounds, with_run_options, with_selection_options
@@ -40,7 +39,9 @@ def verify(
         help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of them, a DDEX message (.xml), or a folder.",
     ),
     *,
-    anew: bool = Anew,
+    anew: bool = typer.Option(
+        False, "--anew", help="Plan anew although a run of the catalog is unfinished; that run is then superseded."
+    ),
     selection: Selection,
     request: RunRequest,
 ) -> int:
@@ -60,15 +61,13 @@ def verify(
     print_bounds(request.out, request.bounds, utc_now())
     print_cautions(request.out, app, path_here(catalog))
 
-    plan = partial(_planned, app, catalog, selection, after=unfinished, anew=anew)
+    def plan(rest: Bounds) -> Plan:
+        planned = app.plan(catalog, selection, rest, after=unfinished)
+        if anew:
+            supersede_older(app.results, unfinished_runs(app.results), planned, utc_now)
+        return planned
+
     return verify_catalog(request, path_here(catalog), unfinished, plan)
-
-
-def _planned(app: App, catalog: str, selection: Selection, rest: Bounds, *, after: Plan | None, anew: bool) -> Plan:
-    plan = app.plan(catalog, selection, rest, after=after)
-    if anew:
-        supersede_older(app.results, unfinished_runs(app.results), plan, utc_now)
-    return plan
 
 
 @with_run_options
@@ -89,7 +88,7 @@ def resume(
         run_id = newest.run_id if newest else newest_run(results)
         if run_id is None:
             raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
-    with shown(request.out, "checking whether the last leg is active …"):
+    with request.out.status("checking whether the last leg is active …"):
         settle_last_leg(results, results.plan(run_id), utc_now)
     if (run := request.run_status(run_id)).is_over:
         return report(run, request)
@@ -100,7 +99,7 @@ def resume(
 
 def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan | None:
     """Find the run that goes on first; if it was planned with other options, a person must decide."""
-    with shown(request.out, "looking for an unfinished run …"):
+    with request.out.status("looking for an unfinished run …"):
         plan = request.app.run_to_resume(catalog, selection)
     if plan is None:
         return None
@@ -115,10 +114,6 @@ def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan
     return plan
 
 
-def plan_and_verify(request: RunRequest, plan_rows: Callable[[], Plan]) -> int:
-    return verify_catalog(request, None, None, lambda _: plan_rows())
-
-
 def verify_catalog(
     request: RunRequest,
     catalog: str | None,
@@ -129,9 +124,13 @@ def verify_catalog(
 
     def plan_next(bounds: Bounds) -> Plan:
         is_first = stop_told(request.app, catalog) if unfinished is None else nullcontext()  # else something was done
-        with shown(request.out, "reading the catalog and asking the service …"), is_first:
+        with request.out.status("reading the catalog and asking the service …"), is_first:
             planned = plan(bounds)
-        _print_planned(request.out, planned)
+        skipped = f", {planned.skipped:,} skipped" if planned.skipped else ""
+        rows = f"{counted(planned.items, 'row')}, {planned.eligible:,} to send{skipped}"
+        request.out.line(f"Run {planned.run_id}: {rows}")
+        for note in unsent_pairs_note(planned.reasons):
+            request.out.line(note, style="bold yellow")
         return planned
 
     resumed: RunStatus | None = None
@@ -155,18 +154,11 @@ def verify_catalog(
         return report(run, request)
 
 
-def _print_planned(out: Screen, plan: Plan) -> None:
-    skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
-    out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
-    for note in unsent_pairs_note(plan.reasons):
-        out.line(note, style="bold yellow")
-
-
 def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> tuple[RunStatus, RunRequest]:
     before = request.run_status(run_id)
     rows = f"{before.remaining:,} of {counted(before.plan.items, 'row')} to do"
     request.out.line(f"Run {run_id}: {rows}")
-    with shown(request.out, "asking the service …"), stop_told(request.app, before.plan.catalog):
+    with request.out.status("asking the service …"), stop_told(request.app, before.plan.catalog):
         request.app.service.awaited(request.bounds.reserve)
     wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
     if request.app.has_changed(before.plan):
@@ -183,11 +175,6 @@ def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -
     request = replace(request, forecast=cost)
     run_leg(run_id, request, server)
     return request.run_status(run_id), request
-
-
-def shown(out: Screen, status: str) -> AbstractContextManager[object]:
-    """Show on a terminal what takes a while: a service that is down is waited for."""
-    return out.status(status) if out.is_terminal else nullcontext()
 
 
 def wait_after_reset(out: Screen, before: RunStatus, now: datetime, chance: float) -> None:

@@ -1,18 +1,15 @@
-"""Where the API key is kept if the settings name a Prefect Secret block."""
+"""Where the API key is kept if the settings name a Prefect Secret block. Only a use imports Prefect, which is slow."""
 
 from contextvars import copy_context
 from dataclasses import replace
-
-import httpx
-from prefect.blocks.system import Secret
-from prefect.exceptions import PrefectException
 
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.operations import SecretBlocks
 
 
 def read_block(name: str) -> str:
-    """Load a Secret block's value; ConfigError if there is no such block."""
+    from prefect.blocks.system import Secret  # noqa: PLC0415
+
     try:
         block = Secret.load(name)
     except ValueError as error:
@@ -21,7 +18,10 @@ def read_block(name: str) -> str:
 
 
 def write_block(name: str, text: str) -> None:
-    """Make a Secret block, or overwrite its value; ConfigError if the server does not take it."""
+    import httpx  # noqa: PLC0415
+    from prefect.blocks.system import Secret  # noqa: PLC0415
+    from prefect.exceptions import PrefectException  # noqa: PLC0415
+
     try:
         Secret(value=text).save(name, overwrite=True)
     except (ValueError, PrefectException, httpx.HTTPError) as error:  # its text may show the value
@@ -29,7 +29,10 @@ def write_block(name: str, text: str) -> None:
 
 
 def delete_block(name: str) -> None:
-    """Delete a Secret block, if there is one; ConfigError if the server does not delete it."""
+    import httpx  # noqa: PLC0415
+    from prefect.blocks.system import Secret  # noqa: PLC0415
+    from prefect.exceptions import PrefectException  # noqa: PLC0415
+
     try:
         Secret.delete(name)
     except ValueError:  # there is none

@@ -1,0 +1,50 @@
+"""The command that runs: its App, which is closed when the command is over, and the signals that end it."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from proofsweep.app import App
+
+_opened = ExitStack()
+
+
+def open_app(config: str | None, results_url: str | None = None) -> "App":
+    """Read the settings, and open their App; ConfigError if the settings cannot be used."""
+    # Only here: the list of commands needs no settings.
+    from proofsweep.app import App  # noqa: PLC0415
+    from proofsweep.config.load import load_settings  # noqa: PLC0415
+    from proofsweep_tasks.key_block import BLOCKS  # noqa: PLC0415
+
+    return _opened.enter_context(App(load_settings(config, results_url), BLOCKS))
+
+
+def close_app() -> None:
+    _opened.close()
+
+
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Set `STOP_ASKED` and raise KeyboardInterrupt on Ctrl-C and on SIGTERM, wherever no leg takes them itself.
+
+    A service manager sends SIGTERM, and Python does not hear SIGINT where it is ignored, as in a script's background
+    job. The exception alone is not enough: Python drops one that is raised while an object is destroyed.
+    """
+    from proofsweep_tasks.signal_thread import STOP_ASKED  # noqa: PLC0415 - few commands go on until they are stopped
+
+    def interrupt(_number: int, _frame: object) -> NoReturn:
+        STOP_ASKED.set()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
