@@ -5,7 +5,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -41,6 +40,21 @@ Serve the sandbox again, and verify the catalog again:
     {program} sandbox --home {sandbox} --port {port}
     {program} verify {catalog} --config {config}
 """
+_CONFIG = """\
+# The settings of a demo; its sandbox has ended; README.md says how to serve it again.
+[service]
+base_url = {url}
+environment = "sandbox"
+api_key_file = {key}
+sidecar_field = "sidecar"
+loopback_only = true # these values are wrong for a real partner
+
+[results]
+url = {results}
+
+[pace]
+first_rate = 500 # nobody else uses this sandbox
+"""
 _OUTCOMES = {None: "ineligible", "valid": "accepted"}
 _SQL = """\
 SELECT mode, verdict, count(*) AS files,
@@ -58,30 +72,11 @@ FROM catalog
 ORDER BY file"""
 
 
-@dataclass(frozen=True, slots=True)
 class DemoFolder:
-    root: Path
-
-    @property
-    def catalog(self) -> Path:
-        return self.root / "catalog"
-
-    @property
-    def results(self) -> Path:
-        return self.root / "results"
-
-    @property
-    def sandbox(self) -> Path:
-        return self.root / "sandbox"
-
-    @property
-    def config(self) -> Path:
-        return self.root / "proofsweep.toml"
-
-    @property
-    def readme(self) -> Path:
-        """Describes the folder; its first line marks it as a demo's."""
-        return self.root / "README.md"
+    def __init__(self, root: Path) -> None:
+        self.root, self.catalog, self.results = root, root / "catalog", root / "results"
+        self.sandbox, self.config = root / "sandbox", root / "proofsweep.toml"
+        self.readme = root / "README.md"  # its first line marks the folder as a demo's
 
     def make_room(self) -> None:
         """Make the folder; delete what an earlier demo wrote, and nothing else.
@@ -104,29 +99,17 @@ class DemoFolder:
                 f"The folder {self.root} cannot be used for a demo ({error.strerror or error})."
             ) from error
 
-    def write_config(self, base_url: str, key_file: Path) -> None:
-        """Write the settings for the demo's sandbox and results; a JSON string is a TOML string too."""
-        key, results = json.dumps(str(key_file.absolute())), json.dumps(str(self.results.absolute()))
-        lines = [
-            "# The settings of a demo; its sandbox has ended; README.md says how to serve it again.",
-            "[service]",
-            f"base_url = {json.dumps(base_url)}",
-            'environment = "sandbox"',
-            f"api_key_file = {key}",
-            'sidecar_field = "sidecar"',
-            "loopback_only = true # these values are wrong for a real partner",
-            "",
-            "[results]",
-            f"url = {results}",
-            "",
-            "[pace]",
-            "first_rate = 500 # nobody else uses this sandbox",
-        ]
-        self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    def write_readme(self, program: str, port: int) -> None:
+    def describe(self, base_url: str, key_file: Path) -> None:
+        """Write the settings for the demo's sandbox and results, and how to go on with them."""
+        # A JSON string is a TOML string too.
+        url, key, results = map(json.dumps, (base_url, str(key_file.absolute()), str(self.results.absolute())))
+        self.config.write_text(_CONFIG.format(url=url, key=key, results=results), encoding="utf-8")
         text = _README.format(
-            program=program, config=self.config, sandbox=self.sandbox, port=port, catalog=self.catalog
+            program=_program(),
+            config=self.config,
+            sandbox=self.sandbox,
+            port=urlsplit(base_url).port or 0,
+            catalog=self.catalog,
         )
         self.readme.write_text(_MARK + text, encoding="utf-8")
 
@@ -149,23 +132,26 @@ def demo(
         raise missing_extra("The demo's partner service", "sandbox")
     out = console()
     demo_folder = DemoFolder(folder)
-    _ignore_environment_settings()
+    for name in [name for name in os.environ if name.upper().startswith("PROOFSWEEP_")]:
+        del os.environ[name]  # only the demo's own config counts: a real base URL must have no effect
     with prefect_api() as server:
         demo_folder.make_room()
         samples = _verify(demo_folder, None if ddex else files, out, server)
     is_as_expected = _compare(out, demo_folder, samples)
-    from proofsweep_cli.demo import show_delivery, show_queries  # noqa: PLC0415 - no other command needs DuckDB at its end
-
-    (show_delivery if ddex else show_queries)(out, demo_folder.results)
-    _print_next_steps(out, demo_folder)
+    if ddex:
+        _show(out, "proofsweep query", _DELIVERY, str(results.open_results(str(demo_folder.results)).sql(_DELIVERY)))
+    else:
+        _show_queries(out, str(demo_folder.results))
+    out.print("Next steps", style="bold")
+    out.line(f"  {_program()} status --config {demo_folder.config}", style="cyan")
+    out.line(f"  {demo_folder.readme} describes {demo_folder.root}")
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
 
 
 def _verify(demo_folder: DemoFolder, files: int | None, out: Screen, server: EmbeddedServer | None) -> list[Sample]:
     out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
-        demo_folder.write_config(sandbox.base_url, sandbox.key_file)
-        demo_folder.write_readme(_program(), urlsplit(sandbox.base_url).port or 0)
+        demo_folder.describe(sandbox.base_url, sandbox.key_file)
         samples = _samples(demo_folder, files, sandbox.operator, out)
         app = open_app(str(demo_folder.config))
         request = RunRequest(app=app, config=str(demo_folder.config), results_url=None, as_json=False)
@@ -200,32 +186,15 @@ def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) ->
     return is_right
 
 
-def _print_next_steps(out: Screen, demo_folder: DemoFolder) -> None:
-    out.print("Next steps", style="bold")
-    out.line(f"  {_program()} status --config {demo_folder.config}", style="cyan")
-    out.line(f"  {demo_folder.readme} describes {demo_folder.root}")
-
-
 def _program() -> str:
     typed = sys.argv[0]
     return typed if Path(typed).name == "proofsweep" and not shutil.which("proofsweep") else "proofsweep"
 
 
-def _ignore_environment_settings() -> None:
-    """Let only the demo's own config count: a real base URL in the environment must have no effect."""
-    for name in [name for name in os.environ if name.upper().startswith("PROOFSWEEP_")]:
-        del os.environ[name]
-
-
-def show_delivery(out: Screen, store: Path) -> None:
-    answer = results.open_results(str(store)).sql(_DELIVERY)
-    _show(out, "proofsweep query", _DELIVERY, str(answer))
-
-
-def show_queries(out: Screen, store: Path) -> None:
-    sql = _SQL.format(store=str(store).replace("'", "''"))
+def _show_queries(out: Screen, store: str) -> None:
+    sql = _SQL.format(store=store.replace("'", "''"))
     _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
-    expression = _PANDAS.format(store=str(store))
+    expression = _PANDAS.format(store=store)
     frame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed
     _show(out, "pandas", expression, frame.to_string())
 

@@ -20,59 +20,29 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import Screen, console, counted, gone_words, next_command, print_json
 
-_Only = typer.Option(
-    None, "--only", metavar="OUTCOMES", help="Only these, separated by commas: accepted, rejected, failed, ineligible."
-)
-_By = typer.Option(
-    None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
-)
-_File = typer.Option(
-    None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
-)
-_Template = typer.Option(
-    None, "--template", metavar="FILE", help="Words of your own for suppliers, or in another language."
-)
-_PrintTemplate = typer.Option(
-    False, "--print-template", help="Print the words that suppliers are told, as a file to edit or translate."
-)
-_Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, the catalog as it stands.")
-_Catalog = typer.Option(
-    None,
-    "--catalog",
-    metavar="CATALOG",
-    help="Without RUN: this catalog, by its location or its `catalog.name`; by default all of the environment.",
-)
-_Page = typer.Option(
-    None,
-    "--file",
-    metavar="PLACE",
-    help="Where to write it, a path or a bucket's URL; by default catalog.html or report-RUN.html here.",
-)
-_CountBy = typer.Option(
-    None,
-    "--by",
-    metavar="TAG",
-    help="Count by this tag of the manifest, and show it of each file; may be given again. By default the "
-    "supplier's tag of the config.",
-)
-_Since = typer.Option(
-    None,
-    "--since",
-    metavar="DATE",
-    formats=["%Y-%m-%d"],
-    help="Without RUN: count what broke and what was mended since this UTC day, too.",
-)
-
 
 def export(
     run_id: str | None = RunId,
     *,
-    only: str | None = _Only,
+    only: str | None = typer.Option(
+        None,
+        "--only",
+        metavar="OUTCOMES",
+        help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
+    ),
     form: str | None = typer.Option(None, "--format", metavar="FORMAT", help="csv (the default), xlsx or letter."),
-    by: str | None = _By,
-    file: Path | None = _File,
-    template: Path | None = _Template,
-    print_template: bool = _PrintTemplate,
+    by: str | None = typer.Option(
+        None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
+    ),
+    file: Path | None = typer.Option(
+        None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
+    ),
+    template: Path | None = typer.Option(
+        None, "--template", metavar="FILE", help="Words of your own for suppliers, or in another language."
+    ),
+    print_template: bool = typer.Option(
+        False, "--print-template", help="Print the words that suppliers are told, as a file to edit or translate."
+    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -168,12 +138,34 @@ def _verify_again(done: Exported, app: App) -> list[str]:
 
 
 def report(
-    run_id: str | None = _Run,
+    run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; without one, the catalog as it stands."),
     *,
-    catalog: str | None = _Catalog,
-    file: str | None = _Page,
-    by: list[str] | None = _CountBy,
-    since: datetime | None = _Since,
+    catalog: str | None = typer.Option(
+        None,
+        "--catalog",
+        metavar="CATALOG",
+        help="Without RUN: this catalog, by its location or its `catalog.name`; by default all of the environment.",
+    ),
+    file: str | None = typer.Option(
+        None,
+        "--file",
+        metavar="PLACE",
+        help="Where to write it, a path or a bucket's URL; by default catalog.html or report-RUN.html here.",
+    ),
+    by: list[str] | None = typer.Option(
+        None,
+        "--by",
+        metavar="TAG",
+        help="Count by this tag of the manifest, and show it of each file; may be given again. By default the "
+        "supplier's tag of the config.",
+    ),
+    since: datetime | None = typer.Option(
+        None,
+        "--since",
+        metavar="DATE",
+        formats=["%Y-%m-%d"],
+        help="Without RUN: count what broke and what was mended since this UTC day, too.",
+    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
 ) -> int:

@@ -1,26 +1,24 @@
 """`proofsweep plan`: what a run would take, before anything is sent or written; and which rows are not sent."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from itertools import islice
 
 import typer
-from rich.table import Table
 
 from proofsweep.app import App, utc_now
 from proofsweep.config.load import sources_of, words_of
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.reasons import Reason, remedy_for
-from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.forecast import Need
+from proofsweep.verify.forecast import Forecast, Need
 from proofsweep.verify.plan import cautions_of
 from proofsweep.verify.service import ServiceStatus, limits_of
-from proofsweep.verify.survey import Surveyed, UnsentRow
+from proofsweep.verify.survey import Survey, Surveyed, UnsentRow
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
@@ -36,22 +34,12 @@ from proofsweep_cli.screen import (
     print_json_array,
     print_nothing_due,
     size_text,
+    table,
 )
 
-_List = typer.Option(
-    False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
-)
-_Format = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json.")
 _COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
 _FORMATS = ("table", "csv", "json")
 _ROWS_AT_ONCE = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PlanOptions:
-    as_json: bool
-    list_format: str | None  # None for a summary
-    sources: Mapping[str, str]  # where the settings come from that decide whom a run calls
 
 
 @with_selection_options
@@ -60,8 +48,10 @@ def plan(
         metavar="CATALOG", help="A manifest, a glob of manifests, a DDEX message, a folder, or a bucket URL of one."
     ),
     *,
-    is_list: bool = _List,
-    form: str = _Format,
+    is_list: bool = typer.Option(
+        False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
+    ),
+    form: str = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json."),
     reserve: int | None = Reserve,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
@@ -82,56 +72,61 @@ def plan(
     app = open_app(config, results)
     bounds = app.bounds(reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
     refuse_closed_window(bounds, utc_now())
-    options = _PlanOptions(
-        as_json=as_json,
-        list_format=None if not is_list else "json" if as_json else form,
-        sources=sources_of(config, results),
-    )
-    return _survey_and_tell(app, catalog, selection, bounds, options)
-
-
-def _survey_and_tell(app: App, catalog: str, selection: Selection, bounds: Bounds, options: _PlanOptions) -> int:
-    selection.refuse_contradictions(bounds.max_calls)
+    selection.refuse_contradictions(max_calls := bounds.max_calls)
     try:
-        if options.list_format is not None:
+        if is_list:
             unsent = app.planner.unsent(app.chosen_rows(catalog, selection), selection)
-            print_unsent(unsent, options.list_format)
-            return 0
-        listing = app.chosen_rows(catalog, selection, bounds.max_calls)
-        survey = app.planner.survey(listing, selection)
+            _print_unsent(unsent, "json" if as_json else form)
+            return ExitCode.ACCEPTED
+        listing = app.chosen_rows(catalog, selection, max_calls)
+        found = Surveyed(listing, app.planner.survey(listing, selection))
     except NothingDue as nothing:
-        print_nothing_due(console(), nothing, as_json=options.as_json)
-        return 0
-    return _tell(app, Surveyed(listing, survey), bounds, options)
-
-
-def _tell(app: App, found: Surveyed, bounds: Bounds, options: _PlanOptions) -> int:
-    listing, survey = found.listing, found.survey
-    need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
+        print_nothing_due(console(), nothing, as_json=as_json)
+        return ExitCode.ACCEPTED
     status, trouble = _service_or_trouble(app)
+    need = Need(eligible=found.survey.eligible, audio_bytes=found.survey.audio_bytes)
+    cost, sources = app.forecast(need, status, bounds), sources_of(config, results)
+    if as_json:
+        print_json(_json_of(found) | forecast_json(cost) | {"settings_from": dict(sources)})
+    else:
+        _print_plan(app, found, cost, trouble.message if trouble else "")
+        where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
+        console().line(f"  for {where} ({words_of(sources)})", style="dim")
     is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
-    code = ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
-    cost = app.forecast(need, status, bounds)
-    if options.as_json:
-        counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
-        read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
-        read["notes"] = listing.ignored.notes
-        read["deliveries"] = None if listing.deliveries is None else asdict(listing.deliveries)
-        print_json(counts | read | forecast_json(cost) | {"settings_from": dict(options.sources)})
-        return code
-    out = console()
-    _print_survey(out, found, limits_of(app.settings.service).one_file)
+    return ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
+
+
+def _print_plan(app: App, found: Surveyed, cost: Forecast, trouble: str) -> None:
+    out, service, listing = console(), app.settings.service, found.listing
+    out.line(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold")
+    if listing.deliveries is not None:
+        out.line(f"  {listing.deliveries.in_words}")
+    if other := [encoding for encoding in listing.encodings if encoding != "UTF-8"]:
+        out.line(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME")
+    _print_survey(out, found.survey, limits_of(service).one_file)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, found.ignored)
     for note in listing.ignored.notes:
         out.line(f"  {note}", style="yellow")
-    print_forecast(out, cost, utc_now(), trouble.message if trouble else "", app.settings.service.key_expires_at)
+    print_forecast(out, cost, utc_now(), trouble, service.key_expires_at)
     print_cautions(out, app, listing.location)
-    _print_lists_before(out, app, found)
-    service = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
-    out.line(f"  for {service} ({words_of(options.sources)})", style="dim")
-    return code
+    with suppress(ResultsError):
+        for plan, known in app.planner.lists_before(listing, found.survey):
+            out.line(
+                f"  {counted(known, 'row')} of this list {'is' if known == 1 else 'are'} known from {plan.catalog}. "
+                f'If it is the next edition of that list, give both one name: name = "{listing.name}" under '
+                "[catalog]; then the newest edition takes the place of the older ones, and what it lacks is gone",
+                style="yellow",
+            )
+
+
+def _json_of(found: Surveyed) -> dict[str, object]:
+    listing, survey = found.listing, found.survey
+    counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
+    read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
+    deliveries = None if listing.deliveries is None else asdict(listing.deliveries)
+    return counts | read | {"notes": listing.ignored.notes, "deliveries": deliveries}
 
 
 def _service_or_trouble(app: App) -> tuple[ServiceStatus, ConfigError | ResultsError | RunMustStop | None]:
@@ -142,17 +137,6 @@ def _service_or_trouble(app: App) -> tuple[ServiceStatus, ConfigError | ResultsE
         return ServiceStatus(), error
 
 
-def _print_lists_before(out: Screen, app: App, found: Surveyed) -> None:
-    with suppress(ResultsError):
-        for plan, known in app.planner.lists_before(found.listing, found.survey):
-            out.line(
-                f"  {counted(known, 'row')} of this list {'is' if known == 1 else 'are'} known from {plan.catalog}. "
-                f'If it is the next edition of that list, give both one name: name = "{found.listing.name}" under '
-                "[catalog]; then the newest edition takes the place of the older ones, and what it lacks is gone",
-                style="yellow",
-            )
-
-
 def print_cautions(out: Screen, app: App, location: str) -> None:
     """Print what is unwise about a catalog and a results store; a store that cannot be read says nothing here."""
     with suppress(ResultsError):
@@ -160,18 +144,7 @@ def print_cautions(out: Screen, app: App, location: str) -> None:
             out.line(f"  {caution}", style="yellow")
 
 
-def _print_catalog(out: Screen, found: Surveyed) -> None:
-    listing = found.listing
-    out.line(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold")
-    if listing.deliveries is not None:
-        out.line(f"  {listing.deliveries.in_words}")
-    if other := [encoding for encoding in listing.encodings if encoding != "UTF-8"]:
-        out.line(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME")
-
-
-def _print_survey(out: Screen, found: Surveyed, slot_bytes: int) -> None:
-    survey = found.survey
-    _print_catalog(out, found)
+def _print_survey(out: Screen, survey: Survey, slot_bytes: int) -> None:
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )
@@ -182,8 +155,7 @@ def _print_survey(out: Screen, found: Surveyed, slot_bytes: int) -> None:
             f"  {survey.touched:,} with another time and the size that was answered: {size_text(survey.touched_bytes)} "
             "are read first, and the same bytes cost no call"
         )
-    formats = ", ".join(f"{count:,} {name}" for name, count in survey.formats.most_common(8))
-    out.print(f"  formats: {formats}")
+    out.print(f"  formats: {', '.join(f'{count:,} {name}' for name, count in survey.formats.most_common(8))}")
     over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
     out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
@@ -201,28 +173,23 @@ def _print_survey(out: Screen, found: Surveyed, slot_bytes: int) -> None:
         out.line(f"  {note}", style="bold yellow")
 
 
-def print_unsent(rows: Iterable[UnsentRow], form: str) -> None:
+def _print_unsent(rows: Iterable[UnsentRow], form: str) -> None:
+    cells = ([row.where, row.file, row.reason, row.what_to_do, row.detail] for row in rows)
     match form:
         case "csv":
-            print_csv(_COLUMNS, map(_cells, rows))
+            print_csv(_COLUMNS, cells)
         case "json":
-            print_json_array(dict(zip(_COLUMNS, _cells(row), strict=True)) for row in rows)
+            print_json_array(dict(zip(_COLUMNS, row, strict=True)) for row in cells)
         case _:
             _print_tables(console(), iter(rows))
-
-
-def _cells(row: UnsentRow) -> list[str]:
-    return [row.where, row.file, row.reason, row.what_to_do, row.detail]
 
 
 def _print_tables(out: Screen, rows: Iterator[UnsentRow]) -> None:
     count = 0
     while some := list(islice(rows, _ROWS_AT_ONCE)):
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-        for name in ("line", "file", "why", "what to do"):
-            table.add_column(name, overflow="fold")
+        unsent = table("line", "file", "why", "what to do")
         for row in some:
-            table.add_row(row.where, row.file, f"{row.reason}: {row.detail}", row.what_to_do)
-        out.print(table)
+            unsent.add_row(row.where, row.file, f"{row.reason}: {row.detail}", row.what_to_do)
+        out.print(unsent)
         count += len(some)
     out.print(f"{counted(count, 'row')} will not be sent" if count else "Every row will be sent", style="bold")

@@ -47,6 +47,13 @@ Checksums = typer.Option(
     help="A list of digests of the files, as md5sum writes it; or column:NAME, a manifest's column of digests. Files "
     "of other bytes are not sent. Repeatable.",
 )
+_Column = typer.Option(
+    [],
+    "--column",
+    metavar="ROLE=NAME",
+    help="The manifest's column of the audio, the sidecar or the id, if it has another name: audio=Dateipfad. "
+    "Repeatable.",
+)
 
 
 def _run_request(
@@ -73,13 +80,7 @@ with_run_options = with_options("request", _run_request)
 
 def _catalog(
     *,
-    column: list[str] = typer.Option(
-        [],
-        "--column",
-        metavar="ROLE=NAME",
-        help="The manifest's column of the audio, the sidecar or the id, if it has another name: audio=Dateipfad. "
-        "Repeatable.",
-    ),
+    column: list[str] = _Column,
     id_column: str | None = typer.Option(
         None,
         "--id-column",

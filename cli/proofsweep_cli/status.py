@@ -28,7 +28,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import active_leg_lines, followed, short_line, where_line
-from proofsweep_cli.screen import COLOURS, Screen, console, counted, print_error, print_json, styled
+from proofsweep_cli.screen import COLOURS, Screen, answer, console, counted, print_error, print_json, styled, table
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
@@ -36,34 +36,32 @@ if TYPE_CHECKING:
 
 _TABLE_COLUMNS = 150  # a narrower terminal folds the table into columns of a few letters
 
-_Run = typer.Argument(None, metavar="[RUN]", help="A run; without one, how all catalogs of the store stand.")
-_Catalog = typer.Option(
-    None,
-    "--catalog",
-    metavar="CATALOG",
-    help="The newest whole run of this catalog, by its location or its `catalog.name`.",
-)
-_Runs = typer.Option(False, "--runs", help="List the runs, the newest first.")
-_Limit = typer.Option(20, "--limit", "-n", min=1, help="With --runs: show at most this many.")
-_Follow = typer.Option(
-    False, "--follow", "-f", help="Show each heartbeat of the active leg until it ends; without RUN, of the active run."
-)
 _SHORTEST_NAME = 14
 _NONE = "\N{EN DASH}"
-_WAIT_SECONDS = 60.0
-_ActiveRun = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only run that is active.")
-_NoWait = typer.Option(False, "--no-wait", help="Ask, and do not wait until the leg has ended.")
+_WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
 
 
 def status(
-    run_id: str | None = _Run,
+    run_id: str | None = typer.Argument(
+        None, metavar="[RUN]", help="A run; without one, how all catalogs of the store stand."
+    ),
     *,
-    catalog: str | None = _Catalog,
-    runs: bool = _Runs,
-    limit: int = _Limit,
+    catalog: str | None = typer.Option(
+        None,
+        "--catalog",
+        metavar="CATALOG",
+        help="The newest whole run of this catalog, by its location or its `catalog.name`.",
+    ),
+    runs: bool = typer.Option(False, "--runs", help="List the runs, the newest first."),
+    limit: int = typer.Option(20, "--limit", "-n", min=1, help="With --runs: show at most this many."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
-    follow: bool = _Follow,
+    follow: bool = typer.Option(
+        False,
+        "--follow",
+        "-f",
+        help="Show each heartbeat of the active leg until it ends; without RUN, of the active run.",
+    ),
     as_json: bool = AsJson,
 ) -> int:
     """Show how all catalogs stand, the active runs, and what is left of the quota; or one run, or all runs.
@@ -93,9 +91,9 @@ def status(
 
 
 def stop(
-    run_id: str | None = _ActiveRun,
+    run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only run that is active."),
     *,
-    no_wait: bool = _NoWait,
+    no_wait: bool = typer.Option(False, "--no-wait", help="Ask, and do not wait until the leg has ended."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -114,15 +112,13 @@ def stop(
     if run_id is None:
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
     stopped = stop_run(store, run_id, 0.0 if no_wait else _WAIT_SECONDS)
-    if as_json:
-        facts = {
-            "asked": stopped.leg is not None,
-            "asked_before": stopped.leg is not None and not stopped.is_first,
-            "ended": stopped.has_ended,
-        }
-        print_json(json_of(stopped.run, store.store.url) | {"stop": facts})
-    else:
-        request.out.line(_sentence(stopped, request))
+    facts = {
+        "asked": stopped.leg is not None,
+        "asked_before": stopped.leg is not None and not stopped.is_first,
+        "ended": stopped.has_ended,
+    }
+    document = json_of(stopped.run, store.store.url) | {"stop": facts}
+    answer(document, [_sentence(stopped, request)], as_json=as_json)
     return ExitCode.ACCEPTED if stopped.has_ended else ExitCode.ACTIVE
 
 
@@ -168,7 +164,7 @@ def _show_store(store: Results, *, as_json: bool) -> None:
     if as_json:
         print_json(found.document() | {"results": store.store.url})
     else:
-        print_store(console(), found, store.store.url)
+        _print_store(console(), found, store.store.url)
 
 
 def _show_runs(store: Results, limit: int, *, as_json: bool) -> None:
@@ -212,19 +208,14 @@ def _outcomes(run: RunStatus) -> str:
 
 
 def _runs_table(newest: list[RunStatus]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("run", no_wrap=True)
-    table.add_column("began (UTC)", no_wrap=True)
-    for name in ("rows", "remaining", "calls"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("ended by", "outcomes", "environment", "catalog"):
-        table.add_column(name, overflow="fold")
+    figures = ("rows", "remaining", "calls")
+    whole = ("run", "began (UTC)", *figures)
+    runs = table(*whole, "ended by", "outcomes", "environment", "catalog", right=figures, unwrapped=whole)
     for run in newest:
         plan = run.plan
         counts = (f"{plan.items:,}", f"{run.remaining_now:,}", _calls(run))
-        cells = (_state(run), _outcomes(run), plan.environment, plan.catalog)
-        table.add_row(plan.run_id, _began(run), *counts, *cells)
-    return table
+        runs.add_row(plan.run_id, _began(run), *counts, _state(run), _outcomes(run), plan.environment, plan.catalog)
+    return runs
 
 
 def _calls(run: RunStatus) -> str:
@@ -251,7 +242,7 @@ def _print_legs(out: Screen, run: RunStatus) -> None:
         out.line(f"  leg {leg.leg}: {began}{ended}{lane}")
 
 
-def print_store(out: Screen, found: "StoreStatus", url: str) -> None:
+def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
     if not found.catalogs:
         out.line(f"There is no run in {url}; begin one with: proofsweep verify CATALOG")
         return
@@ -287,20 +278,20 @@ def _print_catalogs(out: Screen, catalogs: Sequence["CatalogStatus"]) -> None:
 def _catalogs_table(catalogs: Sequence["CatalogStatus"], name_width: int) -> Table:
     labels = ["environment"] if len({each.environment for each in catalogs}) > 1 else []
     figures = ["files", *_counts_in(catalogs)]
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in [*labels, "catalog", *figures, "open since", "last run (UTC)"]:
-        table.add_column(name, justify="right" if name in figures else "left", no_wrap=True)
+    names = [*labels, "catalog", *figures, "open since", "last run (UTC)"]
+    standing = table(*names, right=figures, unwrapped=names)
+    standing.pad_edge = False
     for each in catalogs:
         is_long, oldest = len(each.catalog) > name_width, each.oldest_open_reject
         counts = (getattr(each, name) for name in figures)
-        table.add_row(
+        standing.add_row(
             *(each.environment for _ in labels),
             f"…{each.catalog[1 - name_width :]}" if is_long else each.catalog,
             *(_NONE if count is None else f"{count:,}" for count in counts),
             _NONE if oldest is None else f"{oldest:%Y-%m-%d}",
             f"{each.ended_by} {each.last_at:%Y-%m-%d %H:%M}",
         )
-    return table
+    return standing
 
 
 def _counts_in(catalogs: Sequence["CatalogStatus"]) -> list[str]:
@@ -321,9 +312,6 @@ def _quota(quota: "QuotaStatus", now: datetime) -> str:
     return f"{left}; {pace} it ends on {quota.ends_on:%Y-%m-%d}" + (
         f", before it resets, {minute_of(reset)}" if reset else ""
     )
-
-
-# A leg sees the request within some seconds, gives files in flight `bounds.drain_seconds`, and settles.
 
 
 def _sentence(stopped: StopReport, request: RunRequest) -> str:
