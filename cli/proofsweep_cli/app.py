@@ -55,6 +55,7 @@ _MODULES = {
     "alerts": "service",
     "report": "export",
     "rejects": "results",
+    "explain": "results",
     "diff": "results",
     "prune": "store",
     "audit": "store",

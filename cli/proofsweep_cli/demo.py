@@ -17,8 +17,8 @@ from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep_cli.command import open_app
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.run_flow import verify_run
-from proofsweep_cli.run_request import RunRequest
+from proofsweep_cli.run_flow import run_leg
+from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import Screen, console, counted
 from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
 
@@ -157,7 +157,8 @@ def _verify(demo_folder: DemoFolder, files: int | None, out: Screen, server: Emb
         request = RunRequest(app=app, config=str(demo_folder.config), results_url=None, as_json=False)
         plan = app.plan(str(demo_folder.catalog))
         out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send")
-        verify_run(plan.run_id, request, server)
+        run_leg(plan.run_id, request, server)
+        report(request.run_status(plan.run_id), request)
     return samples
 
 

@@ -12,8 +12,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
@@ -86,8 +85,9 @@ class EmbeddedServer:
         deadline = time.monotonic() + _START_SECONDS
         with httpx.Client(trust_env=False, timeout=_LOCAL_HEALTH_SECONDS) as client:
             while self._process.poll() is None and time.monotonic() < deadline:
-                if _answers(client, self.url):
-                    return
+                with suppress(httpx.TransportError):
+                    if client.get(f"{self.url}/health").is_success:
+                        return
                 time.sleep(_POLL_SECONDS)
         last = _log_in(self._folder).read_text(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
         raise ConfigError(f"The embedded Prefect server did not start: {last[0]}")
@@ -192,31 +192,19 @@ def _start() -> EmbeddedServer:
     return EmbeddedServer(process, url, folder)
 
 
-def _answers(client: httpx.Client, url: str) -> bool:
-    try:
-        return client.get(f"{url}/health").is_success
-    except httpx.TransportError:
-        return False
-
-
 def prefect_watched(app: App, on_lost: Callable[[], object]) -> AbstractContextManager[object]:
     """Call `on_lost` in another thread if the leg is settled and the work still waits for a server that is lost."""
-    return background_thread("watch-prefect", partial(_watch, app, on_lost))
-
-
-def _watch(app: App, on_lost: Callable[[], object], over: threading.Event) -> None:
-    has_begun, answered_at = False, time.monotonic()
-    while not over.wait(_CHECK_SECONDS):
-        is_active = app.leg is not None
-        has_begun = has_begun or is_active
-        if not has_begun or is_active or is_there(_api_url()):
-            answered_at = time.monotonic()
-        elif time.monotonic() - answered_at >= _LOST_SECONDS:
-            on_lost()
-            return
-
-
-def _api_url() -> str:
     from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - seconds to import
 
-    return str(PREFECT_API_URL.value())
+    def watch(over: threading.Event) -> None:
+        has_begun, answered_at = False, time.monotonic()
+        while not over.wait(_CHECK_SECONDS):
+            is_active = app.leg is not None
+            has_begun = has_begun or is_active
+            if not has_begun or is_active or is_there(str(PREFECT_API_URL.value())):
+                answered_at = time.monotonic()
+            elif time.monotonic() - answered_at >= _LOST_SECONDS:
+                on_lost()
+                return
+
+    return background_thread("watch-prefect", watch)

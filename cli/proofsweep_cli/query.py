@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from codecs import getwriter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,7 +16,6 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
-from rich.table import Table
 
 from proofsweep.config.local_files import new_file
 from proofsweep.domain.errors import UsageError
@@ -26,7 +26,7 @@ from proofsweep.queries.views import views
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
-from proofsweep_cli.screen import console, counted, print_error
+from proofsweep_cli.screen import console, counted, print_error, table
 
 _SHOWN_ROWS = 200
 _BATCH_ROWS = 10_000
@@ -74,7 +74,9 @@ def query(
     store, preferred = app.results, app.environment
     if print_views:
         with opened(store, environment, preferred=preferred) as views_of:
-            write_text(script_of(store, views_of.environments, views(views_of.tags)), file)
+            script_of_views = script_of(store, views_of.environments, views(views_of.tags))
+        with new_file(file) if file else _stdout() as out:
+            out.write(script_of_views.encode("utf-8", "replace"))
         return ExitCode.ACCEPTED
     statements = _statements(sql, script)
     with opened(store, environment, preferred=preferred, asked=statements) as views_of:
@@ -89,24 +91,16 @@ def _statements(sql: str | None, script: Path | None) -> str:
     if script is not None:
         if sql is not None:
             raise UsageError("Give the statements as an argument or with --from, not both.")
-        return _checked(_text_of(script))
-    if sql == "-" or (sql is None and not sys.stdin.isatty()):
+        try:
+            sql = script.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise UsageError(f"{printable(str(script))} cannot be read: {reason}.") from error
+    elif sql == "-" or (sql is None and not sys.stdin.isatty()):
         sql = sys.stdin.read()
-    return _checked(sql or "")
-
-
-def _text_of(script: Path) -> str:
-    try:
-        return script.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise UsageError(f"{printable(str(script))} cannot be read: {reason}.") from error
-
-
-def _checked(statements: str) -> str:
-    if not statements.strip():
+    if not sql or not sql.strip():
         raise UsageError('Give a query, for example: proofsweep query "FROM rejects"')
-    return statements
+    return sql
 
 
 def _answer(store: OpenStore, statements: str, as_format: Format, file: Path | None) -> None:
@@ -143,31 +137,24 @@ def write(answer: duckdb.DuckDBPyRelation | None, as_format: Format, file: Path 
         _WRITERS[as_format](rows, out)
 
 
-def write_text(text: str, file: Path | None) -> None:
-    with new_file(file) if file else _stdout() as out:
-        out.write(text.encode("utf-8", "replace"))
-
-
 def _show(answer: duckdb.DuckDBPyRelation) -> None:
     rows = answer.to_arrow_reader(_BATCH_ROWS)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    shown, count = table(), 0
     for field in rows.schema:
         is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        table.add_column(field.name, justify="right" if is_number else "left", overflow="fold")
-    count = 0
+        shown.add_column(field.name, justify="right" if is_number else "left", overflow="fold")
     for row in _rows(rows):
         if count < _SHOWN_ROWS:
-            table.add_row(*("" if cell is None else _text(cell) for cell in row))
+            shown.add_row(*("" if cell is None else _text(cell) for cell in row))
         count += 1
     out = console()
-    out.print(table)
-    shown = f"; the first {_SHOWN_ROWS} are shown, --format csv gives all" if count > _SHOWN_ROWS else ""
-    out.print(f"{counted(count, 'row')}{shown}", style="dim")
+    out.print(shown)
+    more = f"; the first {_SHOWN_ROWS} are shown, --format csv gives all" if count > _SHOWN_ROWS else ""
+    out.print(f"{counted(count, 'row')}{more}", style="dim")
 
 
 def _csv(rows: pa.RecordBatchReader, out: IO[bytes]) -> None:
-    text = _Text(out)
-    writer = csv.writer(text, lineterminator="\n")  # as other tools of a pipe expect
+    writer = csv.writer(getwriter("utf-8")(out, "replace"), lineterminator="\n")  # as other tools of a pipe expect
     writer.writerow(rows.schema.names)
     writer.writerows([None if cell is None else _text(cell) for cell in row] for row in _rows(rows))
 
@@ -189,14 +176,6 @@ def _parquet(rows: pa.RecordBatchReader, out: IO[bytes]) -> None:
 
 
 _WRITERS = {Format.CSV: _csv, Format.JSON: _json, Format.PARQUET: _parquet}
-
-
-class _Text:
-    def __init__(self, out: IO[bytes]) -> None:
-        self._out = out
-
-    def write(self, text: str) -> None:
-        self._out.write(text.encode("utf-8", "replace"))
 
 
 def _rows(batches: pa.RecordBatchReader) -> Iterator[tuple[object, ...]]:

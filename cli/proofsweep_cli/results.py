@@ -1,13 +1,17 @@
-"""`proofsweep rejects` and `proofsweep diff`: the files that need attention, and what changed in a run."""
+"""`proofsweep rejects`, `diff` and `explain`: which files need attention, what changed, and all about one file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import groupby
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain, groupby
 
 import typer
 from rich.padding import Padding
+from rich.text import Text
 
-from proofsweep.domain.errors import UsageError
+from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.runs import Plan, duration_of, new_run_id
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.one_pass import given_up_items
 from proofsweep.queries.changes import (
@@ -19,14 +23,28 @@ from proofsweep.queries.changes import (
     run_changes,
     words_of_cause,
 )
+from proofsweep.queries.search import LikelyItems, Search, searching
 from proofsweep.queries.selected_rows import AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
+from proofsweep.reports.explain import (
+    explain_call,
+    json_of_item,
+    json_of_likely,
+    json_of_proof,
+    lines_of,
+    lines_of_likely,
+    lines_of_proof,
+    packet_of,
+    packet_of_failed_calls,
+    run_or_operation,
+)
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import (
     COLOURS,
     Screen,
+    answer,
     console,
     counted,
     gone_words,
@@ -235,3 +253,79 @@ def _changes_json(comparison: Comparison, found: RunChanges, against: str, limit
         "rubrics": dict(zip(("before", "now"), found.rubrics(), strict=True)),
         "files": list(found.rows(limit)),
     }
+
+
+def explain(
+    what: str = typer.Argument(
+        metavar="WHAT",
+        help="A file's location, its end or a part of its name; its title, ISRC or another value of a tag; an item_id, "
+        "a request ID, a proof ID; or the ID of a run or operation, for its calls that did not succeed.",
+    ),
+    *,
+    since: str | None = typer.Option(
+        None, "--since", metavar="SPAN", help="Search only runs begun since, like 30d; all by default."
+    ),
+    packet: bool = typer.Option(
+        False, "--packet", help="Print only what the partner's support needs, to paste into a ticket."
+    ),
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
+) -> int:
+    """Show every call that was made for one file over all runs, its verdicts, and what to do.
+
+    The last lines are a packet for the partner's support: times, endpoints and request IDs. It names no file and holds
+    no secret.
+
+    Codes and titles are found without regard to case, spaces and hyphens. If several files fit, they are listed, each
+    with the command that explains it; the exit code is then 2.
+
+    Examples: `proofsweep explain song.wav` · `proofsweep explain QZ-NUL-26-00017`
+    """
+    store = open_app(config, results).results
+    if (named := run_or_operation(store, what)) is not None:
+        kind, text = "run" if isinstance(named, Plan) else "operation", packet_of_failed_calls(store, named)
+        lines = text.splitlines() or [f"Every call of {kind} {what} succeeded; there is nothing to look up."]
+        answer({f"{kind}_id": what, "support_packet": text}, lines, as_json=as_json)
+        return ExitCode.ACCEPTED
+    oldest = "" if since is None else new_run_id(datetime.now(UTC) - duration_of(since), "")
+    with searching(store, oldest) as search:
+        likely = search.likely(what)
+        if likely.items > 1:
+            command = partial(next_command, "explain", config=config, results=results)
+            pairs = ((line, f"  {command(item_id)}") for line, item_id in lines_of_likely(likely))
+            answer(json_of_likely(likely), chain.from_iterable(pairs), as_json=as_json)
+            listed = "" if likely.items == len(likely.rows) else f"; the first {len(likely.rows)} are listed"
+            raise UsageError(f"{likely.items:,} items fit {printable(what)!r}{listed}. Explain one by its item_id.")
+        _explain_part(search, what, likely, packet=packet, as_json=as_json)
+    return ExitCode.ACCEPTED
+
+
+def _explain_part(search: Search, what: str, likely: LikelyItems, *, packet: bool, as_json: bool) -> None:
+    try:
+        item_id = likely.only or search.item(what)
+    except ResultsError:
+        if _explain_other(search, what, as_json=as_json):
+            return
+        raise
+    found = list(search.occurrences(item_id))
+    text, erasures = packet_of((each.plan, each.exchanges) for each in found), search.erasures(item_id)
+    title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
+    before = [] if packet else [*lines_of(item_id, found, erasures), *title]
+    document = json_of_item(item_id, found, erasures) | {"support_packet": text}
+    answer(document, [*before, *text.splitlines()], as_json=as_json)
+
+
+def _explain_other(search: Search, its_id: str, *, as_json: bool) -> bool:
+    """Explain a call that an operation made, or a proof by the rows that name it; say whether there is one."""
+    if (found := explain_call(search, its_id)) is not None:
+        operation, call = found
+        text = packet_of([(operation, [call])])
+        document = {"operation_id": operation.operation_id, "kind": operation.kind, "support_packet": text}
+        head = f"A call of operation {operation.operation_id} ({operation.kind}), which belongs to no file."
+        answer(document, [head, *text.splitlines()], as_json=as_json)
+    elif rows := search.proof(its_id):
+        answer(json_of_proof(its_id, rows), lines_of_proof(its_id, rows), as_json=as_json)
+    else:
+        return False
+    return True

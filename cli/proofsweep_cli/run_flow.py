@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
 
 import httpx
 from rich.live import Live
@@ -22,16 +21,8 @@ from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import line_of, plain_line
 from proofsweep_cli.screen import Screen, flush, print_error
 
-if TYPE_CHECKING:
-    from prefect.client.schemas.objects import State
-
 _LIVE_SECONDS = 0.25
 _PLAIN_SECONDS = 10.0
-
-
-def verify_run(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> int:
-    run_leg(run_id, request, server)
-    return report(request.run_status(run_id), request)
 
 
 def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> None:
@@ -48,7 +39,9 @@ def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> 
 
 def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:
     """Run the flow. If Prefect's server is lost after the leg is settled, exit without waiting for Prefect."""
-    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - seconds to import
+    from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
+
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
     def exit_without_prefect() -> None:
         end_progress()
@@ -75,15 +68,8 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
             dedupe=request.dedupe,
             return_state=True,
         )
-        _raise_error_of(state)
-
-
-def _raise_error_of(state: "State[Any]") -> None:
-    """Raise the error that ended a flow run; a run that only stopped early has its ending in its receipt."""
-    from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
-
-    with suppress(CancelledRun, FailedRun):
-        state.result()
+        with suppress(CancelledRun, FailedRun):  # a run that only stopped early has its ending in its receipt
+            state.result()
 
 
 @contextmanager

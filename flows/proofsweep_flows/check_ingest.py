@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
@@ -14,7 +15,6 @@ from proofsweep.ingest.report import PassReport
 from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
-from proofsweep_tasks.artifacts import show_deliveries
 from proofsweep_tasks.end_states import state_of_pass
 from proofsweep_tasks.this_flow_run import tell_alerts, tries_left
 
@@ -51,7 +51,7 @@ def check_ingest(
     def work(app: App) -> State[Any]:
         stopped, report = _make_pass(app, app.watched_folder(folder, selection), config, results)  # (1) and (2)
         if report.rows or report.not_moved:
-            show_deliveries(report.markdown(folder))  # (3)
+            create_markdown_artifact(key="proofsweep-deliveries", markdown=report.markdown(folder))  # (3)
         ended = state_of_pass(report, report.line(folder))
         if stopped is None or (stopped.is_completed() and not ended.is_completed()):
             return ended

@@ -6,6 +6,7 @@ from functools import partial
 from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.alerts.facts import head_after
@@ -18,7 +19,7 @@ from proofsweep.queries.status import describe_run
 from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.artifacts import show_summary, with_coverage
-from proofsweep_tasks.end_states import state_after_run, state_of_nothing_due
+from proofsweep_tasks.end_states import state_after_run
 from proofsweep_tasks.fan_out import fan_out
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts, tries_left
@@ -90,7 +91,7 @@ def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe:
             state = _verified(app, run_id, bounds, dedupe)
     except NothingDue as nothing:
         tell_alerts(app, app.alerts.catalog_is_back(path_here(catalog)))
-        return state_of_nothing_due(nothing)
+        return Completed(message=f"{nothing.message}.")
     return state
 
 

@@ -20,11 +20,6 @@ def show_summary(run: RunStatus, results: Results) -> None:
     create_markdown_artifact(key="proofsweep-summary", markdown=markdown)
 
 
-def show_deliveries(markdown: str) -> None:
-    """Write what became of delivered files as a Markdown artifact of the flow run."""
-    create_markdown_artifact(key="proofsweep-deliveries", markdown=markdown)
-
-
 def with_coverage(state: State[Any], count: Callable[[], Coverage | None]) -> State[Any]:
     """Return a state whose message ends with the coverage that is counted, if there is one; it is an artifact too.
 

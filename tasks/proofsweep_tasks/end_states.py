@@ -16,7 +16,7 @@ from proofsweep.alerts.rules import (
     state_of_run,
 )
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NothingDue, ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.ingest.report import PassReport
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import line_of
@@ -30,11 +30,6 @@ def state_after_run(run: RunStatus, head: str | None) -> State[str]:
     name = state_of_run(run.ended_by, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered)
     line = line_of(run) if head is None else f"{line_of(run)} Head of the records: {head}."
     return _named(name, line, run.plan.run_id if name in OF_TYPE_COMPLETED else None)
-
-
-def state_of_nothing_due(nothing: NothingDue) -> State[str]:
-    """Return the state of a flow run that found no row to verify."""
-    return Completed(message=f"{nothing.message}.")
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:

@@ -21,9 +21,8 @@ from proofsweep.domain.errors import RunMustStop
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import work_last
 from proofsweep.verify.worker_process import GrantedSlice, SliceQueue
-from proofsweep_tasks.dask_link import UNREACHABLE, name_of
 from proofsweep_tasks.upload_then_verify import title_of, upload_then_verify
-from proofsweep_tasks.worker_cluster import Runner
+from proofsweep_tasks.worker_cluster import UNREACHABLE, Runner, name_of
 
 _SLICES_PER_THREAD = 2  # slices that the cluster has at once for each of its threads
 _LATE_SECONDS = 30.0  # how long a stopped leg waits for worker processes of which none comes back

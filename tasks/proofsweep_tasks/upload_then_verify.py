@@ -16,9 +16,9 @@ from proofsweep.domain.text import printable
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import verify_slice
 from proofsweep.verify.worker_process import SHARDS_AT_ONCE, GrantedSlice, SliceResult
-from proofsweep_tasks.dask_link import worker_link
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import blocks_anywhere
+from proofsweep_tasks.worker_cluster import worker_link
 
 _shards = threading.BoundedSemaphore(SHARDS_AT_ONCE)
 

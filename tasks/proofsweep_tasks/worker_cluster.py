@@ -1,4 +1,4 @@
-"""The Dask cluster whose worker processes do the tasks of a run, if the settings ask for one."""
+"""The Dask cluster whose worker processes do the tasks of a run, if the settings ask for one, and its link to them."""
 
 import logging
 from collections.abc import Iterator
@@ -9,10 +9,14 @@ from urllib.parse import urlsplit
 from prefect.settings import PREFECT_API_URL
 from prefect.task_runners import TaskRunner
 
+from proofsweep.app import LegHandle
 from proofsweep.domain.errors import ConfigError, missing_extra
-from proofsweep.verify.worker_process import SHARDS_AT_ONCE
+from proofsweep.verify.worker_process import SHARDS_AT_ONCE, IsOver
 
 Runner = TaskRunner[Any]
+
+UNREACHABLE = (OSError, TimeoutError, RuntimeError)
+"""What Dask raises if its scheduler cannot be reached, or its client is closed."""
 
 _FIRST_WORKER_SECONDS = 120.0  # bounds the wait for the first worker process of a cluster
 
@@ -66,3 +70,27 @@ def _refuse_local_server(address: str, server: str) -> None:
             f"The worker processes of {address} cannot reach the Prefect server {server}, which serves this machine "
             "only: set PREFECT_API_URL to one that all machines reach (or dask.address to a loopback address)."
         )
+
+
+def name_of(handle: LegHandle) -> str:
+    """Name a leg's event, which is set when the leg is over, and its topic, which has the counts."""
+    return f"proofsweep-{handle.run_id}-{handle.leg}"
+
+
+def worker_link(handle: LegHandle) -> IsOver:
+    """Link this worker process to its leg. It is made in a task, and used by other threads too."""
+    from dask.distributed import Event, get_client, get_worker  # noqa: PLC0415 - an optional part
+
+    worker, name = get_worker(), name_of(handle)
+    over = Event(name, get_client())  # type: ignore[no-untyped-call]
+
+    def is_over(counts: dict[str, object], seconds: float) -> bool:
+        try:
+            worker.log_event(name, counts)
+            is_set = over.wait(seconds) if seconds else over.is_set()  # type: ignore[no-untyped-call]
+        except UNREACHABLE:
+            return True
+        tasks = list(worker.state.tasks.values())  # the scheduler may have taken them away
+        return is_set or worker.status.name != "running" or any(task.state == "cancelled" for task in tasks)
+
+    return is_over
