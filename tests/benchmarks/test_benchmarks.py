@@ -50,6 +50,7 @@ SLOW = {
     "processes",
     "queries",
     "settling",
+    "start",
 }
 """Benchmarks that start the program several times or fill a store: `--quick` runs them, this only loads them."""
 

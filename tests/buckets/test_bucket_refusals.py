@@ -12,7 +12,7 @@ from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld
 
 AT_ONCE_SECONDS = 40.0
-"""chosen: well above the time of each case on a busy machine, and well below a cloud client's own timeouts."""
+"""Well above the time of each case on a busy machine, and well below a cloud client's own timeouts."""
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 GUESSED = "guessed+secret/of-somebody"

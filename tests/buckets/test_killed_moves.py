@@ -23,18 +23,14 @@ from ..worlds.killed_passes import (
 
 @dataclass(frozen=True)
 class BucketSite:
-    """A prefix of a bucket."""
-
     bucket: Bucket
     prefix: str
 
     @property
     def root(self) -> str:
-        """Its URL."""
         return f"{self.bucket.url}/{self.prefix}"
 
     def put(self, name: str, content: bytes) -> None:
-        """Make an object or replace it."""
         self.bucket.put(f"{self.prefix}/{name}", content)
 
     def delete(self, name: str) -> None:

@@ -14,14 +14,13 @@ from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver, write_manifest
 from ..worlds.sandbox_world import Samples
 
-ROWS = 240
+ROWS = 120
 
 MakeWorld = Callable[[Bucket], BucketWorld]
 
 
 @pytest.fixture
 def world(make_world: MakeWorld, swift: S3Server) -> BucketWorld:
-    """A world with results in a bucket of Swift."""
     return make_world(swift.new_bucket())
 
 
@@ -43,7 +42,7 @@ def delivery(swift: S3Server, samples: Samples) -> Bucket:
 
 @pytest.mark.timeout(600)
 def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
-    world: BucketWorld, delivery: Bucket, samples: Samples
+    world: BucketWorld, delivery: Bucket, samples: Samples, swift: S3Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each row once with its verdict; as many calls as the service charged; common tools read the tables."""
     world.interrupt(f"{delivery.url}/deliveries", signal.SIGTERM)
@@ -59,6 +58,7 @@ def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
     assert sum(int(str(leg["calls"])) for leg in legs) == world.charged
     assert tool_counts(world) == [Counter(str(row["outcome"]) for row in rows)] * 2
     check_page_in_the_bucket(world)
+    world.check_secrets(swift.secrets, world.logs + "".join(capfd.readouterr()))
 
 
 @pytest.mark.timeout(600)
@@ -93,7 +93,6 @@ def check_page_in_the_bucket(world: BucketWorld) -> None:
 
 
 def verdicts_of(rows: list[dict[str, object]]) -> dict[object, object]:
-    """Return the verdict of each audio."""
     return {row["audio"]: row["verdict"] for row in rows}
 
 

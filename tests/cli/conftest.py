@@ -21,7 +21,6 @@ Command = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
-    """One sandbox process, shared."""
     with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
         yield running
 
@@ -58,7 +57,6 @@ def settle_in(running: sandbox.Running, place: Path, patch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def proofsweep(workdir: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a command; give its exit code and its output."""
     del workdir
 
     def command(*arguments: str | Path) -> CompletedProcess[str]:
@@ -104,7 +102,6 @@ class _OtherSite(BaseHTTPRequestHandler):
     """A web site that answers every path with the same page."""
 
     def do_GET(self) -> None:
-        """Answer with the page."""
         page = b"<!doctype html><title>Welcome</title>"
         self.send_response(200)
         self.send_header("Content-Type", "text/html")

@@ -31,7 +31,6 @@ def check(proofsweep: Command) -> Check:
 
 @pytest.fixture
 def sealed(running: sandbox.Running, workdir: Path) -> bytes:
-    """A credentialed WAV."""
     (workdir / "take.wav").write_bytes(sounds.wav(0.5, Random(1)))  # noqa: S311 - a sound, not a secret
     return running.operator.issue(workdir / "take.wav", workdir / "sealed.wav").audio.read_bytes()
 
@@ -64,7 +63,6 @@ def test_a_credential_is_accepted_under_any_name(check: Check, sealed: bytes, wo
 
 
 def with_riff_size(sealed: bytes, size: int) -> bytes:
-    """Write another size into the RIFF header."""
     return sealed[:4] + size.to_bytes(4, "little") + sealed[8:]
 
 

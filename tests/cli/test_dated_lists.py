@@ -30,14 +30,12 @@ def label(workdir: Path, running: sandbox.Running) -> Label:
 
 
 def listed(label: Label, name: str, *files: str) -> Path:
-    """Write a list of some files."""
     path = label.folder / name
     path.write_text("\n".join(["audio", *files]) + "\n")
     return path
 
 
 def states(proofsweep: Command) -> dict[str, str]:
-    """Return how each file stands."""
     rows = json.loads(proofsweep("query", "SELECT file, state FROM catalog", "--format", "json").stdout)
     return {row["file"]: row["state"] for row in rows}
 

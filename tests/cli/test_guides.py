@@ -38,7 +38,6 @@ class Step:
 
 
 def steps(guide: str) -> Iterator[Step]:
-    """Read the commands of a guide, in order."""
     text = (DOCS / f"{guide}.md").read_text(encoding="utf-8")
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:

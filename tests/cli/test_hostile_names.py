@@ -20,7 +20,6 @@ Command = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def wav(catalog: Path) -> bytes:
-    """An audio file without a credential."""
     return next(path for path in sorted(catalog.rglob("*.wav")) if path.stat().st_size > 1000).read_bytes()
 
 

@@ -20,7 +20,6 @@ Command = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def label(workdir: Path, running: sandbox.Running) -> Label:
-    """An empty folder of music."""
     folder = workdir / "music"
     folder.mkdir()
     return Label(folder, running.operator)
@@ -33,13 +32,11 @@ def changes(proofsweep: Command, *arguments: str) -> list[tuple[str, str, str]]:
 
 
 def attention(proofsweep: Command) -> int:
-    """Return how many files need attention."""
     document = json.loads(proofsweep("rejects", "--json").stdout)
     return sum(int(group["rows"]) for group in document["groups"])
 
 
 def sent(run_id: str | None) -> list[str]:
-    """Name the files that a run has verified."""
     table = pyarrow.dataset.dataset("results/verdicts", format="parquet").to_table().to_pylist()
     return sorted(Path(row["audio"]).name for row in table if row["run_id"] == run_id)
 
@@ -78,7 +75,6 @@ def test_a_sidecar_that_comes_mends_its_file(proofsweep: Command, label: Label) 
 
 
 def listed(label: Label, *rows: str) -> Path:
-    """Write a manifest."""
     path = label.folder / "catalog.csv"
     path.write_text("\n".join(("audio,sidecar,title", *rows)) + "\n")
     return path

@@ -15,7 +15,6 @@ Planned = Callable[[Path], dict[str, object]]
 
 
 def write(folder: Path, *names: str) -> Path:
-    """Write files of these names."""
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"proof" if name.endswith("sidecar") else WAV)

@@ -45,8 +45,6 @@ def planned(proofsweep: Command) -> Callable[..., dict[str, object]]:
 
 @pytest.fixture
 def unsent(proofsweep: Command) -> Callable[..., list[dict[str, str]]]:
-    """Give the rows of a list that would not be sent."""
-
     def unsent(*arguments: str | Path) -> list[dict[str, str]]:
         done = proofsweep("plan", *arguments, "--list", "--json")
         assert (done.returncode, done.stderr) == (0, "")
@@ -77,7 +75,6 @@ def with_empty_text(path: Path, cell: str) -> None:
 
 
 def counts(found: dict[str, object], *names: str) -> list[object]:
-    """Give some members."""
     return [found[name] for name in names]
 
 
@@ -286,8 +283,6 @@ def test_no_value_of_a_tag_ends_in_a_traceback(music: Path, planned: Callable[..
 
 @pytest.fixture
 def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Set this machine's time zone."""
-
     def change(name: str) -> None:
         monkeypatch.setenv("TZ", name)
         time.tzset()

@@ -45,7 +45,6 @@ def python(program: str, *arguments: str | Path, folder: Path) -> CompletedProce
 
 
 def proofsweep(*arguments: str | Path, folder: Path) -> CompletedProcess[str]:
-    """Run a command where no extra is installed."""
     return python("from proofsweep_cli.app import main; main()", *arguments, folder=folder)
 
 

@@ -27,7 +27,6 @@ def unsent(proofsweep: Command) -> Callable[[Path], list[dict[str, str]]]:
 
 
 def write(folder: Path, *names: str) -> Path:
-    """Write files of these names."""
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"proof" if name.lower().endswith("sidecar") else WAV)

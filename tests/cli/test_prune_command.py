@@ -21,7 +21,6 @@ class _Terminal(io.StringIO):
     """A person at a terminal, who has typed something."""
 
     def isatty(self) -> bool:
-        """Look like a terminal."""
         return True
 
 

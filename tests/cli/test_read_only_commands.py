@@ -21,14 +21,12 @@ OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
 @pytest.fixture
 def song(running: sandbox.Running, catalog: Path, tmp_path: Path) -> sandbox.Issued:
-    """A credentialed WAV."""
     bare = next(catalog.rglob("*.wav"))
     return running.operator.issue(bare, tmp_path / "song.wav", song="A [bold]Song[/bold] :smile:")
 
 
 @pytest.fixture
 def pair(running: sandbox.Running, catalog: Path, tmp_path: Path) -> sandbox.Issued:
-    """An MP3 with its sidecar."""
     return running.operator.issue(next(catalog.rglob("*.mp3")), tmp_path, legacy=True)
 
 
@@ -203,7 +201,6 @@ def test_check_makes_no_call_for_an_ineligible_file(
 
 
 def known_good(monkeypatch: pytest.MonkeyPatch, *entries: object) -> None:
-    """Set the files that the service accepts."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KNOWN_GOOD", json.dumps(entries))
 
 

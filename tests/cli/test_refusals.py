@@ -23,7 +23,6 @@ def is_one_line_with(done: CompletedProcess[str], words: str) -> bool:
 
 @pytest.fixture(params=["verify", "check"])
 def audio_command(request: pytest.FixtureRequest, catalog: Path) -> list[str | Path]:
-    """A command that sends audio."""
     return [request.param, catalog if request.param == "verify" else next(catalog.rglob("*.wav"))]
 
 
@@ -124,6 +123,7 @@ def test_a_service_that_is_down_is_reported(
     """The service does not answer: exit code 8, and nothing is written."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("PROOFSWEEP_RETRY__FIRST_WAIT_SECONDS", "0.01")
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "0.5")
 
     done = proofsweep(*audio_command)
 

@@ -20,13 +20,11 @@ FREE = ("--port", "0", "--storage-port", "0", "--operator-port", "0")
 
 @pytest.fixture
 def bare(catalog: Path) -> Path:
-    """A WAV."""
     return next(catalog.rglob("*Intro.wav"))
 
 
 @pytest.fixture
 def serving(workdir: Path) -> Iterator[subprocess.Popen[str]]:
-    """`proofsweep sandbox` in its own process."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-m", "proofsweep_cli", "sandbox", "--home", "home", *FREE]
     with subprocess.Popen(

@@ -16,7 +16,6 @@ Command = Callable[..., CompletedProcess[str]]
 
 @pytest.fixture
 def delivery(workdir: Path) -> Path:
-    """A second catalog, of one file."""
     folder = workdir / "delivery"
     folder.mkdir()
     (folder / "a.wav").write_bytes(b"RIFF")

@@ -18,14 +18,12 @@ RUN, OTHER = "20261120T091500Z_000aaaa", "20261121T091500Z_000bbbb"
 
 @pytest.fixture
 def planned(tmp_path: Path) -> StoredRun:
-    """A planned run of five rows."""
     run = StoredRun(results_at(tmp_path), plan_of_run(RUN, 5))
     run.write_plan()
     return run
 
 
 def stop(planned: StoredRun, *arguments: str) -> int:
-    """Give the exit code of a stop."""
     return run(["stop", *arguments, "--results", planned.results.store.url])
 
 

@@ -1,4 +1,4 @@
-"""Every way to ask a results store gives the same answer, and the true one, on each of ten nights."""
+"""Every way to ask a results store gives the same answer, and the true one, over ten nights."""
 
 import csv
 import json
@@ -20,6 +20,8 @@ from ..worlds.core import results_at
 from ..worlds.ten_nights import CATALOG, ENVIRONMENTS, Change, KnownRun, TenNights
 
 SEEDS = int(os.environ.get("PROOFSWEEP_SOAK_NIGHTS", "1"))
+EACH = 2 if SEEDS == 1 else 1
+"""After every second night the views are asked; in the soak, after each."""
 
 VIEWS = {
     "changes": "run_id, item_id, change, cause",
@@ -39,9 +41,10 @@ def test_every_way_to_ask_agrees_with_the_truth(seed: int, tmp_path: Path, monke
     url = str(tmp_path / "a [1] store*")  # what a glob would take for a pattern
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", url)
     truth = TenNights(results_at(url), seed)
-    for _ in truth.nights():
-        store = open_results(url)
-        agree_with_views(lambda query, store=store: store.sql(query, "all").fetchall(), truth)
+    for number, _ in enumerate(truth.nights(), 1):
+        if number % EACH == 0:
+            store = open_results(url)
+            agree_with_views(lambda query, store=store: store.sql(query, "all").fetchall(), truth)
     environment = ENVIRONMENTS[seed % 2]
     nightly = [run for run in truth.runs if (run.environment, run.identity) == (environment, CATALOG)]
     newest = [run for run in nightly if run.kind == "manifest"][-1]
@@ -70,7 +73,6 @@ def agree_with_views(ask: Callable[[str], Sequence[tuple[Any, ...]]], truth: Ten
 
 
 def nested(rows: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, str]]:
-    """Return of each environment what an item has."""
     found: dict[str, dict[str, str]] = {environment: {} for environment in ENVIRONMENTS}
     for environment, item, word in rows:
         found[environment][item] = word

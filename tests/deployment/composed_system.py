@@ -72,7 +72,6 @@ class ComposedSystem:
     api: httpx.Client
 
     def wait_for(self, holds: Callable[[], object], what: str) -> None:
-        """Return soon after a condition holds."""
         wait_for(holds, lambda: {what: {name: self.parts.output(name)[-2000:] for name in self.parts.processes}})
 
     def start(self, *names: str) -> None:
@@ -93,7 +92,6 @@ class ComposedSystem:
         process.wait()
 
     def deployment(self, name: str, flow: str = "verify_catalog") -> dict[str, Any]:
-        """Ask the server for a deployment."""
         answer = self.api.get(f"/deployments/name/{flow.replace('_', '-')}/{name}").raise_for_status()
         found: dict[str, Any] = answer.json()
         return found
@@ -110,7 +108,6 @@ class ComposedSystem:
         return catalog
 
     def started(self, name: str) -> str:
-        """Start a run of a deployment; give its id."""
         path = f"/deployments/{self.deployment(name)['id']}/create_flow_run"
         return str(self.api.post(path, json={}).raise_for_status().json()["id"])
 
@@ -122,16 +119,13 @@ class ComposedSystem:
         return found
 
     def run_of(self, name: str) -> dict[str, Any]:
-        """Start a run of a deployment, and wait for its end."""
         return self.ended(self.started(name))
 
     @property
     def results(self) -> Path:
-        """The folder of the results."""
         return self.parts.place("/var/lib/proofsweep/results")
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """Read all verdicts."""
         return rows_in(self.results)
 
 

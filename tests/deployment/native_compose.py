@@ -132,7 +132,6 @@ class Composition:
         return self.start(name).wait(120)
 
     def is_healthy(self, name: str) -> bool:
-        """Run a service's health check."""
         kind, *test = self.services[name]["healthcheck"]["test"]
         assert kind == "CMD"
         command = [self.adapted(part) for part in test]
@@ -149,7 +148,6 @@ class Composition:
             process.wait()
 
     def output(self, name: str) -> str:
-        """Read a service's output."""
         return self._log(name).read_text(errors="replace")
 
     def _log(self, name: str) -> Path:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 
 def settings_of(unit: Path) -> list[tuple[str, str]]:
-    """Read the lines of a unit."""
     lines = [line for line in unit.read_text().splitlines() if "=" in line and not line.startswith("#")]
     return [(name, value) for name, _, value in (line.partition("=") for line in lines)]
 

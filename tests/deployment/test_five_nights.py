@@ -67,7 +67,6 @@ def night_until_answers(composed: ComposedSystem, operator: sandbox.Operator, co
 
 
 def answers_of(segment: Path) -> int:
-    """Count the answers in a segment of a journal."""
     outcomes = pa.ipc.open_stream(segment.read_bytes()).read_all()["outcome"].to_pylist()
     return sum(outcome in {"accepted", "rejected"} for outcome in outcomes)
 

@@ -25,7 +25,6 @@ def chosen(*what: str) -> str:
 
 
 def names(entries: str) -> set[str]:
-    """Return the packages of a lock."""
     return set(re.findall(r"^([a-z0-9._-]+)==", entries, re.MULTILINE))
 
 

@@ -191,9 +191,14 @@ def test_systemd_reads_the_units(tmp_path: Path) -> None:
 
 
 def test_the_units_and_the_compose_file_agree() -> None:
-    """What the server needs is set in both."""
+    """What the server needs is set in both, and the worker has the same command; systemd signals its first process."""
     composed = (ROOT / "docker-compose.yml").read_text()
+    worker = (ROOT / "deploy" / "systemd" / "proofsweep-worker.service").read_text()
+    (started,) = re.findall(r"^ExecStart=(.*)$", worker, re.MULTILINE)
 
+    command = yaml.safe_load(composed)["services"]["worker"]["command"]
+    assert [word.rpartition("/")[2] for word in started.split()] + ["--with-healthcheck"] == command
+    assert "\nKillMode=mixed\n" in worker
     for line in UNITS[0].read_text().splitlines():
         if line.startswith("Environment=PREFECT_SERVER_") and "ANALYTICS" not in line:
             name, _, value = line.removeprefix("Environment=").partition("=")

@@ -21,7 +21,7 @@ from .two_days import TwoDays, two_days
 SOAK_SECONDS = float(os.environ.get("PROOFSWEEP_SOAK_TWO_DAYS_SECONDS", "0"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED", "11"))
 HOURS = 48
-# Chosen: the server takes a killed flow run for dead after four minutes, whatever an hour is here, and keeps the slot
+# The server takes a killed flow run for dead after four minutes, whatever an hour is here, and keeps the slot
 # of its deployment as long. No wait should come near it.
 LONGEST_WAIT_SECONDS = 600.0
 HOUR_SECONDS = SOAK_SECONDS / HOURS

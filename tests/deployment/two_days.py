@@ -148,7 +148,6 @@ class TwoDays:
             partner.delivered.add(made.name)
 
     def rows(self, table: str = "verdicts") -> list[dict[str, Any]]:
-        """Read a table with a plain reader of Parquet."""
         return rows_in(self.folder / "results", table)
 
     def answers(self) -> Counter[str]:

@@ -17,13 +17,10 @@ from urllib.parse import urlsplit
 
 _RESET = b"\x01\0\0\0\0\0\0\0"
 _END_OF_HEAD = b"\r\n\r\n"
-# chosen: about one packet of a large frame; at 2 Mbit/s it takes 16 ms. Half or twice changes only how connections mix.
-_PIECE_BYTES = 4_096
+_PIECE_BYTES = 4_096  # about one packet of a large frame; at 2 Mbit/s it takes 16 ms
 
 
 class NetworkFault(StrEnum):
-    """What happens to a call."""
-
     LATE = "late"
     """The answer arrives late."""
     RESET_BEFORE_BODY = "reset before the body"
@@ -48,15 +45,10 @@ ChooseFault = Callable[[int], NetworkFault | None]
 
 @dataclass(slots=True)
 class SlowLink:
-    """A link that all connections share, in both directions.
+    """A link that all connections share, in both directions."""
 
-    Attributes:
-        bytes_per_second: what it carries; None is without limit.
-        carried: the number of bytes that it has carried.
-    """
-
-    bytes_per_second: float | None = None
-    carried: int = 0
+    bytes_per_second: float | None = None  # what it carries; None is without limit
+    carried: int = 0  # the number of bytes that it has carried
     _free_at: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -80,21 +72,15 @@ class SlowLink:
 
 @dataclass(slots=True)
 class BadNetwork:
-    """The network in front of the service at `url`.
-
-    Attributes:
-        faults: by call (health, usage, uploads, slot, verify), how its faults are chosen.
-        seen: the number of requests by call.
-        link: what carries all bytes between the client and this network.
-        late_seconds: how late an answer is, and the time for each byte of an answer that comes byte by byte.
-        over: set at the end of the test; it ends what would wait for ever.
-    """
+    """The network in front of the service at `url`."""
 
     url: str
+    # by call (health, usage, uploads, slot, verify), how its faults are chosen
     faults: dict[str, ChooseFault] = field(default_factory=dict)
-    seen: Counter[str] = field(default_factory=Counter)
-    link: SlowLink = field(default_factory=SlowLink)
-    late_seconds: float = 0.1
+    seen: Counter[str] = field(default_factory=Counter)  # the number of requests by call
+    link: SlowLink = field(default_factory=SlowLink)  # what carries all bytes between the client and this network
+    late_seconds: float = 0.1  # how late an answer is, and the time for each byte of an answer that comes byte by byte
+    # set at the end of the test; it ends what would wait for ever
     over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -132,7 +118,6 @@ class _Forwarder(StreamRequestHandler):
     server: _Server
 
     def handle(self) -> None:
-        """Forward one call, if there is one, with its fault."""
         head = b"".join(iter(self.rfile.readline, b"\r\n"))
         if not head:
             return

@@ -29,8 +29,6 @@ def do(folder: str, step: str = "0", when: str = "never") -> int:
 
 
 def killing(act: Callable[..., object], step: int, when: str, number: Callable[[], int]) -> Callable[..., object]:
-    """Return a step that may kill this process."""
-
     def do(*arguments: object, **options: object) -> object:
         is_last = number() == step
         if is_last and when == "before":

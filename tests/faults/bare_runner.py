@@ -23,22 +23,18 @@ from .job_server import serve
 
 SHARDS_AT_ONCE = 2
 SHARD_ITEMS = 20
-"""chosen: so small that small runs have several shards; each is published when it is done."""
+"""So small that small runs have several shards; each is published when it is done."""
 ROWS_REMAIN = 3
 ANOTHER_IS_ACTIVE = 9
 
 
 @dataclass
 class KillAtWrite:
-    """Kills this process at one of its writes."""
-
     write: int
     when: str
     numbers: Callable[[], int]
 
     def wrapped(self, act: Callable[..., None]) -> Callable[..., None]:
-        """Return a write that may kill the process."""
-
         def write(store: object, name: str, *content: bytes) -> None:
             is_last = self.numbers() == self.write
             if is_last and self.when == "before":
@@ -53,18 +49,15 @@ class KillAtWrite:
 
 
 def die() -> None:
-    """End this process at once, without any cleanup."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def write_half(path: Path, content: bytes) -> None:
-    """Write half of a file, and end the process."""
     path.write_bytes(content[: len(content) // 2])
     die()
 
 
 def plan(catalog: str) -> int:
-    """Plan a run."""
     core.plan(catalog)
     return 0
 
@@ -81,7 +74,6 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
 
 
 def sweep(catalog: str) -> int:
-    """Work on a leg of the catalog's unfinished run, or of a new one."""
     try:
         run_id = core.plan(catalog, resumes=True)
     except core.RunIsActive:
@@ -90,13 +82,11 @@ def sweep(catalog: str) -> int:
 
 
 def seize(run_id: str) -> int:
-    """Work on one leg, even while another one is active."""
     core.set_chosen(pytest.MonkeyPatch(), stale_seconds=-1)
     return work(run_id)
 
 
 def do(job: str, *arguments: str) -> int:
-    """Do one job; give the exit code."""
     jobs: dict[str, Callable[..., int]] = {"plan": plan, "sweep": sweep, "leg": work, "seize": seize}
     return jobs[job](*arguments)
 

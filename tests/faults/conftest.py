@@ -32,7 +32,6 @@ def new_runner(runners: Runners) -> Iterator[NewRunner]:
 
 @contextmanager
 def mounted_disk(place: Path) -> Iterator[Path]:
-    """Mount a file system of four MiB."""
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={4 * 1024 * 1024}", "tmpfs", place]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
@@ -43,7 +42,6 @@ def mounted_disk(place: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A small file system for the results."""
     with mounted_disk(tmp_path / "results") as place:
         yield place
 
@@ -58,7 +56,6 @@ def small_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 @pytest.fixture
 def service() -> Iterator[ForeignService]:
-    """A foreign service for each test."""
     service = ForeignService()
     service.open()
     yield service

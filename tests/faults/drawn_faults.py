@@ -17,17 +17,14 @@ HTML = b"<html><body>Oops</body></html>"
 
 
 def with_facts(**facts: Any) -> Fault:  # noqa: ANN401 - any field of an answer
-    """Replace fields of the answer."""
     return lambda usual: replace(usual, **facts)
 
 
 def with_members(**members: object) -> Fault:
-    """Replace members of the answer's JSON object."""
     return lambda usual: replace(usual, document=usual.document | members)
 
 
 def with_bytes(found: bytes, put: bytes) -> Fault:
-    """Replace bytes of the answer's body."""
     return lambda usual: replace(usual, document=usual.bytes().replace(found, put))
 
 

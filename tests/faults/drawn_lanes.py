@@ -7,42 +7,30 @@ from dataclasses import dataclass
 from ..servers.gateway import NodeGateway
 from .strained_machine import Stalls, busy_processors
 
-# chosen: 2 Mbit/s, the uplink of a small studio. Half or twice only moves the lanes that are narrower than the link.
-LINK_BYTES_PER_SECOND = 250_000.0
-# chosen: an upload takes a tenth of a second, so the link is narrower than some lanes and wider than others.
-LINK_FILE_BYTES = 20_000
+LINK_BYTES_PER_SECOND = 250_000.0  # the uplink of a small studio
+LINK_FILE_BYTES = 20_000  # an upload takes a tenth of a second: the link is narrower than some lanes, wider than others
 # measured at the link: the heads, the form and the answers of a file's three requests. It moves the target by 1 % only.
 BYTES_BESIDE_A_FILE = 2_200
-# chosen: small, because the link does not matter here. Half or twice changes nothing.
 FILE_BYTES = 1_600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """What the gateway lets through, and how much of it is asked.
-
-    Attributes:
-        rate: calls per second of all nodes together.
-        burst: calls that all buckets together hold.
-        refused_share: the part of the calls that is refused at random.
-        refused_first: so many first calls are refused, whatever the buckets hold.
-        first_rate: calls per second with which the leg begins.
-        must: the part of the possible calls that is asked of this lane; a lane of no special kind must give all.
-        is_asserted: whether today's pacer is never below half of that. If not, the figure is printed and not asserted.
-    """
+    """What the gateway lets through, and how much of it is asked."""
 
     name: str
-    rate: float
-    burst: float
+    rate: float  # calls per second of all nodes together
+    burst: float  # calls that all buckets together hold
     nodes: int = 1
-    refused_share: float = 0.0
-    refused_first: int = 0
-    first_rate: float = 6.0
+    refused_share: float = 0.0  # the part of the calls that is refused at random
+    refused_first: int = 0  # so many first calls are refused, whatever the buckets hold
+    first_rate: float = 6.0  # calls per second with which the leg begins
+    # the part of the possible calls that is asked of this lane; a lane of no special kind must give all
     must: float = 1.0
+    # whether today's pacer is never below half of that. If not, the figure is printed and not asserted.
     is_asserted: bool = False
 
     def gateway(self, chance: random.Random) -> NodeGateway:
-        """Return a gateway whose buckets are full."""
         return NodeGateway(
             rate=self.rate,
             burst=self.burst / self.nodes,
@@ -71,19 +59,12 @@ LANES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strain:
-    """What disturbs the machine during a leg.
+    """What disturbs the machine during a leg."""
 
-    Attributes:
-        stalls_per_minute: how often the process is stopped for 0.2 to 5 seconds; 0 is never.
-        longest_stall: seconds of the longest stop.
-        is_busy: two other processes calculate all the time.
-        is_link_slow: there are 2 Mbit/s between the run and the service.
-    """
-
-    stalls_per_minute: float = 0.0
-    longest_stall: float = 5.0
-    is_busy: bool = False
-    is_link_slow: bool = False
+    stalls_per_minute: float = 0.0  # how often the process is stopped for 0.2 to 5 seconds; 0 is never
+    longest_stall: float = 5.0  # seconds of the longest stop
+    is_busy: bool = False  # two other processes calculate all the time
+    is_link_slow: bool = False  # there are 2 Mbit/s between the run and the service
 
     def __str__(self) -> str:
         words = {
@@ -95,12 +76,10 @@ class Strain:
 
     @property
     def file_bytes(self) -> int:
-        """The size of the audio."""
         return LINK_FILE_BYTES if self.is_link_slow else FILE_BYTES
 
     @property
     def link_bytes_per_second(self) -> float | None:
-        """What the link carries."""
         return LINK_BYTES_PER_SECOND if self.is_link_slow else None
 
     def calls_per_second(self, lane: Lane) -> float:
@@ -109,11 +88,9 @@ class Strain:
         return min(lane.rate, 2 * LINK_BYTES_PER_SECOND / per_file) if self.is_link_slow else lane.rate
 
     def stalls(self, chance: random.Random) -> Stalls:
-        """Return the stops of the leg."""
         return Stalls(chance, self.stalls_per_minute, longest=self.longest_stall)
 
     def processors(self) -> AbstractContextManager[None]:
-        """Return the load of the processors."""
         return busy_processors() if self.is_busy else nullcontext()
 
 

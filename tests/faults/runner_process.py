@@ -40,7 +40,6 @@ class RunnerProcess:
         return code
 
     def do(self, job: str) -> int:
-        """Do a job; give its exit code."""
         self.begin(job)
         return self.exit_code()
 
@@ -78,7 +77,6 @@ class Runners:
                 self.idle[runner.program].append(runner.process)
 
     def end(self) -> None:
-        """Kill all programs."""
         for process in (process for idle in self.idle.values() for process in idle):
             _end(process)
 

@@ -17,18 +17,13 @@ _SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 
 @dataclass(slots=True)
 class Stalls:
-    """The stops of one process: at random moments it gets SIGSTOP, and after a random time SIGCONT.
-
-    Attributes:
-        per_minute: how many, on average, in a minute in which the process runs.
-        shortest, longest: seconds of one stop.
-        stopped: begin and end of each stop, on the monotonic clock.
-    """
+    """The stops of one process: at random moments it gets SIGSTOP, and after a random time SIGCONT."""
 
     chance: random.Random
-    per_minute: float
-    shortest: float = 0.2
+    per_minute: float  # how many, on average, in a minute in which the process runs
+    shortest: float = 0.2  # seconds of one stop
     longest: float = 5.0
+    # begin and end of each stop, on the monotonic clock
     stopped: list[tuple[float, float]] = field(default_factory=list)
 
     @contextmanager

@@ -19,9 +19,9 @@ TOTAL_SECONDS = 2 * READ_SECONDS
 TOO_LONG_MS = 5 * TOTAL_SECONDS * 1000
 
 
-def one_in_five(fault: NetworkFault) -> ChooseFault:
-    """Return one call in five a fault, first the third."""
-    return lambda number: fault if number % 5 == 2 else None
+def one_in_five(*faults: NetworkFault) -> ChooseFault:
+    """Give one call in five a fault, first the third; each kind in turn."""
+    return lambda number: faults[number // 5 % len(faults)] if number % 5 == 2 else None
 
 
 @pytest.fixture
@@ -51,23 +51,32 @@ def check_all(world: ForeignWorld, network: BadNetwork) -> None:
     assert max(row["elapsed_ms"] for row in exchanges) < TOO_LONG_MS
 
 
-@pytest.mark.parametrize("fault", NetworkFault)
+@pytest.mark.parametrize(
+    "faults",
+    [
+        (NetworkFault.LATE,),
+        (NetworkFault.RESET_BEFORE_BODY, NetworkFault.RESET_BEFORE_ANSWER, NetworkFault.TRUNCATED),
+        (NetworkFault.LOST_REQUEST, NetworkFault.LOST_ANSWER, NetworkFault.BYTE_BY_BYTE),
+    ],
+)
 def test_a_fault_now_and_then_costs_retries_and_no_row(
-    world: ForeignWorld, network: BadNetwork, fault: NetworkFault
+    world: ForeignWorld, network: BadNetwork, faults: tuple[NetworkFault, ...]
 ) -> None:
     """In each call of an item; only an answer that is whole and in time counts."""
-    network.faults |= dict.fromkeys(CALLS, one_in_five(fault))
+    choose = one_in_five(*faults)
+    network.faults |= dict.fromkeys(CALLS, choose)
 
     code = world.run("verify", world.catalog(*VERDICTS))
 
     check_all(world, network)
     failures = Counter(row["failure"] for row in world.table("exchanges"))
-    faulty = sum(len(range(2, network.seen[call], 5)) for call in CALLS)
+    met = {call: [fault for each in range(network.seen[call]) if (fault := choose(each))] for call in CALLS}
     assert code == 3
-    assert failures.total() - failures[None] == (0 if fault is NetworkFault.LATE else faulty)
-    assert sum(network.seen[call] - world.service.received[call] for call in CALLS) == (
-        faulty if fault in NEVER_RECEIVED else 0
-    )
+    assert all(set(met[call]) == set(faults) for call in CALLS)
+    for call in CALLS:
+        assert network.seen[call] - world.service.received[call] == sum(each in NEVER_RECEIVED for each in met[call])
+    failed = sum(each is not NetworkFault.LATE for call in CALLS for each in met[call])
+    assert failures.total() - failures[None] == failed
 
 
 @pytest.mark.parametrize(

@@ -17,28 +17,19 @@ from ..worlds.foreign_world import ForeignWorld
 
 ROWS = 120
 
-# The run starts nothing new after five seconds without an answer of the bucket. chosen: 1.5 s more for a busy machine.
-NOTICED_SECONDS = 6.5
-
-# chosen: long enough after NOTICED_SECONDS that an item which starts too late would be seen.
-OUTAGE_SECONDS = 8.0
-
-# chosen: with four workers, the rest of the rows takes longer than NOTICED_SECONDS; half ends the run too early.
-VERIFY_SECONDS = 0.3
+NOTICED_SECONDS = 6.5  # after five without an answer of the bucket, the run starts nothing new
+OUTAGE_SECONDS = 8.0  # so that an item which starts too late would be seen
+VERIFY_SECONDS = 0.3  # with four workers, the rest of the rows takes longer than NOTICED_SECONDS
 
 
 @dataclass
 class Outage:
-    """Makes the bucket unavailable for a time.
-
-    Attributes:
-        way: `disconnect`, so that connections break, or `stall`, so that nothing is answered.
-        started: the number of items that had started after NOTICED_SECONDS, and at the end of the outage.
-    """
+    """Makes the bucket unavailable for a time."""
 
     world: ForeignWorld
     proxy: InterruptibleProxy
-    way: str = "disconnect"
+    way: str = "disconnect"  # `disconnect`, so that connections break, or `stall`, so that nothing is answered
+    # the number of items that had started after NOTICED_SECONDS, and at the end of the outage
     started: list[int] = field(default_factory=list)
 
     def verify(self, number: int, usual: Answer) -> Answer:
@@ -52,11 +43,9 @@ class Outage:
         return usual
 
     def note(self) -> None:
-        """Note how many items have started."""
         self.started.append(self.world.service.received["uploads"])
 
     def end(self) -> None:
-        """Make the bucket available again."""
         self.note()
         self.proxy.restore()
 

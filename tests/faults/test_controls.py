@@ -30,7 +30,6 @@ def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignW
 
 
 def endings(world: ForeignWorld) -> list[str]:
-    """Return how each leg ended."""
     return [str(leg["ended_by"]) for leg in world.legs()]
 
 
@@ -63,19 +62,6 @@ def fail_after(world: ForeignWorld, calls: int) -> None:
 def _files_of(world: ForeignWorld) -> list[Path]:
     (world.folder / "away").mkdir()
     return sorted(world.folder.glob("*.wav"))
-
-
-def test_a_key_that_is_refused_ends_the_leg_and_blames_no_file(world: ForeignWorld) -> None:
-    """Every call gets an ApiError 403: the control gets one too, so it is the key."""
-    run_id = plan(world.catalog(*["valid"] * FILES))
-    world.service.changes["uploads"] = lambda number, usual: (
-        usual if number < 10 else Answer(403, {"error": "no", "code": "forbidden"})
-    )
-
-    work(run_id)
-
-    assert endings(world) == ["key_refused"]
-    assert {row["outcome"] for row in world.rows()} == {"accepted"}
 
 
 def test_a_firewall_on_the_way_is_not_the_key(world: ForeignWorld) -> None:

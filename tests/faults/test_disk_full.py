@@ -14,18 +14,12 @@ from ..worlds.foreign_world import ForeignWorld
 
 ROWS = 400
 
-# chosen: well above the second within which a write fails and stops new items; half may fail on a busy machine.
-NOTICED_SECONDS = 4.0
-
-# chosen: long enough after NOTICED_SECONDS that an item which starts too late would be seen.
-FULL_SECONDS = 6.0
-
-# chosen: an answer takes so long that rows remain when the disk has room again; half may end the run before.
-VERIFY_SECONDS, VERIFY_SECONDS_WHILE_FULL = 0.02, 0.2
+NOTICED_SECONDS = 4.0  # a write fails within one, and stops new items
+FULL_SECONDS = 6.0  # so that an item which starts too late would be seen
+VERIFY_SECONDS, VERIFY_SECONDS_WHILE_FULL = 0.02, 0.2  # so that rows remain when the disk has room again
 
 
 def fill(filler: Path) -> None:
-    """Use all free space."""
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))

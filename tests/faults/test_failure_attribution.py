@@ -17,17 +17,14 @@ def world(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
 
 
 def fail_for_poison(_number: int, usual: Answer) -> Answer:
-    """Fail for the verdict `poison` only."""
     return replace(usual, status=500) if usual.document.get("verdict") == "poison" else usual
 
 
 def fail_for_all(_number: int, usual: Answer) -> Answer:
-    """Fail for every item."""
     return replace(usual, status=500)
 
 
 def outcomes(world: ForeignWorld) -> Counter[tuple[object, object]]:
-    """Count the rows by outcome and reason."""
     return Counter((row["outcome"], row["reason"]) for row in world.rows())
 
 
@@ -43,7 +40,7 @@ def test_poison_at_the_very_end_fails_its_own_rows(world: ForeignWorld) -> None:
     assert [leg["ended_by"] for leg in world.legs()] == ["complete"]
 
 
-@pytest.mark.parametrize("call", ["uploads", "slot", "verify"])
+@pytest.mark.parametrize("call", ["uploads", "slot"])
 def test_a_single_row_is_not_failed_by_an_outage(world: ForeignWorld, call: str) -> None:
     """Exit 8, and the row remains; when the service works again, it is verified."""
     world.service.changes[call] = fail_for_all

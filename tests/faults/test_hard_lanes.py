@@ -72,11 +72,9 @@ class Figures:
 
     @property
     def is_below(self) -> bool:
-        """Return whether the worst stretch is below half of what is asked."""
         return self.worst is not None and self.worst < self.leg.lane.must / 2
 
     def line(self) -> list[str]:
-        """Return the line of the report."""
         refused = sum(self.gateway.refusals.values())
         words = {(True, True): "BELOW", (True, False): "below, not asserted"}
         return [
@@ -158,7 +156,6 @@ def network(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def run_hard_leg(
     bare_world: ForeignWorld, network: BadNetwork, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
 ) -> "RunHardLeg":
-    """Return what runs a leg, and then completes its run."""
     return RunHardLeg(bare_world, network, new_runner, monkeypatch)
 
 
@@ -267,7 +264,6 @@ if SOAK_LEGS is not None:
 
 
 def _write_catalog(world: ForeignWorld, leg: HardLeg) -> str:
-    """Write a few files, and a manifest that repeats them."""
     path = world.folder / "catalog.csv"
     audios = [world.folder / f"{number}.wav" for number in range(len(VERDICTS))]
     for number, (audio, verdict) in enumerate(zip(audios, VERDICTS, strict=True)):

@@ -171,7 +171,6 @@ class DisturbedRun(RuleBasedStateMachine):
         self.stage.endings.update(self.legs())
 
     def end_faults(self) -> None:
-        """End all faults, and refill the quota."""
         self.charge_limit = None
         self.set_faults([])
 
@@ -214,7 +213,6 @@ class DisturbedRun(RuleBasedStateMachine):
         return {"complete"} if self.is_complete else by_fault
 
     def note(self, what: str, code: int) -> None:
-        """Count an exit code."""
         self.stage.happened[f"{what}: {code}"] += 1
         self.is_complete = self.is_complete or code == 0
 
@@ -224,7 +222,6 @@ class DisturbedRun(RuleBasedStateMachine):
         return [str(row["ended_by"]) for row in sorted(rows, key=lambda row: row["leg"])]
 
     def rows(self) -> list[Row]:
-        """Read the verdicts of the run."""
         return list(chain.from_iterable(part.to_pylist() for part in self._parts("verdicts")))
 
     def _parts(self, table: str) -> list[pa.Table]:

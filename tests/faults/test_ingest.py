@@ -20,7 +20,7 @@ from .runner_process import NewRunner, RunnerProcess
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "6"))
 SETTLE_SECONDS = 0.4
-"""chosen: many times the producer's longest pause, so that only the machine's load could make them meet."""
+"""Many times the producer's longest pause, so that only the machine's load could make them meet."""
 PAUSE_SECONDS = 0.02
 WORK_SECONDS = 10.0 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 5.0
 """So long the producer delivers, while one pass follows another."""
@@ -38,7 +38,6 @@ def folder(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Where accepted and rejected files are moved."""
     places = bare_world.folder / "accepted", bare_world.folder / "quarantine"
     export_settings(monkeypatch, {"INGEST__ACCEPTED": str(places[0]), "INGEST__QUARANTINE": str(places[1])})
     return places
@@ -46,13 +45,11 @@ def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> tuple[
 
 @pytest.fixture
 def runner(folder: Path, new_runner: NewRunner) -> RunnerProcess:
-    """The program that makes passes."""
     assert folder.is_dir()  # the settings hold now
     return new_runner("bare_ingest")
 
 
 def wav_of(number: int, frames: int = 400) -> bytes:
-    """Return a small WAV of its own."""
     written = BytesIO()
     with wave.open(written, "wb") as file:
         file.setparams((1, 2, 8_000, 0, "NONE", ""))
@@ -61,7 +58,6 @@ def wav_of(number: int, frames: int = 400) -> bytes:
 
 
 def digest_of(content: bytes) -> str:
-    """Return the hex sha256."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -85,7 +81,6 @@ class Producer:
     _number: int = 0
 
     def work(self, seconds: float) -> None:
-        """Deliver for so long."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self.chance.choice([self.write_slowly, self.write_aside, self.overwrite, self.delete])()
@@ -115,7 +110,6 @@ class Producer:
             self.write_slowly(name)
 
     def delete(self) -> None:
-        """Take a file back, now and then."""
         if (name := self._some_name()) and self.chance.random() < 0.3:
             (self.folder / name).unlink()
 

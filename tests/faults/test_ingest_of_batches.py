@@ -22,23 +22,19 @@ BATCHES = 50 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 3
 RELEASES = 2
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED", "20261124"))
 MOST_STEPS = 160
-"""chosen: a pass that verifies and moves a batch makes some 140 changes of the file system."""
+"""A pass that verifies and moves a batch makes some 140 changes of the file system."""
 CALLS_AT_ONCE = 8
 
 
 @dataclass
 class Sender:
-    """Delivers batches slowly; every fourth one is never complete, and every third one has a file that is rejected.
-
-    Attributes:
-        complete: the contents of the audio of complete batches, as digests.
-        expected: all contents of each complete batch by the name of its folder, and whether it is accepted.
-    """
+    """Delivers batches slowly; every fourth one is never complete, and every third one has a file that is rejected."""
 
     world: ForeignWorld
     folder: Path
     chance: random.Random
-    complete: set[str] = field(default_factory=set)
+    complete: set[str] = field(default_factory=set)  # the contents of the audio of complete batches, as digests
+    # all contents of each complete batch by the name of its folder, and whether it is accepted
     expected: dict[str, tuple[Counter[str], bool]] = field(default_factory=dict)
     incomplete: Counter[str] = field(default_factory=Counter)
 

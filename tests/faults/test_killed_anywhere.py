@@ -48,7 +48,6 @@ class Soak:
     kills: Counter[str] = field(default_factory=Counter)
 
     def plan(self) -> str:
-        """Plan one more run; give its ID."""
         assert self.runner.do(f"plan {self.catalog}") == 0
         return self.world.runs[-1]
 
@@ -74,7 +73,6 @@ class Soak:
         return points
 
     def count(self, rows: list[Row], repeated: int) -> Counts:
-        """Count what the report shows."""
         killed = {f"killed {words}": self.kills[when] for when, words in MOMENTS.items()}
         refused = sum(one.status >= 500 for one in self.world.service.sent)
         once = {(row["run_id"], row["manifest_row"]) for row in rows}

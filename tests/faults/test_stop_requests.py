@@ -53,7 +53,6 @@ def start_run(world: ForeignWorld) -> Iterator[StartRun]:
 
 
 def resume(world: ForeignWorld) -> int:
-    """Resume with fast storage."""
     world.service.storage_rate = None
     return world.run("resume")
 

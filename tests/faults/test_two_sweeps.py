@@ -19,7 +19,6 @@ RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "4"))
 PLACES = {"folder": RACES - RACES // 4, "bucket": RACES // 4}
 ROWS = 40
 WORKERS = 4
-in_both_places = pytest.mark.parametrize("world", PLACES, indirect=True)
 
 
 @pytest.fixture(params=["folder"])
@@ -33,7 +32,6 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fo
 
 
 def answer_late(world: ForeignWorld, seconds: float) -> None:
-    """Have each keyed call of a file answered late."""
     for call in ("uploads", "verify"):
         world.service.changes[call] = answer_after(seconds)
 
@@ -46,7 +44,6 @@ def begin_together(racers: tuple[RunnerProcess, RunnerProcess], *jobs: str) -> l
 
 
 def unfinished(world: ForeignWorld) -> list[str]:
-    """Name the runs that have something left to do."""
     return [each["last_run"] for each in world.told("status")["catalogs"] if each["remaining"]]
 
 
@@ -59,7 +56,7 @@ def check_once(world: ForeignWorld) -> None:
     assert unfinished(world) == []
 
 
-@in_both_places
+@pytest.mark.parametrize("world", PLACES, indirect=True)
 @pytest.mark.timeout(1_800)
 def test_of_two_sweeps_that_begin_together_one_works(world: ForeignWorld, new_runner: NewRunner) -> None:
     """They find no run, or one finds the plan of the other; each file is sent once in each race."""
@@ -106,7 +103,6 @@ def test_a_run_that_begins_after_another_of_the_catalog_has_ended_is_superseded(
     check_once(world)
 
 
-@in_both_places
 def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorld, new_runner: NewRunner) -> None:
     """The plan of the loser is not taken up: its files were sent in part."""
     racers = (new_runner(), new_runner())

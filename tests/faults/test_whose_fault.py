@@ -31,12 +31,10 @@ def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignW
 
 
 def for_poison(change: Callable[[Answer], Answer]) -> Change:
-    """Change the answer for the verdict `poison` only."""
     return lambda _number, usual: change(usual) if usual.document.get("verdict") == "poison" else usual
 
 
 def late(usual: Answer) -> Answer:
-    """Answer too late."""
     time.sleep(1.0)
     return usual
 

@@ -40,8 +40,6 @@ def run_id(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @dataclass
 class Cluster:
-    """A Dask scheduler and its workers, each started by hand."""
-
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
     @property
@@ -50,7 +48,6 @@ class Cluster:
         return self.processes[1:]
 
     def start(self, *arguments: str) -> None:
-        """Start a program of Dask."""
         command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
         self.processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
@@ -73,7 +70,6 @@ def by_hand(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, request: pytes
 
 
 def answered(world: ForeignWorld) -> int:
-    """Count the verify calls that the service has answered."""
     return world.service.received["verify"]
 
 

@@ -20,7 +20,6 @@ def _soon_controlled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def valid(samples: Samples) -> list[sandbox.Sample]:
-    """The samples that the service accepts."""
     return samples.valid
 
 

@@ -37,7 +37,6 @@ def fill(folder: Path, samples: list[sandbox.Sample]) -> None:
 
 
 def unmount(share: Path) -> None:
-    """Take a share away."""
     share.rename(share.with_name("server"))
 
 
@@ -48,7 +47,6 @@ def unmount_and_keep_the_folder(share: Path) -> None:
 
 
 def mount(share: Path) -> None:
-    """Bring a share back."""
     shutil.rmtree(share, ignore_errors=True)
     share.with_name("server").rename(share)
 
@@ -134,7 +132,7 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
         assert watching.poll() is None, world.logs
     finally:
         watching.terminate()
-        watching.wait(timeout=60)
+    assert watching.wait(timeout=60) == 0, world.logs
     told = list(hook.titles)
     unmount(share)
     codes += [world.run("ingest", str(share))]

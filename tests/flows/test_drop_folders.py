@@ -42,7 +42,6 @@ def deliver(drop: Path, audio: list[Path], name: str = "song") -> None:
 
 @pytest.fixture
 def plain(world: SandboxWorld) -> Path:
-    """A WAV without a credential."""
     with wave.open(str(world.folder / "plain.wav"), "wb") as file:
         file.setparams((1, 2, 8_000, 0, "NONE", ""))
         file.writeframes(bytes(4_000))

@@ -14,7 +14,6 @@ FILES = 5
 
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> Path:
-    """A folder of five accepted files."""
     folder = world.folder / "catalog"
     folder.mkdir()
     chosen = [sample for sample in samples.valid if sample.sidecar is None and sample.audio.suffix == ".wav"]

@@ -36,7 +36,6 @@ def copies(world: SandboxWorld, samples: Samples) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def catalog(world: SandboxWorld, copies: list[tuple[str, str]]) -> str:
-    """A manifest of these rows."""
     path = world.folder / "copies.csv"
     path.write_text("audio,sidecar\n" + "".join(f"{audio},{sidecar}\n" for audio, sidecar in copies))
     return str(path)

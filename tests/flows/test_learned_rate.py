@@ -9,7 +9,6 @@ FILES = 90
 
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> str:
-    """A manifest of files that are all sent."""
     sent = [sample for sample in samples.files if not sample.is_ineligible]
     return world.manifest(sent[:FILES])
 

@@ -49,12 +49,10 @@ def finished_in(world: SandboxWorld, run: str) -> set[str]:
 
 
 def runs_of(world: SandboxWorld) -> list[str]:
-    """Name the runs, the oldest first."""
     return sorted(path.name for path in world.results.glob("_runs/*"))
 
 
 def endings(world: SandboxWorld) -> list[list[str]]:
-    """Return how each leg of each run ended."""
     legs = {run: [leg for leg in world.legs() if leg["run_id"] == run] for run in runs_of(world)}
     return [[str(leg["ended_by"]) for leg in legs[run]] for run in runs_of(world)]
 
@@ -94,8 +92,12 @@ def test_a_live_run_refuses_every_other_of_its_catalog(
 def test_the_same_command_goes_on_and_then_takes_what_was_added(
     world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What has a row is not paid again, the ineligible file is listed once, and the one summary has both runs."""
+    """What has a row is not paid again, the ineligible file is listed once, and the one summary has both runs.
+
+    What the killed leg spent beyond its journal is not guessed; the calls that the next one repeats are counted.
+    """
     world.interrupt(str(catalog), signal.SIGKILL)
+    charged_to_dead = world.charged
     shutil.copy(catalog / "00.wav", catalog / "added.wav")
     capsys.readouterr()
 
@@ -109,6 +111,14 @@ def test_the_same_command_goes_on_and_then_takes_what_was_added(
     assert (whole["run_id"], whole["accepted"], whole["skipped"]) == (second, 1, FILES + 1)
     assert (whole["resumed"]["run_id"], whole["resumed"]["accepted"]) == (first, FILES)
     assert endings(world) == [["killed", "complete"], ["complete"]]
+    dead, *others = sorted(world.legs(), key=lambda leg: (leg["run_id"], leg["leg"]))
+    finished = {row["manifest_row"] for row in world.table("verdicts") if (row["run_id"], row["leg"]) == (first, 1)}
+    calls = (row for row in world.table("exchanges") if (row["run_id"], row["leg"]) == (first, 1))
+    repeated = [row for row in calls if row["call"] in {"uploads", "verify"} and row["manifest_row"] not in finished]
+    assert dead["calls_unrecorded"] is None
+    assert dead["calls"] <= charged_to_dead
+    assert sum(leg["calls"] for leg in others) == world.charged - charged_to_dead
+    assert [leg["calls_again"] for leg in (dead, *others)] == [0, len(repeated), 0]
     assert answered_and_written(world) == EACH_ONCE + Counter(["added.wav"])
     assert world.run("resume") == 0
 

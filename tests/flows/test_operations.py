@@ -193,7 +193,6 @@ def test_proofs_are_verified_without_local_files(
 
 
 def listed(world: SandboxWorld, *proofs: sandbox.Issued) -> str:
-    """Write a list of proofs; give its path."""
     path = world.folder / "proofs.csv"
     path.write_text("proof_id\n" + "".join(f"{proof.proof_id}\n" for proof in proofs))
     return str(path)

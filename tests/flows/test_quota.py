@@ -1,6 +1,5 @@
 """A run stays within its quota, its number of calls and its hours; the rows that remain are for a later leg."""
 
-import signal
 from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 
@@ -15,7 +14,6 @@ MONTH_SECONDS = 31 * 86_400.0
 
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> str:
-    """Forty valid files."""
     return world.manifest(islice(cycle(samples.valid), ROWS))
 
 
@@ -71,22 +69,6 @@ def test_a_limit_on_calls_is_not_exceeded(world: SandboxWorld, catalog: str) -> 
     assert sum(each["calls"] for each in world.table("runs")) == world.charged
 
 
-def test_a_window_closes_on_a_run(world: SandboxWorld, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Items in progress finish; the output names the instant before the start."""
-    world.operator.add_fault("verify", "slow", seconds=1.5)
-    stopped = world.run("verify", catalog, "--max-duration", "2s")
-    said = capsys.readouterr()
-    world.operator.clear_faults()
-
-    code = world.run("resume")
-
-    first, second = world.legs()
-    assert (stopped, code) == (6, 0)
-    assert (first["ended_by"], second["ended_by"]) == ("window", "complete")
-    assert first["accepted"] + second["accepted"] == ROWS
-    assert "Stops at 20" in said.out
-
-
 def test_a_window_of_the_command_line_replaces_that_of_the_config(
     world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,26 +108,3 @@ def test_the_quota_is_read_during_the_run(world: SandboxWorld, catalog: str, mon
     assert len(readings) > 2
     assert {reading["manifest_row"] for reading in readings} == {None}
     assert all(reading["rate_remaining"] is not None for reading in readings)
-
-
-def test_what_a_killed_leg_spent_beyond_its_journal_is_not_guessed(world: SandboxWorld, samples: Samples) -> None:
-    """Its row says that it is not known; the calls that the next leg repeats are counted."""
-    world.interrupt(world.manifest(islice(cycle(samples.valid), 250)), signal.SIGKILL)
-    charged_to_dead = world.charged
-
-    code = world.run("resume")
-
-    dead, successor = world.legs()
-    unfinished = {row["manifest_row"] for row in world.rows() if row["leg"] == 2}
-    repeated = [
-        each["call"]
-        for each in world.table("exchanges")
-        if each["leg"] == 1 and each["manifest_row"] in unfinished and each["call"] in {"uploads", "verify"}
-    ]
-    assert code == 0
-    assert (dead["ended_by"], dead["quota_before"]) == ("killed", 999_999)
-    assert dead["calls_unrecorded"] is None
-    assert dead["calls"] <= charged_to_dead
-    assert successor["calls"] == world.charged - charged_to_dead
-    assert len(repeated) > 0
-    assert (dead["calls_again"], successor["calls_again"]) == (0, len(repeated))

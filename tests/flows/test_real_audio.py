@@ -10,7 +10,6 @@ from ..worlds.sandbox_world import SandboxWorld
 
 @pytest.fixture
 def corpus() -> Path:
-    """The folder of the real files."""
     folder = os.environ.get("PROOFSWEEP_CORPUS")
     if not folder:
         pytest.skip("needs real audio files: set PROOFSWEEP_CORPUS to a folder of them")

@@ -7,6 +7,7 @@ from itertools import cycle, islice
 
 import pytest
 
+from ..servers.alert_receivers import Webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 800
@@ -46,17 +47,22 @@ def check_receipts(world: SandboxWorld) -> None:
 
 
 def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
-    world: SandboxWorld, samples: Samples, large_run: str
+    world: SandboxWorld, samples: Samples, large_run: str, hook: Webhook
 ) -> None:
-    """Ctrl-C, SIGTERM and a last leg: each row once and right, no call is made twice, and receipts for all."""
+    """Ctrl-C, SIGTERM and a last leg: each row once and right, no call is made twice, and receipts for all.
+
+    The shutdown is told, and a person's own stop is not. `resume` of what is finished gives its code and opens no leg.
+    """
     planned = world.charged  # by a process that worked on no leg
     stopped = stop_during_run(world, 1, signal.SIGINT, "resume", large_run)
+    told_first = [*hook.titles]
     stopped_again = stop_during_run(world, 2, signal.SIGTERM, "resume")
-    code = world.run("resume")
+    codes = [world.run("resume"), world.run("resume")]
 
     rows = world.rows()
     wanted = list(islice(cycle(samples.files), ROWS))
-    assert (stopped, stopped_again, code) == (6, 6, 3)
+    assert (stopped, stopped_again, codes) == (6, 6, [3, 3])
+    assert (told_first, [title.partition("rows")[2] for title in hook.titles]) == ([], [" remain (sandbox)"])
     assert without_times(rows) == [
         (number, f"item-{number}", str(one.audio), row["outcome"], one.verdict)
         for number, (one, row) in enumerate(zip(wanted, rows, strict=True))
@@ -67,29 +73,6 @@ def test_a_run_stopped_and_resumed_twice_equals_one_that_was_never_stopped(
     assert verified == 2 * sum(row["outcome"] != "ineligible" for row in rows)
     assert sum(leg["calls"] for leg in legs) == world.charged - planned
     check_receipts(world)
-
-
-def test_a_second_leg_is_refused_while_the_first_is_alive(world: SandboxWorld, large_run: str) -> None:
-    """`resume` during a live leg exits 9 and changes nothing."""
-    process = world.start("resume", large_run)
-    world.wait_for(lambda: world.journalled(1))
-
-    code = world.run("resume")
-
-    process.send_signal(signal.SIGINT)
-    assert code == 9
-    assert process.wait(timeout=60) == 6
-    assert [path.name for path in world.results.glob("_runs/*/legs/*")] == ["001"]
-
-
-def test_resume_does_not_change_a_finished_run(world: SandboxWorld, samples: Samples) -> None:
-    """`resume` of a finished run gives its exit code again and opens no leg."""
-    first = world.run("verify", world.manifest(samples.valid[:3]))
-
-    again = world.run("resume")
-
-    assert (first, again) == (0, 0)
-    assert [path.name for path in world.results.glob("_runs/*/legs/*")] == ["001"]
 
 
 def test_a_run_of_pairs_is_not_resumed_without_the_wire_name(

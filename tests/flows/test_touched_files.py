@@ -24,7 +24,6 @@ IDS = ("uploads_request_id", "verify_request_id", "storage_request_id", "answer_
 
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> Path:
-    """Accepted and rejected files, alone and with sidecars."""
     folder = world.folder / "catalog"
     folder.mkdir()
     rejected = [sample for sample in samples.files if sample.verdict not in {None, "valid"}]
@@ -37,21 +36,19 @@ def catalog(world: SandboxWorld, samples: Samples) -> Path:
 
 
 def shift(catalog: Path) -> None:
-    """Set the time of each file back by an hour."""
     for path in catalog.iterdir():
         os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 3600))
 
 
 def runs_with_calls(world: SandboxWorld) -> set[str]:
-    """Name the runs that made a call for a file."""
     return {row["run_id"] for row in world.table("exchanges") if row["manifest_row"] is not None}
 
 
-@pytest.mark.parametrize("option", [["--since-last"], ["--max-age", "30d"]])
 def test_files_with_another_time_and_the_same_bytes_cost_no_call(
-    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each has its answer again, as old as it is; the plan says what is read; the night after, nothing is due."""
+    option = ("--max-age", "30d")
     codes = [world.run("verify", str(catalog))]
     shift(catalog)
     world.run("plan", str(catalog), *option)
@@ -96,13 +93,3 @@ def test_other_bytes_of_the_same_size_are_sent(world: SandboxWorld, catalog: Pat
     assert {*sent} == {changed.name, sidecar.stem}
     assert {row["answered_by_run"] for row in rows if row["run_id"] == three} == {one, two}
     assert runs_with_calls(world) == {one, two}
-
-
-def test_without_an_option_every_file_is_sent(world: SandboxWorld, catalog: Path) -> None:
-    """A run of the whole catalog asks for each file again."""
-    for _ in range(2):
-        world.run("verify", str(catalog))
-        shift(catalog)
-
-    assert len(runs_with_calls(world)) == 2
-    assert {row["answered_by_run"] for row in world.table("verdicts")} == {None}

@@ -6,85 +6,55 @@ from pathlib import Path
 
 import pytest
 
-import proofsweep_sandbox as sandbox
-
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-
-def expected_of(samples: list[sandbox.Sample]) -> dict[str, str | None]:
-    """Return which verdict each audio must get."""
-    return {str(sample.audio): sample.verdict for sample in samples}
+KEYED = {"uploads", "verify", "usage"}
 
 
-@pytest.mark.parametrize("kind", ["folder", "manifest"])
-def test_every_file_of_a_catalog_gets_its_verdict(world: SandboxWorld, samples: Samples, kind: str) -> None:
-    """Each of the files with every verdict has its row, both from a folder scan and from a manifest."""
-    folder, expected = samples
-    catalog = str(folder) if kind == "folder" else world.manifest(expected)
-
-    code = world.run("verify", catalog)
-
+def check_rows(world: SandboxWorld, samples: Samples) -> None:
+    """Each of the files with every verdict has its row."""
     rows = world.rows()
-    assert code == 3
-    assert {row["audio"]: row["verdict"] for row in rows} == expected_of(expected)
+    assert {row["audio"]: row["verdict"] for row in rows} == {str(one.audio): one.verdict for one in samples.files}
     assert all(row["accepted"] == (row["verdict"] == "valid") for row in rows)
     assert all((row["outcome"] == "ineligible") == (row["verdict"] is None) for row in rows)
-    assert [row["manifest_row"] for row in rows] == list(range(len(expected)))
+    assert [row["manifest_row"] for row in rows] == list(range(len(samples.files)))
 
 
-def test_every_request_id_of_the_partner_is_in_the_audit_trail(world: SandboxWorld, samples: Samples) -> None:
-    """`exchanges` holds each request ID that the service gave to this key, once."""
+def test_every_file_of_a_folder_gets_its_verdict(
+    world: SandboxWorld, samples: Samples, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The summary adds up; each call is counted as the partner counts it, and each request ID is kept once."""
     since = world.operator.exchanges()[-1]["seq"]
 
-    world.run("verify", str(samples.folder))
+    code = world.run("verify", str(samples.folder), "--json")
 
+    check_rows(world, samples)
+    rows, (leg,), exchanges = world.rows(), world.legs(), world.table("exchanges")
+    summary = json.loads(capsys.readouterr().out)
+    counted = sum(summary[word] for word in ("accepted", "rejected", "failed", "ineligible", "remaining"))
+    assert (code, summary["ended_by"], leg["ended_by"]) == (3, "complete", "complete")
+    assert counted == summary["items"] == leg["items"] == len(samples.files)
+    assert (leg["calls"], leg["remaining"]) == (world.charged, 0)
     given = [one for one in world.operator.exchanges(since) if one["tenant"] == world.tenant and one["status"]]
-    kept = Counter(str(row["request_id"]) for row in world.table("exchanges"))
+    kept = Counter(str(row["request_id"]) for row in exchanges)
     assert {one["request_id"] for one in given} <= set(kept)
     assert max(kept.values()) == 1
-    assert len([row for row in world.table("exchanges") if row["call"] in {"uploads", "verify", "usage"}]) == len(
-        [one for one in given if one["call"] in {"uploads", "verify", "usage"}]
-    )
-
-
-def test_calls_are_counted_as_the_partner_counts_them(world: SandboxWorld, samples: Samples) -> None:
-    """The `runs` table has the number of calls that the service charged to the key."""
+    ours, theirs = (sum(one["call"] in KEYED for one in each) for each in (exchanges, given))
+    assert ours == theirs
+    first = {row["audio"]: row["item_id"] for row in rows}
     world.run("verify", str(samples.folder))
-
-    (leg,) = world.legs()
-    assert leg["calls"] == world.charged
-    assert leg["ended_by"] == "complete"
-    assert (leg["items"], leg["remaining"]) == (len(samples.files), 0)
+    assert [first[row["audio"]] for row in world.rows()] == [row["item_id"] for row in world.rows()]
+    assert [row["calls"] for row in world.rows() if row["run_id"] != leg["run_id"]] == [row["calls"] for row in rows]
 
 
-def test_tags_of_a_manifest_are_in_their_rows(world: SandboxWorld, samples: Samples) -> None:
+def test_every_file_of_a_manifest_gets_its_verdict(world: SandboxWorld, samples: Samples) -> None:
     """Columns that the pipeline does not know are in `tags`, as JSON."""
-    world.run("verify", world.manifest(samples.files[:20]))
+    code = world.run("verify", world.manifest(samples.files))
 
-    assert [json.loads(str(row["tags"]))["ISRC"] for row in world.rows()] == [f"XX{at}" for at in range(20)]
-
-
-def test_item_ids_are_the_same_in_every_run(world: SandboxWorld, samples: Samples) -> None:
-    """Item IDs depend on the catalog, not on the run."""
-    folder, _ = samples
-    world.run("verify", str(folder))
-    first = {row["audio"]: row["item_id"] for row in world.rows()}
-
-    world.run("verify", str(folder))
-
-    again = [row for row in world.rows() if first[row["audio"]] == row["item_id"]]
-    assert len(again) == 2 * len(samples.files)
-
-
-def test_json_adds_up(world: SandboxWorld, samples: Samples, capsys: pytest.CaptureFixture[str]) -> None:
-    """The counts of the summary object add up to the rows of the catalog."""
-    world.run("verify", str(samples.folder), "--json")
-
-    summary = json.loads(capsys.readouterr().out)
-
-    counted = sum(summary[word] for word in ("accepted", "rejected", "failed", "ineligible", "remaining"))
-    assert counted == summary["items"] == len(samples.files)
-    assert summary["ended_by"] == "complete"
+    check_rows(world, samples)
+    assert code == 3
+    tags = [json.loads(str(row["tags"]))["ISRC"] for row in world.rows()]
+    assert tags == [f"XX{at}" for at in range(len(samples.files))]
 
 
 def test_a_sidecar_is_sent_with_its_own_audio_alone(world: SandboxWorld, samples: Samples) -> None:

@@ -26,7 +26,6 @@ def run_id(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def _on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two worker processes on this machine."""
     monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
     monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", "2")
 

@@ -22,7 +22,6 @@ TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
-    """One sandbox process, shared."""
     with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
         yield running
 
@@ -50,13 +49,11 @@ def later(operator: sandbox.Operator) -> Iterator[Callable[[float], None]]:
 
 @pytest.fixture
 def key(operator: sandbox.Operator) -> sandbox.NewKey:
-    """The only key of a new tenant."""
     return operator.add_tenant("a test")
 
 
 @pytest.fixture
 def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]:
-    """Calls the API with this test's key."""
     headers = {"x-api-key": key.api_key}
     with httpx.Client(base_url=running.base_url, headers=headers, verify=TLS, trust_env=False) as client:
         yield client
@@ -92,8 +89,6 @@ def issue(operator: sandbox.Operator, key: sandbox.NewKey, wav: Path, tmp_path: 
 
 @pytest.fixture
 def upload(api: httpx.Client, keyless: httpx.Client) -> Callable[[bytes], str]:
-    """Upload audio; return its uploadId."""
-
     def upload(audio: bytes) -> str:
         slot = api.post("/uploads", params={"purpose": "verify"}).json()
         stored = keyless.post(slot["url"], data=slot["fields"], files={"file": ("audio", audio)})

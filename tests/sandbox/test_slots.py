@@ -18,7 +18,6 @@ SLOT_BYTES = 68_157_440
 
 @pytest.fixture
 def slot(api: httpx.Client) -> dict[str, dict[str, str]]:
-    """A fresh slot."""
     answer: dict[str, dict[str, str]] = api.post("/uploads", params={"purpose": "verify"}).json()
     return answer
 
@@ -33,7 +32,6 @@ def fill(
 
 
 def code_of(answer: httpx.Response) -> str:
-    """Return the code in object storage's XML."""
     return answer.text.partition("<Code>")[2].partition("</Code>")[0]
 
 

@@ -24,7 +24,6 @@ def registered(*, sealed_by: Signer = Signer.SERVICE, pending: bool = False) -> 
 
 
 def found(condition: Condition, signer: Signer | None = None, identity: Identity | None = None) -> Finding:
-    """Return what an examination found."""
     return Finding(condition=condition, signer=signer, identity=identity)
 
 

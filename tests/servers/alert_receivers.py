@@ -18,33 +18,24 @@ from .free_ports import free_ports
 
 @dataclass(slots=True)
 class Webhook:
-    """What was posted, and how it is answered.
-
-    Attributes:
-        posts: path and JSON of each request.
-        status: of each answer.
-        stalled: until it is set, no request is answered.
-    """
+    """What was posted, and how it is answered."""
 
     port: int = 0
-    posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    status: int = 200
-    stalled: threading.Event = field(default_factory=threading.Event)
+    posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # path and JSON of each request
+    status: int = 200  # of each answer
+    stalled: threading.Event = field(default_factory=threading.Event)  # until it is set, no request is answered
 
     @property
     def titles(self) -> list[str]:
-        """The subjects that apprise posted."""
         return [post["title"] for _, post in self.posts]
 
     @property
     def last(self) -> dict[str, str]:
-        """The JSON that was posted last."""
         return self.posts[-1][1]
 
 
 @contextmanager
 def webhook() -> Iterator[Webhook]:
-    """Serve a webhook on a free port."""
     hook = Webhook()
     hook.stalled.set()
 
@@ -73,8 +64,6 @@ def webhook() -> Iterator[Webhook]:
 
 @dataclass(slots=True)
 class Mailbox:
-    """The messages that a mail server took."""
-
     port: int
     messages: list[EmailMessage] = field(default_factory=list)
 
@@ -88,7 +77,6 @@ class Mailbox:
 
 @contextmanager
 def mailbox() -> Iterator[Mailbox]:
-    """Serve SMTP on a free port."""
     [port] = free_ports(1)  # the controller wants to know its port before it has one
     box = Mailbox(port)
     controller = Controller(box, hostname="127.0.0.1", port=port)

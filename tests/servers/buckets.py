@@ -30,34 +30,23 @@ PAGE_KEYS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """An empty bucket.
+    """An empty bucket."""
 
-    Attributes:
-        url: as a command takes it.
-        environment: the variables that lead to it, credentials included.
-        store: the tests' own client.
-    """
-
-    url: str
-    environment: Mapping[str, str]
-    store: obstore.store.ObjectStore
+    url: str  # as a command takes it
+    environment: Mapping[str, str]  # the variables that lead to it, credentials included
+    store: obstore.store.ObjectStore  # the tests' own client
 
     def put(self, key: str, content: bytes) -> None:
-        """Make an object or replace it."""
         obstore.put(self.store, key, content)
 
     def keys(self, prefix: str = "") -> list[str]:
-        """List all keys below a prefix."""
         return sorted(found["path"] for found in obstore.list(self.store, prefix).collect())
 
     def content(self, key: str) -> bytes:
-        """Return an object's bytes."""
         return bytes(obstore.get(self.store, key).bytes())
 
 
 class BucketServer(Protocol):
-    """A storage server."""
-
     url: str
 
     @property
@@ -65,15 +54,11 @@ class BucketServer(Protocol):
         """What no output may contain."""
         ...
 
-    def new_bucket(self) -> Bucket:
-        """Make an empty bucket."""
-        ...
+    def new_bucket(self) -> Bucket: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S3Server:
-    """A server that speaks S3."""
-
     url: str
     access_key: str
     secret_key: str
@@ -81,7 +66,6 @@ class S3Server:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The secret key."""
         return (self.secret_key,)
 
     @property
@@ -100,7 +84,6 @@ class S3Server:
         }
 
     def new_bucket(self) -> Bucket:
-        """Make an empty bucket."""
         name = f"bucket-{uuid4().hex[:12]}"
         where = {} if self.region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": self.region}}
         self.client.create_bucket(Bucket=name, **where)
@@ -125,11 +108,9 @@ class AzureServer:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The account's key."""
         return (self.key,)
 
     def new_bucket(self) -> Bucket:
-        """Make an empty container."""
         name = f"container-{uuid4().hex[:12]}"
         self._create(name)
         store = obstore.store.AzureStore(

@@ -2,7 +2,7 @@
 
 It is written from the contract, without the sandbox's code, and behaves differently wherever the contract leaves a
 choice. It serves what a run needs: health, usage, uploads, slots and verify. In a few places it breaks the contract, to
-test that a run goes on; `tests/faults/test_foreign_service_conforms.py` lists them.
+test that a run goes on.
 """
 
 import hashlib
@@ -29,20 +29,14 @@ _RESET = b"\x01\0\0\0\0\0\0\0"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer.
-
-    Attributes:
-        document: the body, as JSON; bytes are sent as they are.
-        breaks: where the connection is reset instead: `unanswered`, `in_headers` or `in_body`.
-    """
+    """One answer."""
 
     status: int = 200
-    document: Any = b""
+    document: Any = b""  # the body, as JSON; bytes are sent as they are
     headers: dict[str, str] = field(default_factory=dict)
-    breaks: str = ""
+    breaks: str = ""  # where the connection is reset instead: `unanswered`, `in_headers` or `in_body`
 
     def bytes(self) -> bytes:
-        """Return the body."""
         return self.document if isinstance(self.document, bytes) else json.dumps(self.document).encode()
 
 
@@ -72,34 +66,24 @@ class SentAnswer:
 
 @dataclass(slots=True)
 class ForeignService:
-    """The service, as a test controls it.
+    """The service, as a test controls it."""
 
-    Attributes:
-        changes: by call (health, usage, uploads, slot, verify), what replaces its usual answer.
-        verdicts: the verdict by the sha256 of the stored audio; all other audio is `valid`, but
-            a tenth of a second of silence is `unreadable`.
-        keys: the API keys that it accepts.
-        forms: the parts of every form that it received: disposition and content, in order.
-        keyed_at_storage: headers with an API key that a slot received; there should be none.
-        storage_rate: bytes per second that each slot reads; None is without limit.
-        taken_in_part: so many next forms are answered 204 after their first 128 KiB, and the connection is closed.
-        sent: every answer of the API, oldest first.
-        received: the number of requests by call.
-        charged: the number of requests that the quota counts, whatever the answer.
-        front: the address that slots have; empty means the service's own.
-    """
-
+    # by call (health, usage, uploads, slot, verify), what replaces its usual answer
     changes: dict[str, Change] = field(default_factory=dict)
+    # by the sha256 of the stored audio; all other is `valid`, but a tenth of a second of silence is `unreadable`
     verdicts: dict[str, str] = field(default_factory=dict)
-    keys: set[str] = field(default_factory=lambda: {KEY})
+    keys: set[str] = field(default_factory=lambda: {KEY})  # the API keys that it accepts
+    # the parts of every form that it received: disposition and content, in order
     forms: list[list[tuple[str, bytes]]] = field(default_factory=list)
+    # headers with an API key that a slot received; there should be none
     keyed_at_storage: list[str] = field(default_factory=list)
-    storage_rate: float | None = None
+    storage_rate: float | None = None  # bytes per second that each slot reads; None is without limit
+    # so many next forms are answered 204 after their first 128 KiB, and the connection is closed
     taken_in_part: int = 0
-    sent: list[SentAnswer] = field(default_factory=list)
-    received: Counter[str] = field(default_factory=Counter)
-    charged: int = 0
-    front: str = ""
+    sent: list[SentAnswer] = field(default_factory=list)  # every answer of the API, oldest first
+    received: Counter[str] = field(default_factory=Counter)  # the number of requests by call
+    charged: int = 0  # the number of requests that the quota counts, whatever the answer
+    front: str = ""  # the address that slots have; empty means the service's own
     _stored: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _upload_numbers: "count[int]" = field(default_factory=lambda: count(10**15))
@@ -122,7 +106,6 @@ class ForeignService:
 
     @property
     def base_url(self) -> str:
-        """The address of the API."""
         return f"http://127.0.0.1:{self._port}/partners/v1"
 
     def number(self, call: str) -> int:
@@ -132,7 +115,6 @@ class ForeignService:
             return self.received[call] - 1
 
     def note(self, sent: SentAnswer) -> None:
-        """Keep an answer that was sent."""
         with self._lock:
             self.sent.append(sent)
 
@@ -144,7 +126,6 @@ class ForeignService:
             return {one.request_id for one in self.sent if since <= one.at < before and one.call in calls}
 
     def answer(self, call: str, request: "_Handler") -> Answer:
-        """Return the answer to a call."""
         if call in KEYED:
             with self._lock:
                 self.charged += 1
@@ -227,7 +208,6 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: object) -> None:
-        """Forget the connection."""
         assert isinstance(request, socket.socket)
         self._open.discard(request)
         super().shutdown_request(request)
@@ -238,7 +218,6 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # as the base class has it
 
     def reset_connections(self) -> None:
-        """Reset every connection."""
         for connection in list(self._open):
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             connection.close()

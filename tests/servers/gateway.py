@@ -15,8 +15,7 @@ from http import HTTPStatus
 
 from .foreign_service import Answer
 
-# chosen: a client that sends fewer first calls at once gets its answers nevertheless. Half or twice changes no test.
-LONGEST_WAIT_FOR_OTHERS_SECONDS = 5.0
+LONGEST_WAIT_FOR_OTHERS_SECONDS = 5.0  # then a client that sends fewer first calls at once gets its answers too
 
 RETRY_AFTERS: dict[str, Callable[[random.Random], str | None]] = {
     "whole seconds": lambda chance: chance.choice(["1", "2"]),
@@ -31,22 +30,15 @@ RETRY_AFTERS: dict[str, Callable[[random.Random], str | None]] = {
 
 @dataclass(slots=True, kw_only=True)
 class NodeGateway:
-    """The gateway of one leg.
+    """The gateway of one leg."""
 
-    Attributes:
-        rate: calls per second of all nodes together.
-        burst: calls that each node's bucket holds; it begins full.
-        refused_share: the part of the calls that is refused at random, whatever the buckets hold.
-        refused_first: so many first calls are refused, as at random, and all at the same moment.
-        refusals: the number of 429s by their kind of `Retry-After`; those of an empty bucket are `empty bucket`.
-    """
-
-    rate: float
-    burst: float
+    rate: float  # calls per second of all nodes together
+    burst: float  # calls that each node's bucket holds; it begins full
     nodes: int = 1
-    refused_share: float = 0.0
-    refused_first: int = 0
+    refused_share: float = 0.0  # the part of the calls that is refused at random, whatever the buckets hold
+    refused_first: int = 0  # so many first calls are refused, as at random, and all at the same moment
     chance: random.Random = field(default_factory=random.Random)
+    # the number of 429s by their kind of `Retry-After`; those of an empty bucket are `empty bucket`
     refusals: Counter[str] = field(default_factory=Counter)
     _tokens: list[float] = field(init=False)
     _filled_at: float = field(default_factory=time.monotonic)

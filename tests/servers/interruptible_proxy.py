@@ -5,7 +5,6 @@ import threading
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-# chosen: a usual size for a copy loop; half and twice change no test.
 PIECE_BYTES = 64 * 1024
 
 
@@ -43,7 +42,6 @@ class InterruptibleProxy:
         self._flows.set()
 
     def close(self) -> None:
-        """Stop for good."""
         self.disconnect()
         self._flows.set()
         self._listener.close()

@@ -128,17 +128,14 @@ class Objects(ObjectController):
 
 
 def account_server(settings: Mapping[str, str], **more: str) -> AccountController:
-    """Make the server of accounts, for its configuration."""
     return AccountController({**settings, **more})
 
 
 def container_server(settings: Mapping[str, str], **more: str) -> Containers:
-    """Make the server of containers, for its configuration."""
     return Containers({**settings, **more})
 
 
 def object_server(settings: Mapping[str, str], **more: str) -> Objects:
-    """Make the server of objects, for its configuration."""
     return Objects({**settings, **more})
 
 
@@ -149,7 +146,6 @@ class AccountCache:
         self._values: dict[str, object] = {}
 
     def get(self, key: str, **_: object) -> object:
-        """Return the value of a key, or None."""
         return self._values.get(key)
 
     def set(self, key: str, value: object, **_: object) -> None:
@@ -157,7 +153,6 @@ class AccountCache:
         self._values[key] = value
 
     def delete(self, key: str, **_: object) -> None:
-        """Remove a key."""
         self._values.pop(key, None)
 
 

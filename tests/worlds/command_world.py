@@ -32,7 +32,6 @@ class CommandWorld:
 
     @property
     def results(self) -> Path:
-        """The folder of the results."""
         return self.folder / "results"
 
     @property
@@ -42,15 +41,12 @@ class CommandWorld:
 
     @property
     def logs(self) -> str:
-        """All output of the started commands."""
         return "".join(path.read_text() for path in sorted(self.folder.glob("log-*")))
 
     def run(self, *arguments: str) -> int:
-        """Run a command in this process; give its exit code."""
         return run([*arguments, "--results", self.results_url])
 
     def told(self, *arguments: str) -> Any:  # noqa: ANN401 - a document
-        """Run a command in this process; give what it prints as JSON."""
         return told(*arguments, "--results", self.results_url)
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
@@ -69,27 +65,22 @@ class CommandWorld:
         return found.to_pylist()
 
     def rows(self) -> list[Row]:
-        """Read the verdicts in the order of the manifest."""
         return sorted(self.table("verdicts"), key=lambda row: int(row["manifest_row"]))
 
     def legs(self) -> list[Row]:
-        """Read the rows of the legs in their order."""
         return sorted(self.table("runs"), key=lambda leg: int(leg["leg"]))
 
     def wait_for(self, holds: Callable[[], object]) -> None:
-        """Return soon after a condition holds."""
         wait_for(holds, lambda: self.logs)
 
 
 def said(*arguments: str) -> str:
-    """Run a command in this process; give what it prints."""
     with redirect_stdout(io.StringIO()) as out:
         run([*arguments])
     return out.getvalue()
 
 
 def told(*arguments: str) -> Any:  # noqa: ANN401 - a document
-    """Run a command in this process; give what it prints as JSON."""
     return json.loads(said(*arguments, "--json"))
 
 

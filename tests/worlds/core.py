@@ -111,7 +111,6 @@ def verified(catalog: str | Path, **chosen: Any) -> str:  # noqa: ANN401 - as op
 
 
 def remaining(run_id: str) -> int:
-    """Return how many rows of a run are left to do."""
     return describe_run(results_at(load_settings().results.url), run_id).remaining
 
 
@@ -145,7 +144,6 @@ def set_chosen(patch: pytest.MonkeyPatch, **values: float) -> None:
 
 
 def setting(name: str) -> object:
-    """Return the value of a setting as a command here has it."""
     return attrgetter(name)(load_settings())
 
 
@@ -228,7 +226,6 @@ class StoredRun:
         listing.write(self.results, self.plan.run_id)
 
     def write_shards(self, items: Iterable[str]) -> None:
-        """Write the planned items."""
         work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
         for shard in range(self.plan.shards):
             some = work[shard * self.plan.shard_items : (shard + 1) * self.plan.shard_items]

@@ -65,7 +65,6 @@ class Sending:
     prolog: str | None = None
 
     def text(self) -> str:
-        """Return the message as text."""
         namespace = self.namespace or namespace_of(self.version)
         head = f'<?xml version="1.0" encoding="{self.encoding}"?>\n' if self.prolog is None else self.prolog
         body = _header(self) + self.extra

@@ -15,15 +15,11 @@ from .command_world import CommandWorld
 
 @dataclass(slots=True)
 class ForeignWorld(CommandWorld):
-    """One test's folder and commands, with a service and a key of its own.
-
-    Attributes:
-        bucket: holds the results; without one they are in a folder.
-    """
+    """One test's folder and commands, with a service and a key of its own."""
 
     service: ForeignService
     key_file: Path
-    bucket: Bucket | None = None
+    bucket: Bucket | None = None  # holds the results; without one they are in a folder
 
     @property
     def results_url(self) -> str:

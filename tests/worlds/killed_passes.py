@@ -55,15 +55,11 @@ class LocalSite:
 
 @dataclass
 class KilledMove:
-    """A delivered pair that is accepted, and passes that move it.
-
-    Attributes:
-        files: after whose lines a pass is killed.
-    """
+    """A delivered pair that is accepted, and passes that move it."""
 
     site: Site
     results: Results
-    files: tuple[str, ...] = MOVING
+    files: tuple[str, ...] = MOVING  # after whose lines a pass is killed
     functions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -3,14 +3,9 @@
 import time
 from collections.abc import Callable
 
-# chosen: half of pytest's timeout, so that the reason is told before pytest ends the test. No wait should come near it.
-LONGEST_WAIT_SECONDS = 120.0
-
-# chosen: a fiftieth of a second is short beside every wait here. Half and twice change no test.
+LONGEST_WAIT_SECONDS = 120.0  # half of pytest's timeout, so that the reason is told before pytest ends the test
 SHORTEST_PAUSE_SECONDS = 0.02
-
-# chosen: at most a tenth of the time goes into asking. A Prefect server that is always asked does nothing else.
-PAUSE_PER_QUESTION = 9
+PAUSE_PER_QUESTION = 9  # a tenth of the time goes into asking: a Prefect server that is always asked does nothing else
 LONGEST_PAUSE_SECONDS = 0.5
 
 
