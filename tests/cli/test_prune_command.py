@@ -96,29 +96,22 @@ def test_what_cannot_be_done_is_one_line(proofsweep: Command, parts: Callable[[]
     assert "It is derived: delete _snapshot" in done.stderr
 
 
-def test_rejects_of_a_pruned_run_say_that_it_was_pruned(proofsweep: Command, parts: Callable[[], int]) -> None:
-    """That nothing needs attention would not be known."""
+def test_rejects_and_an_export_of_a_pruned_run_say_that_it_was_pruned(
+    proofsweep: Command, parts: Callable[[], int], tmp_path: Path
+) -> None:
+    """That nothing needs attention would not be known, and the file would pass for the whole run."""
     assert parts()
-    before = proofsweep("rejects", SUPERSEDED.run_id)
+    run = SUPERSEDED.run_id
+    before = proofsweep("rejects", run)
     proofsweep(*OLD, "--yes")
 
-    after = proofsweep("rejects", SUPERSEDED.run_id)
+    after = proofsweep("rejects", run)
+    said = proofsweep("export", run, "--file", str(tmp_path / "night.csv"))
+    exported = proofsweep("export", run, "--file", str(tmp_path / "again.csv"), "--json")
 
     assert "pruned" not in before.stdout
     assert after.stdout.startswith("No row is left that needs attention (")
-    assert f"run {SUPERSEDED.run_id}, which was pruned on 20" in after.stdout
-    assert json.loads(proofsweep("rejects", SUPERSEDED.run_id, "--json").stdout)["pruned_on"].startswith("20")
-
-
-def test_an_export_of_a_pruned_run_says_that_it_was_pruned(
-    proofsweep: Command, parts: Callable[[], int], tmp_path: Path
-) -> None:
-    """The file would pass for the whole run."""
-    assert parts()
-    proofsweep(*OLD, "--yes")
-
-    said = proofsweep("export", SUPERSEDED.run_id, "--file", str(tmp_path / "night.csv"))
-    as_json = proofsweep("export", SUPERSEDED.run_id, "--file", str(tmp_path / "again.csv"), "--json")
-
-    assert f"Run {SUPERSEDED.run_id} was pruned on 20" in said.stdout
-    assert json.loads(as_json.stdout)["pruned_on"].startswith("20")
+    assert f"run {run}, which was pruned on 20" in after.stdout
+    assert f"Run {run} was pruned on 20" in said.stdout
+    for done in (proofsweep("rejects", run, "--json"), exported):
+        assert json.loads(done.stdout)["pruned_on"].startswith("20")

@@ -33,19 +33,16 @@ def pair(running: sandbox.Running, catalog: Path, tmp_path: Path) -> sandbox.Iss
 def test_plan_prints_what_a_run_would_take_and_writes_nothing(
     proofsweep: Command, workdir: Path, catalog: Path
 ) -> None:
-    """Counts and the quota are printed, and the working directory is still empty."""
+    """Counts, the quota, and what names tell: a FLAC is never verified. Eligible and ineligible rows are all rows."""
     done = proofsweep("plan", catalog)
+    planned = json.loads(proofsweep("plan", catalog, "--json").stdout)
 
     assert done.returncode == 0
     assert "26 rows" in done.stdout
     assert "calls left, it fits" in done.stdout
+    assert "of those to send, by their names: " in done.stdout
+    assert "unlisted_format" in done.stdout
     assert list(workdir.iterdir()) == []
-
-
-def test_plan_adds_up(proofsweep: Command, catalog: Path) -> None:
-    """Eligible and ineligible rows together are all rows."""
-    planned = json.loads(proofsweep("plan", catalog, "--json").stdout)
-
     assert planned["eligible"] + sum(planned["reasons"].values()) == planned["items"] == 26
     assert (planned["calls"], planned["calls_expected"]) == (2 * planned["eligible"], 2 * planned["eligible"] + 2)
 
@@ -105,14 +102,6 @@ def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tm
     assert "give --path-map 'D:\\x=FOLDER'" in json.loads(array.stdout)[0]["detail"]
     assert "there are table, csv, json" in refused.stderr
     assert list(workdir.iterdir()) == []
-
-
-def test_plan_says_what_names_already_tell(proofsweep: Command, catalog: Path) -> None:
-    """A FLAC is never verified: the plan says so without opening it."""
-    told = proofsweep("plan", catalog).stdout
-
-    assert "of those to send, by their names: " in told
-    assert "unlisted_format" in told
 
 
 def test_plan_refuses_a_window_that_is_over(proofsweep: Command, catalog: Path) -> None:

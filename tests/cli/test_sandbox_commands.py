@@ -151,9 +151,12 @@ def test_a_file_that_gets_no_proof_is_reported(
     assert done.stderr.count("\n") == 1
 
 
-def test_a_sandbox_that_does_not_run_is_reported(proofsweep: Command, bare: Path) -> None:
+@pytest.mark.parametrize("command", ["issue", "samples"])
+def test_a_sandbox_that_does_not_run_is_reported(proofsweep: Command, bare: Path, command: str) -> None:
     """The message names the command that starts one."""
-    done = proofsweep("sandbox", "issue", bare, "--operator", "http://127.0.0.1:1")
+    arguments = [bare] if command == "issue" else ["music"]
+
+    done = proofsweep("sandbox", command, *arguments, "--operator", "http://127.0.0.1:1")
 
     assert done.returncode == 2
     assert "start one with `proofsweep sandbox`" in done.stderr
@@ -202,11 +205,3 @@ def test_samples_are_written_only_to_an_empty_folder(
     assert done.returncode == 2
     assert "is not empty" in done.stderr
     assert [path.name for path in workdir.iterdir()] == ["notes.txt"]
-
-
-def test_samples_need_a_sandbox(proofsweep: Command) -> None:
-    """The message names the command that starts one."""
-    done = proofsweep("sandbox", "samples", "music", "--operator", "http://127.0.0.1:1")
-
-    assert done.returncode == 2
-    assert "start one with `proofsweep sandbox`" in done.stderr

@@ -116,16 +116,11 @@ def _work_on(run: StoredRun, leg: int, rows: Sequence[Row], *, is_killed: bool) 
 
 
 class TenNights:
-    """A results store that grows night by night, and the truth about it.
-
-    Attributes:
-        runs: what is true of each run.
-        pruned: runs that have lost parts.
-    """
+    """A results store that grows night by night, and the truth about it."""
 
     def __init__(self, results: Results, seed: int) -> None:
         self.runs: list[KnownRun] = []
-        self.pruned: set[str] = set()
+        self.pruned: set[str] = set()  # runs that have lost parts
         self._results = results
         self._lots = Random(seed)  # noqa: S311 - no secret
         self._labels = {environment: Label() for environment in ENVIRONMENTS}
