@@ -23,7 +23,7 @@ def test_a_run_goes_on_and_its_exit_code_is_its_own(world: ForeignWorld) -> None
     for process in processes:
         assert process.stdout is not None
         process.stdout.close()
-    errors = "".join(process.communicate(timeout=120)[1] for process in processes)
+    errors = "".join(process.communicate(timeout=200)[1] for process in processes)
 
     assert [process.returncode for process in processes] == [3, 3]
     assert "Traceback" not in errors

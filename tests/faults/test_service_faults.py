@@ -21,7 +21,6 @@ UNEXPECTED_ANSWERS = (
     ({"good": 1}, ("failed", "bad_answer")),
     ({"verdict": ["valid"]}, ("failed", "bad_answer")),
     ({"verdict": None, "good": None}, ("failed", "bad_answer")),
-    ({"grade": "A+", "interpretation": [1], "embeddedCredential": 3}, ("accepted", None)),
 )
 BREAKS = ("unanswered", "in_headers", "in_body")
 

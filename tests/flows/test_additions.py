@@ -10,7 +10,8 @@ def test_unknown_members_values_and_fields_change_no_row(world: SandboxWorld, sa
     """A new code counts as its status, and is tried again; new members are named, and an announced end is recorded."""
     before = {str(sample.audio): sample.verdict for sample in samples.files}
     world.operator.add_fault("*", "answer", answer=NEW_MEMBER)
-    world.operator.add_fault("verify", "answer", answer={"classification": "co_performed", "grade": {"rubric": 7}})
+    odd = {"classification": "co_performed", "grade": {"rubric": 7}, "interpretation": [1], "embeddedCredential": 3}
+    world.operator.add_fault("verify", "answer", answer=odd)
     world.operator.add_fault("usage", "answer", answer={"plan": {"quotaLimit": 9_000, "quotaPeriod": "QUARTER"}})
     world.operator.add_fault("verify", "status", status=500, code="internal_since_2_5", after=9, count=1)
     for call in ("health", "usage", "uploads", "verify"):
