@@ -1,20 +1,33 @@
-"""Whoever stops the worker lets its runs end. The command of the systemd unit is that of docker-compose.yml."""
+"""Whoever stops the worker lets its runs end: under the command of docker-compose.yml, and of the systemd unit."""
 
 import os
+import re
+import shlex
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
 from .composed_system import ComposedSystem
+from .native_compose import ROOT
 
 UNDISTURBED = 12
 """Files that are verified before the service becomes slow."""
 LONGEST_END_SECONDS = 12.0 + 10.0
 """What `bounds.drain_seconds` gives to the files in flight, and ten seconds more."""
+
+
+def command_of_unit() -> list[str]:
+    """Return `ExecStart=` of the worker's unit, with this environment's programs."""
+    unit = (ROOT / "deploy" / "systemd" / "proofsweep-worker.service").read_text()
+    (started,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
+    assert "\nKillMode=mixed\n" in unit  # systemd sends SIGTERM to the first process alone
+    return shlex.split(started.replace("/usr/local/lib/proofsweep/venv/bin", str(Path(sys.executable).parent)))
 
 
 @pytest.fixture
@@ -26,19 +39,26 @@ def operator(composed: ComposedSystem) -> Iterator[sandbox.Operator]:
 
 
 @pytest.mark.timeout(400)
-def test_a_stopped_worker_lets_its_two_runs_end(composed: ComposedSystem, operator: sandbox.Operator) -> None:
+@pytest.mark.parametrize("kind", ["composition", "unit"])
+def test_a_stopped_worker_lets_its_two_runs_end(
+    composed: ComposedSystem, operator: sandbox.Operator, kind: str
+) -> None:
     """The files in flight are finished, all answers are published, and both flow runs are Interrupted, not Running.
 
-    Prefect's server answers nothing more once it knows that: the worker ends all the same.
+    Under the unit, Prefect's server answers nothing more once it knows that: the worker ends all the same.
     """
     folder = composed.parts.place("/var/lib/proofsweep/catalog")
     shutil.rmtree(folder)
     files = [
         each
-        for number, place in enumerate([folder, folder.with_name("other")])
-        for each in sandbox.write_catalog(place, operator, files=40, seed=60 + number)
+        for number, place in enumerate([folder, folder.with_name(f"other-{kind}")])
+        for each in sandbox.write_catalog(place, operator, files=40, seed=60 + 2 * len(kind) + number)
     ]
-    other = composed.another_deployment("nightly", "other")
+    other = composed.another_deployment("nightly", f"other-{kind}")
+    if kind == "unit":
+        composed.parts.stop("worker")
+        composed.parts.services["worker"]["command"] = [*command_of_unit(), "--with-healthcheck"]
+        composed.start("worker")
     seen = operator.exchanges()[-1]["seq"]
     operator.add_fault("uploads", "slow", seconds=3, after=UNDISTURBED)
     before = set(composed.results.glob("_runs/*/journal/*"))
@@ -54,8 +74,9 @@ def test_a_stopped_worker_lets_its_two_runs_end(composed: ComposedSystem, operat
     composed.wait_for(lambda: len(set(composed.results.glob("_runs/*/journal/*")) - before) == 2, "answers of both")
     worker = composed.parts.processes.pop("worker")
     worker.terminate()
-    composed.wait_for(lambda: {*map(state_of, flow_runs)} == {"Interrupted"}, "two ends")
-    composed.parts.processes["prefect"].send_signal(signal.SIGSTOP)
+    if kind == "unit":
+        composed.wait_for(lambda: {*map(state_of, flow_runs)} == {"Interrupted"}, "two ends")
+        composed.parts.processes["prefect"].send_signal(signal.SIGSTOP)
     worker.wait(LONGEST_END_SECONDS)
     composed.parts.processes["prefect"].send_signal(signal.SIGCONT)
 
