@@ -11,14 +11,30 @@ from pathlib import Path
 
 from proofsweep.alerts.rules import EVENTS
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.reasons import reason_entries
 from proofsweep.queries.views import views
+from proofsweep.reports.explain import ENDPOINTS
 from proofsweep.store.tables import SNAPSHOT, TABLES, Column
-from proofsweep_cli.endpoints import endpoints_table
 from proofsweep_cli.exit_codes import exit_codes_table
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+
+USES = {
+    Call.HEALTH: (("service health", "service monitor", "doctor"), "monitor_service", ("probes",)),
+    Call.KEYS: (("keys list",), None, ()),
+    Call.ROTATE: (("keys rotate",), "rotate_key", ("rotations",)),
+    Call.USAGE: (("service usage", "service monitor"), "monitor_service", ("probes",)),
+    Call.PROOFS: (("proofs inventory", "proofs list"), "inventory_proofs", ("proofs",)),
+    Call.PROOF: (("proofs recover", "proofs show"), "recover_sidecars", ("recoveries",)),
+    Call.ERASE: (("proofs erase",), "erase_proofs", ("erasures",)),
+    Call.ASSET: (("proofs verify",), "verify_proofs", ("verdicts",)),
+    Call.INTERPRETATION: (("proofs notes",), "refresh_interpretations", ("interpretations",)),
+    Call.UPLOADS: (("verify", "check", "ingest"), "verify_catalog", ("verdicts",)),
+    Call.VERIFY: (("verify", "check", "ingest"), "verify_catalog", ("verdicts",)),
+}
+"""For each endpoint of the contract, in their order: its commands, its flow and its tables."""
 
 
 def rendered(text: str) -> str:
@@ -47,6 +63,15 @@ def columns_table(columns: Sequence[Column]) -> str:
     for column in columns:
         kind = column.kind if column.nullable else f"{column.kind}, not null"
         lines.append(f"| `{column.name}` | {kind} | {column.meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def endpoints_table() -> str:
+    """Return a table of the endpoints, each with what proofsweep does with it."""
+    lines = ["| contract | command | flow | table |", "|---|---|---|---|"]
+    for call, (commands_of, flow, tables_of) in USES.items():
+        commands, tables = (", ".join(f"`{name}`" for name in names) or "none" for names in (commands_of, tables_of))
+        lines.append(f"| `{ENDPOINTS[call]}` | {commands} | {f'`{flow}`' if flow else 'none'} | {tables} |")
     return "\n".join(lines) + "\n"
 
 

@@ -26,7 +26,7 @@ from proofsweep.queries.views import views
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
-from proofsweep_cli.screen import console, counted, print_error, table
+from proofsweep_cli.screen import console, counted, json_array, print_error, table
 
 _SHOWN_ROWS = 200
 _BATCH_ROWS = 10_000
@@ -160,13 +160,9 @@ def _csv(rows: pa.RecordBatchReader, out: IO[bytes]) -> None:
 
 
 def _json(rows: pa.RecordBatchReader, out: IO[bytes]) -> None:
-    """Write one array; an object each line, so that it can be read line by line too."""
-    between = "[\n"
-    for row in _rows(rows):
-        cells = dict(zip(rows.schema.names, row, strict=True))
-        out.write((between + json.dumps(cells, default=_json_cell, ensure_ascii=False)).encode("utf-8", "replace"))
-        between = ",\n"
-    out.write(b"[]\n" if between == "[\n" else b"\n]\n")
+    objects = (dict(zip(rows.schema.names, row, strict=True)) for row in _rows(rows))
+    texts = (json.dumps(each, default=_json_cell, ensure_ascii=False) for each in objects)
+    out.writelines(line.encode("utf-8", "replace") for line in json_array(texts))
 
 
 def _parquet(rows: pa.RecordBatchReader, out: IO[bytes]) -> None:

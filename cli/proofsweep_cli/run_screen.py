@@ -248,7 +248,9 @@ def print_summary(
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
-    out.print("  ", _counts(run), sep="")
+    words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
+    words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
+    out.print("  ", Text("   ").join(words), sep="")
     out.print()
     if run.groups:
         _print_kinds(out, run)
@@ -280,28 +282,17 @@ def _print_attention(out: Screen, run: RunStatus, files: Sequence[NamedFile], re
     out.print()
 
 
-def _counts(run: RunStatus) -> Text:
-    words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
-    words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
-    return Text("   ").join(words)
-
-
 def _print_kinds(out: Screen, run: RunStatus) -> None:
-    if out.width >= _TABLE_COLUMNS:
-        out.print(_kinds(run))
-        return
+    kinds = Table(box=None, padding=(0, 0, 0, 2), pad_edge=True, header_style="bold")
+    kinds.add_column("rows", justify="right")
+    kinds.add_column("outcome")
+    kinds.add_column("what to do")
     for group in run.groups:
-        kind = styled(f"{group.rows:,} {label_of(group)}", COLOURS.get(group.outcome, ""))
-        out.line("  ", kind, sep="")
-        out.print(Padding(advice_for(group), (0, 0, 0, 4), expand=False))
-
-
-def _kinds(run: RunStatus) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=True, header_style="bold")
-    table.add_column("rows", justify="right")
-    table.add_column("outcome")
-    table.add_column("what to do")
-    for group in run.groups:
-        style = COLOURS.get(group.outcome, "")
-        table.add_row(f"{group.rows:,}", styled(label_of(group), style), advice_for(group))
-    return table
+        style, advice = COLOURS.get(group.outcome, ""), advice_for(group)
+        if out.width >= _TABLE_COLUMNS:
+            kinds.add_row(f"{group.rows:,}", styled(label_of(group), style), advice)
+        else:
+            out.line("  ", styled(f"{group.rows:,} {label_of(group)}", style), sep="")
+            out.print(Padding(advice, (0, 0, 0, 4), expand=False))
+    if kinds.row_count:
+        out.print(kinds)

@@ -4,13 +4,13 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from shlex import quote
 from typing import IO, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, OverflowMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -50,8 +50,9 @@ def table(*names: str, right: Container[str] = (), unwrapped: Container[str] = (
     """Make a table without lines; its figures are in columns on the `right`."""
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
-        side, is_whole = "right" if name in right else "left", name in unwrapped
-        made.add_column(name, justify=side, no_wrap=is_whole, overflow="ellipsis" if is_whole else "fold")  # type: ignore[arg-type]
+        is_whole = name in unwrapped
+        overflow: OverflowMethod = "ellipsis" if is_whole else "fold"
+        made.add_column(name, justify="right" if name in right else "left", no_wrap=is_whole, overflow=overflow)
     return made
 
 
@@ -71,14 +72,18 @@ def print_json(document: object) -> None:
     flush()
 
 
-def print_json_array(objects: Iterable[object]) -> None:
-    """Print one JSON array as its objects come; one a line, so that it can be read line by line too."""
+def json_array(objects: Iterable[str]) -> Iterator[str]:
+    """Write JSON objects as one array, each on a line of its own, so that it can be read line by line too."""
     between = "[\n"
+    for each in objects:
+        yield between + each
+        between = ",\n"
+    yield "[]\n" if between == "[\n" else "\n]\n"
+
+
+def print_json_array(objects: Iterable[object]) -> None:
     with suppress(BrokenPipeError):
-        for each in objects:
-            sys.stdout.write(between + printable_json(each))
-            between = ",\n"
-        sys.stdout.write("[]\n" if between == "[\n" else "\n]\n")
+        sys.stdout.writelines(json_array(map(printable_json, objects)))
     flush()
 
 

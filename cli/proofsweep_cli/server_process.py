@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from uvicorn import Server
 
-
+SCRIPT = Path(__file__).with_name("prefect_tables.sql")
 _GRACE_SECONDS = 3.0  # bounds a regular end; then the process exits
 
 
@@ -44,9 +44,6 @@ def _end_with_parent(serving: "list[Server]") -> None:
         server.should_exit = True
         time.sleep(_GRACE_SECONDS)
     os._exit(0)
-
-
-SCRIPT = Path(__file__).with_name("prefect_tables.sql")
 
 
 @contextmanager
@@ -93,16 +90,12 @@ def is_current(database: Path, script: str) -> bool:
     """Return whether the last migration of a database is the last one of the script."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as tables:
         found = tables.execute("SELECT version_num FROM alembic_version").fetchall()
-        return len(found) == 1 and _stamp(found[0][0]) in script
+        return len(found) == 1 and f"INSERT INTO \"alembic_version\" VALUES('{found[0][0]}');" in script
     return False
 
 
 def heading(version: str) -> str:
     return f"-- The tables of Prefect {version} (Apache License 2.0), written by make_prefect_tables.py\n"
-
-
-def _stamp(revision: str) -> str:
-    return f"INSERT INTO \"alembic_version\" VALUES('{revision}');"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from prefect.client.schemas.objects import State
 
 from proofsweep.app import LegHandle, verify_granted
 from proofsweep.domain.errors import ConfigError, ProofsweepError
-from proofsweep.domain.items import WorkItem, proof_id_of
+from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.runs import Slice
 from proofsweep.domain.text import printable
 from proofsweep.verify.session import LegContext
@@ -56,13 +56,9 @@ def _verify(leg: LegContext, piece: Slice) -> int:
 
 
 def title_of(leg: LegContext, piece: Slice) -> str:
-    """Name a slice in Prefect: a single item by its file."""
+    """Name a slice in Prefect: single items by their files, or by item ID where Prefect must not keep a proof ID."""
     if not leg.plan.is_small:
         return f"shard {piece.shard} rows {piece.first} to {piece.last}"
-    names = (_name_of(item) for item in leg.remaining.items(piece))
-    return ", ".join(name for name in names if name) or f"row {piece.first}"
-
-
-def _name_of(item: WorkItem) -> str:
-    """Name an item by its file; one that is verified by its proof ID, which Prefect must not keep, by its item ID."""
-    return printable(item.item_id if proof_id_of(item.audio) is not None else posixpath.basename(item.audio))
+    items = leg.remaining.items(piece)
+    names = (each.item_id if proof_id_of(each.audio) is not None else posixpath.basename(each.audio) for each in items)
+    return ", ".join(printable(name) for name in names if name) or f"row {piece.first}"

@@ -1,5 +1,6 @@
 """The exit code of an ending is that of its entry, and help and docs are printed from the codes."""
 
+import runpy
 import signal
 import time
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,6 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep_cli.app import whole_app
-from proofsweep_cli.endpoints import USES, endpoints_table
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog, exit_codes_table
 from proofsweep_cli.screen import console
 from proofsweep_cli.verify import wait_after_reset
@@ -26,6 +26,7 @@ from proofsweep_cli.verify import wait_after_reset
 from ...worlds.ended_runs import plan_of_run
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
+RENDER = runpy.run_path(str(PAGE.with_name("render.py")))
 NOW = datetime(2026, 12, 1, 0, 0, 10, tzinfo=UTC)
 
 
@@ -46,13 +47,13 @@ def test_every_code_stands_in_the_help_and_in_the_docs(code: ExitCode) -> None:
 def test_the_table_names_only_what_exists() -> None:
     """Commands, flows and tables."""
     root = typer.main.get_command(whole_app())
-    for use in USES.values():
-        for command in use.commands:
+    for commands, flow, tables in RENDER["USES"].values():
+        for command in commands:
             found = root
             for word in command.split():
                 found = getattr(found, "commands", {})[word]
-        assert use.flow is None or find_spec(f"proofsweep_flows.{use.flow}") is not None
-        assert set(use.tables) <= set(SCHEMAS)
+        assert flow is None or find_spec(f"proofsweep_flows.{flow}") is not None
+        assert set(tables) <= set(SCHEMAS)
 
 
 def run_that_ended(results: Results, ended_by: str) -> RunStatus:
@@ -76,9 +77,8 @@ def test_only_a_run_that_the_quota_ended_waits(results: Results, capsys: pytest.
 
 def test_every_endpoint_has_its_row() -> None:
     """Eleven, in the contract's order; the slot and the download are no endpoints."""
-    assert set(USES) == {*Call} - {Call.SLOT, Call.DOWNLOAD}
-    assert len(USES) == 11
-    assert endpoints_table().count("\n") == 13
+    assert set(RENDER["USES"]) == {*Call} - {Call.SLOT, Call.DOWNLOAD}
+    assert RENDER["endpoints_table"]().count("\n") == 13
 
 
 def test_ctrl_c_ends_the_wait(results: Results) -> None:
