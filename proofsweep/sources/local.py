@@ -4,15 +4,12 @@ import errno
 import os
 import posixpath
 import stat
-import tempfile
-import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from proofsweep.config.locations import is_within, one_line, path_within
-from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ProofsweepError, ResourceShortage, RunMustStop, SourceError
+from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
@@ -286,77 +283,3 @@ def outside_catalog(root: str) -> SourceError:
         f"This leads outside the catalog's root {shown}: if it is meant, set catalog.root or catalog.outside.",
         reason=Reason.OUTSIDE_CATALOG,
     )
-
-
-class AssetFile(LocalFile):
-    """A file without a name, with the last body of a download."""
-
-    def __init__(self, descriptor: int, most_bytes: int, note_closed: Callable[[], None]) -> None:
-        super().__init__(descriptor)
-        self.error: ProofsweepError | None = None  # why the body is not whole, unless the connection broke
-        self._most_bytes = most_bytes
-        self._note_closed = note_closed
-
-    def facts(self) -> FileFacts:
-        """Return its size; the service names no version of an asset, and nobody else can change the file."""
-        return FileFacts(os.fstat(self._descriptor).st_size, version="")
-
-    def take(self, pieces: Iterable[bytes], size_bytes: int | None = None) -> None:
-        """Write a body, whose size may be announced, in place of the last one; what hinders it is kept in `error`."""
-        self.error = None
-        try:
-            self._write(pieces, size_bytes or 0)
-        except OSError as error:
-            self.error = _no_room(str(error.strerror))
-        except SourceError as error:
-            self.error = error
-
-    def close(self) -> None:
-        super().close()
-        self._note_closed()
-
-    def _write(self, pieces: Iterable[bytes], announced_bytes: int) -> None:
-        with os.fdopen(self._descriptor, "wb", closefd=False) as file:
-            file.seek(0)
-            file.truncate()
-            self._refuse_beyond(announced_bytes)
-            for piece in pieces:
-                self._refuse_beyond(file.tell() + len(piece))
-                file.write(piece)
-
-    def _refuse_beyond(self, size_bytes: int) -> None:
-        if size_bytes > self._most_bytes:
-            raise SourceError(f"The asset has more than {self._most_bytes:,} bytes.", reason=Reason.TOO_LARGE)
-
-
-class AssetFiles:
-    """Makes them in the folder for temporary files (TMPDIR) while its disk has room; safe to use from threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open = 0
-
-    def new(self, most_bytes: int) -> AssetFile | None:
-        """Return an empty file for so many bytes; None where one must be closed first; RunMustStop without room."""
-        with self._lock:
-            try:
-                with tempfile.TemporaryFile() as file:
-                    disk = os.fstatvfs(file.fileno())
-                    if disk.f_bavail * disk.f_frsize < most_bytes * (self._open + 1):  # each may still grow as large
-                        if self._open:
-                            return None
-                        raise _no_room(f"fewer than {most_bytes:,} bytes are free")
-                    descriptor = os.dup(file.fileno())
-            except OSError as error:
-                raise _no_room(str(error.strerror)) from error
-            self._open += 1
-        return AssetFile(descriptor, most_bytes, self._note_closed)
-
-    def _note_closed(self) -> None:
-        with self._lock:
-            self._open -= 1
-
-
-def _no_room(why: str) -> RunMustStop:
-    message = f"An asset cannot be written to the folder for temporary files ({why}): make room, or set TMPDIR."
-    return RunMustStop(message, ended_by=EndedBy.BREAKER)

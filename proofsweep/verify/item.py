@@ -5,13 +5,11 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, 
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from http import HTTPStatus
 
 from proofsweep.client.client import Partner
-from proofsweep.client.transport import TakeBody
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
-from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import FileFacts, WorkItem, proof_id_of
 from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Outcome, Rejected, outcome_of
@@ -19,20 +17,15 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import AudioFile, open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.formats import AudioFormat
-from proofsweep.sources.local import AssetFiles
 from proofsweep.sources.preflight import SizeLimits, judge_content, judge_declared_size, judge_size
 from proofsweep.store.rows import answer_in
+from proofsweep.verify.assets import AssetFiles, download_asset
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
 
 # A local file of at most this size is compared with its declared digest before the first call. Measured
 # (benchmarks/checksums.py): the second read, of 64 KiB to 64 MiB, takes a tenth more CPU for MD5, and hashing twice six
 # tenths more for SHA-256. Larger files, of pairs, may be gone from memory until they are read again.
 READ_FIRST_BYTES = SLOT_BYTES
-_MOST_URLS = 3  # URLs of one asset that are asked for
-# Statuses of a download whose short-lived URL has expired (contract, Endpoints 8).
-_EXPIRED_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
-_ROOM_CHECK_SECONDS = 0.2  # how soon an item sees that others have made room
-_NO_ASSET = "The service has no one-file artifact of this proof (404): it is of a legacy pair, erased, or pending."
 
 Clock = Callable[[], datetime]
 Record = Callable[[Exchange], None]
@@ -248,42 +241,3 @@ def _has_bytes_of(earlier: Mapping[str, object], audio: AudioFile, sidecar_sha25
     if (earlier["audio_bytes"], earlier["sidecar_sha256"]) != (audio.facts.size_bytes, sidecar_sha256):
         return False
     return audio.read_through() == earlier["audio_sha256"]
-
-
-def download_asset(partner: Partner, proof_id: str, files: AssetFiles, most_bytes: int) -> AudioFile:
-    """Return the asset of a proof as an audio file; where the disk has no room, wait while other items may make some.
-
-    (1) GET the asset's URL, (2) GET the asset.
-
-    Raises:
-        CallFailed: it cannot be had.
-        RunMustStop: the leg ends, also for want of room: that says nothing about the proof.
-        SourceError: `no_asset`, or `too_large` above `most_bytes`.
-    """
-    stop = partner.session.stop
-    try:
-        while (file := files.new(most_bytes)) is None:
-            stop.rest(_ROOM_CHECK_SECONDS)
-        with ExitStack() as unless_kept:
-            unless_kept.enter_context(file)
-            _download(partner, proof_id, file.take)
-            if file.error is not None:
-                raise file.error
-            audio = AudioFile(file)
-            unless_kept.pop_all()
-            return audio
-    except RunMustStop as reason:
-        stop.pull(reason)
-        raise
-
-
-def _download(partner: Partner, proof_id: str, take: TakeBody) -> None:
-    for urls in range(1, _MOST_URLS + 1):
-        try:
-            partner.download(partner.asset_url(proof_id), take)  # (1), (2)
-            break
-        except CallFailed as error:
-            if error.stage == Call.ASSET and error.status == HTTPStatus.NOT_FOUND:
-                raise SourceError(_NO_ASSET, reason=Reason.NO_ASSET) from error
-            if error.stage != Call.DOWNLOAD or error.status not in _EXPIRED_STATUSES or urls == _MOST_URLS:
-                raise

@@ -14,7 +14,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible
-from proofsweep.sources.local import AssetFile, AssetFiles
+from proofsweep.verify.assets import AssetFile, AssetFiles
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext, verify_item
 

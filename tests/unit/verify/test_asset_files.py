@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.domain.errors import RunMustStop, SourceError
 from proofsweep.domain.items import FileFacts
-from proofsweep.sources.local import AssetFile, AssetFiles
+from proofsweep.verify.assets import AssetFile, AssetFiles
 
 MOST = 10
 
