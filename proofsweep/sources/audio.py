@@ -9,6 +9,7 @@ from zlib import crc32
 
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
+from proofsweep.sources.files import Files
 from proofsweep.sources.formats import (
     HEAD_BYTES,
     AudioFormat,
@@ -18,8 +19,7 @@ from proofsweep.sources.formats import (
     tag_bytes,
     unlisted_audio,
 )
-from proofsweep.sources.local import LocalFiles
-from proofsweep.sources.source import OpenFile, Source
+from proofsweep.sources.source import OpenFile
 
 # Measured: reads of 256 KiB to 1 MiB are the fastest to hash and send.
 PIECE_BYTES = 256 * 1024
@@ -29,7 +29,7 @@ _BYTE_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"R
 # A writer that cannot go back to its header leaves one of these as the size.
 _UNKNOWN_SIZES = frozenset({0, 0x7FFFFFFF, 0xFFFFFFFF})
 
-_LOCAL = LocalFiles()
+_LOCAL = Files()
 
 
 class AudioFile:
@@ -133,7 +133,7 @@ class AudioFile:
         self._file.close()
 
 
-def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False) -> AudioFile:
+def open_audio(location: str, source: Files = _LOCAL, *, is_sent: bool = False) -> AudioFile:
     """Open audio; SourceError: `missing_audio`, or `unreadable_file` if it is no regular file or cannot be read."""
     file = source.open(location, is_whole=is_sent)
     if file is None:
@@ -145,7 +145,7 @@ def open_audio(location: str, source: Source = _LOCAL, *, is_sent: bool = False)
         raise
 
 
-def read_sidecar(location: str, most_bytes: int, source: Source = _LOCAL) -> bytes:
+def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> bytes:
     """Read a whole sidecar; SourceError: `missing_sidecar` (empty, too), `sidecar_too_large` or `unreadable_file`."""
     file = source.open(location, is_whole=True)
     if file is None:

@@ -19,7 +19,7 @@ from proofsweep.config.locations import one_line, root_and_key
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.local import FOLDERS_KEPT
+from proofsweep.sources.files import FOLDERS_KEPT
 from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
 from proofsweep.sources.source import Folder, OpenFile
 
@@ -61,7 +61,7 @@ _Found = TypeVar("_Found")
 
 
 class BucketFiles:
-    """A source of bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
+    """The files at bucket URLs, and a path for new objects; `open_root` opens each bucket once, and after `reopen`."""
 
     def __init__(self, open_root: Callable[[str], "ObjectStore"] = open_bucket, rule: ListingRule = USUAL_RULE) -> None:
         self._open_root = open_root

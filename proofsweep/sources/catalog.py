@@ -16,7 +16,7 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import tag_named
-from proofsweep.sources.local import FOLDERS_KEPT
+from proofsweep.sources.files import FOLDERS_KEPT
 from proofsweep.sources.names import LeftOut
 
 UNFINISHED = Ineligible(

@@ -16,9 +16,10 @@ from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import ALGORITHMS, Declared, ManifestRow, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import CatalogBase, Cause, Ignored
+from proofsweep.sources.files import Files
 from proofsweep.sources.names import composed
 from proofsweep.sources.readers import encoding_of
-from proofsweep.sources.source import OpenFile, Source, buffered
+from proofsweep.sources.source import OpenFile, buffered
 
 _TABLE = """
     CREATE TABLE declared (
@@ -79,7 +80,7 @@ class ChecksumLine(NamedTuple):
 class Checksums:
     """The lists of one reading of a catalog; what cannot be compared is counted in `ignored`, and is no damage."""
 
-    def __init__(self, base: CatalogBase, source: Source, ignored: Ignored) -> None:
+    def __init__(self, base: CatalogBase, source: Files, ignored: Ignored) -> None:
         self.unfinished: set[str] = set()  # locations of files beside those of `read_beside` that are still written
         self._base = base
         self._source = source
@@ -96,7 +97,7 @@ class Checksums:
             self._table.close()
             self._table = None
 
-    def read_named(self, lists: Sequence[str], source: Source) -> None:
+    def read_named(self, lists: Sequence[str], source: Files) -> None:
         """Read the lists that a person names, wherever they lie; CatalogError if one has no checksum of ours."""
         for location in lists:
             folder = posixpath.dirname(location)
@@ -172,7 +173,7 @@ class Checksums:
                 paths = (path_in_bag(parts[2]) for line in lines if (parts := line.split(None, 2))[2:])
                 self._fetched |= {self._base.named(posixpath.join(folder, path)) for path in paths if path is not None}
 
-    def _lines(self, location: str, source: Source, usual: str | None) -> Iterator[ChecksumLine]:
+    def _lines(self, location: str, source: Files, usual: str | None) -> Iterator[ChecksumLine]:
         unused, has_any = 0, False
         for line in lines_of_list(location, source):
             if (found := line_of(line, usual)) is not None:
@@ -301,7 +302,7 @@ def path_in_bag(written: str) -> str | None:
     return path if path.startswith(_PAYLOAD) and {"", ".", ".."}.isdisjoint(path.split("/")) else None
 
 
-def lines_of_list(location: str, source: Source) -> Iterator[str]:
+def lines_of_list(location: str, source: Files) -> Iterator[str]:
     """Yield the lines of a list without their ends; CatalogError, of one line, may come after many of them."""
     try:
         yield from _lines_of(source.open(location))

@@ -25,8 +25,9 @@ from proofsweep.sources.ddex_message import (
     xml_in,
 )
 from proofsweep.sources.file_lookup import NameLookup, other_case
+from proofsweep.sources.files import Files
 from proofsweep.sources.names import caseless, composed
-from proofsweep.sources.source import Folder, Source
+from proofsweep.sources.source import Folder
 
 _ACKNOWLEDGEMENTS: Final = "acknowledgements"
 """The folder for answers to a sender; it is never scanned."""
@@ -99,7 +100,7 @@ class Deliveries:
     What messages say of recordings waits in an empty `file`, since there may be ten thousand of them.
     """
 
-    def __init__(self, top: str, source: Source, file: IO[bytes], only: str | None = None) -> None:
+    def __init__(self, top: str, source: Files, file: IO[bytes], only: str | None = None) -> None:
         self.counts = DeliveryCounts()
         self.batches: Mapping[str, Batch] = {}
         self._top = top
@@ -331,7 +332,7 @@ class Deliveries:
         return None
 
 
-def absent_messages(batch: Batch, source: Source) -> list[str]:
+def absent_messages(batch: Batch, source: Files) -> list[str]:
     """Name the messages that a batch's manifest names and that are not in it, as it names them.
 
     A message is there if a release of the batch has its ID, or the ID of its release, or if its location names the
@@ -435,7 +436,7 @@ def below(folder: str, path: str) -> str:
 class ListedFolders:
     """Folders by their location, and what is asked of a source for files that lie in none of them."""
 
-    def __init__(self, source: Source, top: str) -> None:
+    def __init__(self, source: Files, top: str) -> None:
         self._source = source
         self._folders: dict[str, Folder] = {}
         self._below: defaultdict[str, list[str]] = defaultdict(list)

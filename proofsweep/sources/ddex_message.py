@@ -15,7 +15,8 @@ from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.source import Folder, OpenFile, Source
+from proofsweep.sources.files import Files
+from proofsweep.sources.source import Folder, OpenFile
 from proofsweep.sources.xml_reader import HEAD_BYTES, elements, local_name, root_of, unreadable
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def is_xml_name(name: str) -> bool:
     return name.lower().endswith(".xml")
 
 
-def xml_in(folder: Folder, source: Source, only: str | None = None) -> Iterator[XmlFile]:
+def xml_in(folder: Folder, source: Files, only: str | None = None) -> Iterator[XmlFile]:
     """Yield the XML files in a folder, or the one that is meant; those whose content is something else are none."""
     for name in filter(is_xml_name, folder.files):
         location = posixpath.join(folder.location, name)
@@ -174,7 +175,7 @@ def xml_in(folder: Folder, source: Source, only: str | None = None) -> Iterator[
             yield found
 
 
-def examine(location: str, source: Source) -> XmlFile | None:
+def examine(location: str, source: Files) -> XmlFile | None:
     """Look into a file whose name is that of XML; None if it is not XML, or cannot be opened.
 
     A file without a root element is a message that is broken if it has its folder's name, as messages do.

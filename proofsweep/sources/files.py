@@ -1,50 +1,117 @@
-"""Read all files that a catalog may name, on this machine and in buckets."""
+"""Read all files that a catalog may name, on this machine, whatever stands at their names, and in buckets."""
 
+import errno
+import os
+import posixpath
+import stat
 import threading
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from proofsweep.config.locations import is_bucket, is_within
+from proofsweep.config.locations import is_bucket, is_within, one_line, path_within
+from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
-from proofsweep.sources.local import LocalFiles, outside_catalog
-from proofsweep.sources.names import USUAL_RULE, ListingRule
-from proofsweep.sources.source import Folder, OpenFile, Source
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
+from proofsweep.sources.source import Folder, OpenFile
 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
+_NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+# The disk or the file server does not give the file now: a bad sector, or a mount that is away.
+_AWAY = frozenset(
+    {
+        *(errno.EIO, errno.ESTALE, errno.ENOTCONN, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ETIMEDOUT),
+        *(errno.ECONNREFUSED, errno.ECONNRESET, errno.ECONNABORTED),
+    }
+)
+# Without O_NONBLOCK, opening a FIFO waits for its writer; O_NOCTTY keeps a terminal from becoming ours.
+_OPENING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
+# O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
+_ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_IS_LINK = frozenset({errno.ELOOP, errno.ENOTDIR})
+FOLDERS_KEPT = 1_024  # whose paths without links are remembered
+
 
 class Files:
-    """A source of absolute paths and bucket URLs; the first bucket URL loads the library for buckets.
+    """The files at absolute paths and bucket URLs, for several threads; the first bucket URL loads its library.
 
     With a `root`, a folder without links in its path or a bucket's prefix, it gives only what lies there: anything else
-    raises SourceError with the reason `outside_catalog`. The `rule` says what a walk leaves out.
+    raises SourceError with the reason `outside_catalog`. The `rule` says what a walk leaves out. A location without a
+    file gives None, even if no file can have such a name. One of something else raises SourceError with the reason
+    `unreadable_file`.
     """
 
-    def __init__(self, root: str | None = None, rule: ListingRule = USUAL_RULE) -> None:
+    def __init__(
+        self, root: str | None = None, rule: ListingRule = USUAL_RULE, buckets: "BucketFiles | None" = None
+    ) -> None:
         self._root = root
+        self._local_root = None if root is None or is_bucket(root) else root
         self.rule = rule
-        self._local = LocalFiles(None if root is None or is_bucket(root) else root, rule)
-        self._buckets: BucketFiles | None = None
+        self._buckets = buckets
         self._lock = threading.Lock()
+        self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
 
     def within(self, root: str | None) -> "Files":
         """Return the same files with another root, or with none; opened buckets are shared."""
-        files = Files(root, self.rule)
-        files._buckets = self._buckets
-        return files
+        return Files(root, self.rule, self._buckets)
+
+    @property
+    def buckets(self) -> "BucketFiles":
+        from proofsweep.sources.bucket import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
+
+        with self._lock:
+            if self._buckets is None:
+                self._buckets = BucketFiles(rule=self.rule)
+            return self._buckets
 
     def facts(self, location: str) -> FileFacts | None:
-        return self._source_of(location).facts(location)
+        if self._is_in_bucket(location):
+            return self.buckets.facts(location)
+        try:
+            return _facts_of(self._stat(location))
+        except (OSError, ValueError) as error:
+            _raise_unless_missing(error)
+            return None
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
-        return self._source_of(location).open(location, is_whole=is_whole)
+        """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""
+        if self._is_in_bucket(location):
+            return self.buckets.open(location, is_whole=is_whole)
+        root = self._local_root
+        try:
+            descriptor = os.open(location, _OPENING) if root is None else open_inside(location, root, _OPENING)
+        except (OSError, ValueError) as error:
+            _raise_unless_missing(error)
+            return None
+        file = LocalFile(descriptor)
+        try:
+            file.facts()
+        except SourceError:
+            file.close()
+            raise
+        return file
 
     def walk(self, location: str) -> Iterator[Folder]:
-        return self._source_of(location).walk(location)
+        """Return a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes.
+
+        Links to other folders of this machine come last, and each folder once.
+        """
+        if self._is_in_bucket(location):
+            return self.buckets.walk(location)
+        return iter(_Walk(location, self._local_root, self.rule))
 
     def names(self, folder: str) -> list[str]:
-        return self._local.names(folder)
+        """Return the names in a folder of this machine; none if it cannot be listed."""
+        try:
+            return os.listdir(folder if self._local_root is None else path_inside(folder, self._local_root))  # noqa: PTH208 -- of text
+        except (OSError, ValueError, SourceError):
+            return []
 
     def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]:
         """Return the names in a folder or prefix, with the facts of files if the listing has them."""
@@ -56,15 +123,211 @@ class Files:
         if root is not None and (is_bucket(location) or is_bucket(root)) and not is_within(location, root):
             raise outside_catalog(root)
 
-    @property
-    def buckets(self) -> "BucketFiles":
-        from proofsweep.sources.bucket import BucketFiles  # noqa: PLC0415 - only for buckets, which few have
-
-        with self._lock:
-            if self._buckets is None:
-                self._buckets = BucketFiles(rule=self.rule)
-            return self._buckets
-
-    def _source_of(self, location: str) -> Source:
+    def _is_in_bucket(self, location: str) -> bool:
         self.refuse_outside(location)
-        return self.buckets if is_bucket(location) else self._local
+        return is_bucket(location)
+
+    def _stat(self, location: str) -> os.stat_result:
+        """Look at what a path leads to. Folders on the way are resolved once, since a million files lie in few."""
+        if self._local_root is None:
+            return os.stat(location)  # noqa: PTH116 -- called a million times, and a Path costs more than the call
+        folder, name = posixpath.split(location)
+        path = posixpath.join(self._real_folder(folder), name)
+        status = os.lstat(path) if name not in {"", ".", ".."} and is_within(path, self._local_root) else None
+        if status is None or stat.S_ISLNK(status.st_mode):
+            return os.stat(path_inside(location, self._local_root))  # noqa: PTH116 -- as above
+        return status
+
+
+class LocalFile(OpenFile):
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def facts(self) -> FileFacts:
+        """Return size and version of the open file, even if its name now leads to another."""
+        try:
+            return _facts_of(os.fstat(self._descriptor))
+        except OSError as error:
+            raise _unreadable(error) from error
+
+    def read_at(self, offset: int, most_bytes: int) -> bytes:
+        try:
+            return os.pread(self._descriptor, most_bytes, offset)
+        except OSError as error:
+            raise _unreadable(error) from error
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class _Walk:
+    """A folder and the folders in it, then the folders that links lead to; one that is not walked has no files.
+
+    A folder that was walked already is not walked again, so folders that link to each other end. The real folders come
+    first, so that a file has the same name whether a link leads to its folder or not.
+    """
+
+    def __init__(self, location: str, root: str | None, rule: ListingRule) -> None:
+        self._location = location
+        self._root = root
+        self._rule = rule
+        self._tops: set[str] = set()
+        self._links = deque([location])
+
+    def __iter__(self) -> Iterator[Folder]:
+        while self._links:
+            path = self._links.popleft()
+            real = os.path.realpath(path)
+            if self._root is not None and not is_within(real, self._root):
+                refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(self._root).message)
+                yield Folder(location=path, files=[], refused=refused)
+            elif self._is_walked(real):
+                yield Folder(location=path, files=[], is_repeated=True)
+            else:
+                yield from self._tree(path, real)
+
+    def _tree(self, top: str, real_top: str) -> Iterator[Folder]:
+        waiting = [(top, real_top)]
+        while waiting:
+            path, real = waiting.pop()
+            if real in self._tops:  # a link led to it before
+                yield Folder(location=path, files=[], is_repeated=True)
+                continue
+            try:
+                folder, below, links = self._look_into(path)
+            except OSError as error:
+                unreadable = f"The folder cannot be read: {error.strerror}."
+                yield Folder(location=path, files=[], refused=Ineligible(Reason.UNREADABLE_FOLDER, unreadable))
+                continue
+            yield folder
+            self._links += [posixpath.join(path, name) for name in links]
+            waiting += [(posixpath.join(path, name), posixpath.join(real, name)) for name in reversed(below)]
+        self._tops.add(real_top)
+
+    def _is_walked(self, real: str) -> bool:
+        above = real
+        while above not in self._tops:
+            above, name = posixpath.split(above)
+            if not name or self._rule.why(name, is_folder=True) is not None:
+                return False
+        return True
+
+    def _look_into(self, path: str) -> tuple[Folder, list[str], list[str]]:
+        files: list[str] = []
+        folders: list[str] = []
+        links: list[str] = []
+        others: list[str] = []
+        linked: set[str] = set()
+        left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
+        with os.scandir(path) as entries:
+            for entry in entries:
+                is_folder = _is_folder(entry)
+                why = self._rule.why(path_within(entry.path, self._location), is_folder=is_folder)
+                if why is not None:
+                    left_out[why].append(entry.name)
+                    if why is LeftOut.HIDDEN and is_folder and not entry.is_symlink():
+                        left_out[LeftOut.HIDDEN_AUDIO] += _audio_in(entry)
+                elif is_folder:
+                    (links if entry.is_symlink() else folders).append(entry.name)
+                else:
+                    (files if _is_file(entry) else others).append(entry.name)
+                    if entry.is_symlink():
+                        linked.add(entry.name)
+        unfinished = self._rule.unfinished_in(files)
+        left_out[LeftOut.UNFINISHED] += {*unfinished.values()}
+        files = [name for name in files if name not in unfinished]
+        for names in (files, folders, links, others, *left_out.values()):
+            names.sort(key=os.fsencode)
+        found = Folder(
+            location=path,
+            files=files,
+            links=frozenset(linked),
+            left_out={why: names for why, names in left_out.items() if names},
+            unfinished=frozenset(unfinished),
+            unreadable=others,
+        )
+        return found, folders, links
+
+
+def _audio_in(folder: os.DirEntry[str]) -> Iterator[str]:
+    """Yield the audio in a hidden folder, by the names of its files."""
+    for path, _, names in os.walk(folder.path):
+        within = folder.name + path[len(folder.path) :]
+        yield from (f"{within}/{name}" for name in names if is_audio_name(name) and not name.startswith("._"))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Count a link that leads nowhere as a file, since somebody expects a file there."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not posixpath.exists(entry.path))
+    except OSError:
+        return entry.is_symlink()
+
+
+def _facts_of(status: os.stat_result) -> FileFacts:
+    if not stat.S_ISREG(status.st_mode):
+        raise SourceError("This is no regular file.", reason=Reason.UNREADABLE_FILE)
+    return FileFacts(status.st_size, f"{status.st_size}-{status.st_mtime_ns}", status.st_mtime)
+
+
+def _raise_unless_missing(error: OSError | ValueError) -> None:
+    if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> SourceError:
+    if error.errno in _SHORTAGES:
+        return ResourceShortage(f"This process cannot read more files now: {error.strerror}.", reason=_UNAVAILABLE)
+    reason = _UNAVAILABLE if error.errno in _AWAY else Reason.UNREADABLE_FILE
+    return SourceError(f"The file cannot be read: {error.strerror}.", reason=reason)
+
+
+def path_inside(location: str, root: str) -> str:
+    """Return the path without links that a location leads to, whether a file is there or not.
+
+    Raises SourceError: `outside_catalog` if it does not lie in the folder `root`, whose own path holds no link.
+    ValueError: no file can have such a name.
+    """
+    path = os.path.realpath(location)
+    if not is_within(path, root):
+        raise outside_catalog(root)
+    return path
+
+
+def open_inside(location: str, root: str, flags: int) -> int:
+    """Open what a location leads to, and nothing that lies outside the folder `root`; give the descriptor.
+
+    Each folder on the way is opened by itself and without following links, so a folder or file that somebody replaces
+    with a link in this very moment is not followed either. Raises SourceError: `outside_catalog`; or `source_changed`
+    if the way changes meanwhile. OSError, ValueError: it cannot be opened.
+    """
+    path = path_inside(location, root)
+    *folders, name = path.strip("/").split("/")
+    here = os.open("/", _ON_THE_WAY)
+    try:
+        for folder in folders:
+            above, here = here, os.open(folder, _ON_THE_WAY, dir_fd=here)
+            os.close(above)
+        return os.open(name or ".", flags | os.O_NOFOLLOW, dir_fd=here)
+    except OSError as error:
+        if error.errno in _IS_LINK and path_inside(location, root) != path:
+            raise SourceError("The path changed while it was opened.", reason=Reason.SOURCE_CHANGED) from error
+        raise
+    finally:
+        os.close(here)
+
+
+def outside_catalog(root: str) -> SourceError:
+    """Return a sentence that something lies outside the catalog's root, and not where it leads."""
+    shown = one_line(posixpath.join(root, ""))
+    return SourceError(
+        f"This leads outside the catalog's root {shown}: if it is meant, set catalog.root or catalog.outside.",
+        reason=Reason.OUTSIDE_CATALOG,
+    )

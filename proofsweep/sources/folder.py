@@ -33,7 +33,7 @@ from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import SidecarNames, Sidecars, is_audio_name
 from proofsweep.sources.preflight import judge_content
-from proofsweep.sources.source import Folder, Source
+from proofsweep.sources.source import Folder
 
 
 class FolderScan:
@@ -51,13 +51,13 @@ class FolderScan:
     def __init__(
         self,
         path: str,
-        source: Source,
+        source: Files,
         settings: CatalogSettings = USUAL_CATALOG,
         base: CatalogBase | None = None,
         *,
         supplier_tag: str = "supplier",
         message: str | None = None,
-        anywhere: Source | None = None,
+        anywhere: Files | None = None,
     ) -> None:
         """Take a folder; `message` is the location of the only one of its messages whose files are wanted.
 
@@ -241,7 +241,7 @@ class FolderScan:
         )
 
 
-def needs_sidecar(source: Source, folder: str, name: str) -> bool:
+def needs_sidecar(source: Files, folder: str, name: str) -> bool:
     """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
     try:
         with open_audio(posixpath.join(folder, name), source) as audio:

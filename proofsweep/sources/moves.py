@@ -15,7 +15,6 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
-from proofsweep.sources.local import LocalFiles
 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
@@ -170,7 +169,7 @@ class LocalMoves:
             finally:
                 with suppress(OSError):
                     aside.parent.rmdir()  # if nothing was renamed into it
-            is_same = LocalFiles().facts(str(aside)) == facts
+            is_same = Files().facts(str(aside)) == facts
             if is_same:
                 aside.unlink()
                 sync_folder(path.parent)

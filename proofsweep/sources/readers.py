@@ -31,8 +31,9 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.text import marked_codec, restored
 from proofsweep.sources.columns import CALCULATE, Columns, Formula, cell_text
+from proofsweep.sources.files import Files
 from proofsweep.sources.names import is_audio_name
-from proofsweep.sources.source import OpenFile, Source, buffered
+from proofsweep.sources.source import OpenFile, buffered
 
 HEADER_BYTES = 4096  # so many bytes at the start of a file show what it is, and the header of a list
 HEADER_ROWS = 100  # in so many first rows the header is looked for
@@ -119,7 +120,7 @@ class ManifestFile:
     """One manifest in any format and encoding, compressed with gzip or not."""
 
     def __init__(
-        self, path: str, source: Source, settings: CatalogSettings = USUAL_CATALOG, supplier_tag: str = "supplier"
+        self, path: str, source: Files, settings: CatalogSettings = USUAL_CATALOG, supplier_tag: str = "supplier"
     ) -> None:
         self.path = path
         self.delimiter = ""  # of its cells, when they were read

@@ -1,4 +1,4 @@
-"""The port to a catalog's files, in a folder tree or in a bucket, and what their names say."""
+"""What `files` and `bucket` give: a folder as it is listed, and an open file, also as a stream."""
 
 import io
 import os
@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible
-from proofsweep.sources.names import LeftOut, ListingRule
+from proofsweep.sources.names import LeftOut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,24 +45,6 @@ class OpenFile(Protocol):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class Source(Protocol):
-    """A place of files. Safe to use from several threads.
-
-    A location without a file gives None, even if no file can have such a name. A location of something else raises
-    SourceError with the reason `unreadable_file`. The rule says what a walk leaves out.
-    """
-
-    rule: ListingRule
-
-    def facts(self, location: str) -> FileFacts | None: ...
-
-    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
-        """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""
-
-    def walk(self, location: str) -> Iterator[Folder]:
-        """Return a folder and all below it, each before its own subfolders; a folder's names sorted by raw bytes."""
 
 
 _BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece

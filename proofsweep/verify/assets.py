@@ -15,7 +15,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import AudioFile
-from proofsweep.sources.local import LocalFile
+from proofsweep.sources.files import LocalFile
 
 _MOST_URLS = 3  # URLs of one asset that are asked for
 # Statuses of a download whose short-lived URL has expired (contract, Endpoints 8).

@@ -9,8 +9,8 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import PIECE_BYTES, open_audio, read_sidecar
+from proofsweep.sources.files import Files
 from proofsweep.sources.formats import AudioFormat
-from proofsweep.sources.local import LocalFiles
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -29,7 +29,7 @@ def test_the_pieces_are_the_file_and_are_hashed_on_the_way(tmp_path: Path, size_
         sent = b"".join(audio.chunks())
 
         assert audio.audio_format is AudioFormat.WAV
-        assert audio.facts == LocalFiles().facts(str(tmp_path / "a.wav"))
+        assert audio.facts == Files().facts(str(tmp_path / "a.wav"))
         assert sent == content
         assert audio.sha256 == hashlib.sha256(content).hexdigest()
 

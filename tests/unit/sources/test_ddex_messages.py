@@ -19,7 +19,7 @@ from proofsweep.sources.ddex_message import (
     read_message,
     refuse_other_xml,
 )
-from proofsweep.sources.local import LocalFiles
+from proofsweep.sources.files import Files
 from tests.unit.sources.held_file import HeldFile
 from tests.worlds.ddex_messages import ERN_3, ERN_4_1, ERN_4_3, SENDER, VERSIONS, Sending, Track, purge, sent
 from tests.worlds.ddex_messages import batch_manifest as manifest
@@ -216,7 +216,7 @@ def test_message_is_known_by_its_root(
     (path := tmp_path / "111_20240607170334436" / name).parent.mkdir()
     path.write_bytes(content)
 
-    found = examine(str(path), LocalFiles())
+    found = examine(str(path), Files())
 
     assert found is not None
     assert found.is_message == is_message
@@ -229,8 +229,8 @@ def test_other_file_is_none(tmp_path: Path) -> None:
     """A file without a root element is looked at as every file is; the scan counts what it cannot open."""
     for content in (b"", b"RIFF", b"<html></html>"):
         (tmp_path / "any.xml").write_bytes(content)
-        assert examine(str(tmp_path / "any.xml"), LocalFiles()) is None
-    assert examine(str(tmp_path / "gone.xml"), LocalFiles()) is None
+        assert examine(str(tmp_path / "any.xml"), Files()) is None
+    assert examine(str(tmp_path / "gone.xml"), Files()) is None
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ import pytest
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.sources import readers
-from proofsweep.sources.local import LocalFiles
+from proofsweep.sources.files import Files
 from proofsweep.sources.readers import Encoding, ManifestFile, encoding_of
 
-FILES = LocalFiles()
+FILES = Files()
 
 
 def manifest_at(path: str, **said: Any) -> ManifestFile:  # noqa: ANN401 - as settings are

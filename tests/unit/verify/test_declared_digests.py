@@ -293,8 +293,7 @@ def test_a_damaged_object_costs_its_slot_alone(
     """No object is read twice: the digest is known when its last piece would go."""
     store, algorithm = MemoryStore(), "sha1"
     obstore.put(store, "a.wav", LONG)
-    files = Files()
-    files._buckets = BucketFiles(lambda _root: store)
+    files = Files(buckets=BucketFiles(lambda _root: store))
     wrong = replace(item, audio="s3://b/a.wav", audio_version=None, declared=Declared(digests={algorithm: "0" * 40}))
 
     detail = damaged(verify_item(wrong, replace(verify_context, files=files)))

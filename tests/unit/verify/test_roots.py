@@ -213,9 +213,7 @@ def bucket(*names: str) -> MemoryStore:
 
 
 def bucket_files(open_root: Callable[[str], MemoryStore]) -> Files:
-    files = Files()
-    files._buckets = BucketFiles(open_root)
-    return files
+    return Files(buckets=BucketFiles(open_root))
 
 
 def forbidden(_root: str) -> MemoryStore:
