@@ -19,9 +19,8 @@ from proofsweep.config.locations import one_line, root_and_key
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.files import FOLDERS_KEPT
 from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
-from proofsweep.sources.source import Folder, OpenFile
+from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta

@@ -16,8 +16,8 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import tag_named
-from proofsweep.sources.files import FOLDERS_KEPT
 from proofsweep.sources.names import LeftOut
+from proofsweep.sources.source import FOLDERS_KEPT
 
 UNFINISHED = Ineligible(
     Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."

@@ -15,7 +15,7 @@ from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
-from proofsweep.sources.source import Folder, OpenFile
+from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
@@ -35,7 +35,6 @@ _UNAVAILABLE = Reason.SOURCE_UNAVAILABLE
 # O_PATH needs no permission to read a folder on the way, as following a path needs none; only Linux has it.
 _ON_THE_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _IS_LINK = frozenset({errno.ELOOP, errno.ENOTDIR})
-FOLDERS_KEPT = 1_024  # whose paths without links are remembered
 
 
 class Files:

@@ -30,10 +30,11 @@ from proofsweep.sources.catalog import (
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at, is_empty
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
-from proofsweep.sources.files import FOLDERS_KEPT, Files
+from proofsweep.sources.files import Files
 from proofsweep.sources.folder import sidecars_in
 from proofsweep.sources.names import SidecarNames, composed
 from proofsweep.sources.readers import ManifestFile, Note
+from proofsweep.sources.source import FOLDERS_KEPT
 
 
 class _Line(NamedTuple):

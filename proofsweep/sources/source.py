@@ -10,6 +10,8 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible
 from proofsweep.sources.names import LeftOut
 
+FOLDERS_KEPT = 1_024  # of which is remembered what was found out
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
