@@ -94,9 +94,7 @@ def _round(service: "Service", items: dict[str, list[WorkItem]]) -> dict[str, tu
     """Verify all files in each way; return the seconds of CPU and of time."""
     from proofsweep.verify import item as steps  # noqa: PLC0415 - the measuring process stays small
 
-    context = steps.VerifyContext(
-        partner=service.partner, limits=service.limits, files=service.files, clock=service.clock
-    )
+    context = steps.VerifyContext(partner=service.partner, files=service.files, clock=service.clock)
 
     def verify(item: WorkItem) -> None:
         done = steps.verify_item(item, context)

@@ -18,7 +18,7 @@ def main() -> None:
     """Verify one file FILES times, AT_ONCE at once."""
     audio, files, at_once = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     engine = App(load_settings()).service
-    context = VerifyContext(partner=engine.partner, limits=engine.limits, files=engine.files, clock=utc_now)
+    context = VerifyContext(partner=engine.partner, files=engine.files, clock=utc_now)
     item = WorkItem(manifest_row=0, item_id="", audio=str(audio))
 
     def verify(times: int) -> None:

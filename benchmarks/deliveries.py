@@ -67,11 +67,10 @@ def _parse(folder: Path) -> None:
 
 def _plan(folder: Path) -> None:
     from proofsweep.sources.open_catalog import open_catalog  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.sources.preflight import SizeLimits  # noqa: PLC0415 - the same
     from proofsweep.verify.survey import survey_catalog  # noqa: PLC0415 - the same
 
     catalog = open_catalog(str(folder))
-    survey = survey_catalog(catalog, SizeLimits())
+    survey = survey_catalog(catalog, "sidecar")
     if survey.eligible != survey.items or catalog.deliveries is None or catalog.deliveries.missing:
         raise SystemExit(f"not all files were found: {catalog.deliveries}")
 

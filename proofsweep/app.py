@@ -385,14 +385,13 @@ class App:
 
     def watched_folder(self, location: str, selection: Selection = ALL_ROWS) -> "AbstractContextManager[WatchedFolder]":
         from proofsweep.ingest.one_pass import IngestContext, watched_folder
-        from proofsweep.verify.service import limits_of
 
         context = IngestContext(
             results=self.results,
             environment=self.environment,
             settings=self.settings.ingest,
             selection=selection,
-            limits=limits_of(self.settings.service),
+            sidecar_field=self.settings.service.sidecar_field,
             open_catalog=partial(self.catalog, selection=selection),
             plan=lambda catalog, run_id: self.plan_listed(catalog, selection, run_id),
             clock=utc_now,

@@ -11,13 +11,14 @@ from proofsweep.app import App, utc_now
 from proofsweep.config.load import sources_of, words_of
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.text import printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Forecast, Need
 from proofsweep.verify.plan import cautions_of
-from proofsweep.verify.service import ServiceStatus, limits_of
+from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.survey import Survey, Surveyed, UnsentRow
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
@@ -103,7 +104,7 @@ def _print_plan(app: App, found: Surveyed, cost: Forecast, trouble: str) -> None
         out.line(f"  {listing.deliveries.in_words}")
     if other := [encoding for encoding in listing.encodings if encoding != "UTF-8"]:
         out.line(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME")
-    _print_survey(out, found.survey, limits_of(service).one_file)
+    _print_survey(out, found.survey)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, found.ignored)
@@ -144,7 +145,7 @@ def print_cautions(out: Screen, app: App, location: str) -> None:
             out.line(f"  {caution}", style="yellow")
 
 
-def _print_survey(out: Screen, survey: Survey, slot_bytes: int) -> None:
+def _print_survey(out: Screen, survey: Survey) -> None:
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )
@@ -156,7 +157,7 @@ def _print_survey(out: Screen, survey: Survey, slot_bytes: int) -> None:
             "are read first, and the same bytes cost no call"
         )
     out.print(f"  formats: {', '.join(f'{count:,} {name}' for name, count in survey.formats.most_common(8))}")
-    over = f"{survey.over_slot:,} larger than a slot ({size_text(slot_bytes)})"
+    over = f"{survey.over_slot:,} larger than a slot ({size_text(SLOT_BYTES)})"
     out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
         out.line(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")

@@ -24,7 +24,7 @@ from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
-from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.selection import RowChoice, Selection
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, sole_process
@@ -46,7 +46,7 @@ class IngestContext:
     environment: str
     settings: IngestSettings
     selection: Selection
-    limits: SizeLimits
+    sidecar_field: str | None
     open_catalog: Callable[[str], Catalog]
     plan: Callable[[Catalog, str], Plan]
     clock: Clock
@@ -268,7 +268,8 @@ class IngestPass:
 
     def _dispose_of_answered(self, looked: Looked) -> None:
         answered = (
-            (work_item_of(row, looked.catalog_name, self.context.limits), answer) for row, answer in looked.answered
+            (work_item_of(row, looked.catalog_name, self.context.sidecar_field), answer)
+            for row, answer in looked.answered
         )
         again = {answer.item_id for answer in looked.recognised}
         self.report.rows += self.records.of_answered(answered, again)
@@ -278,7 +279,7 @@ class IngestPass:
 
     def _close_batches(self, looked: Looked) -> None:
         again = {answer.item_id for answer in looked.recognised}
-        item_of = partial(work_item_of, catalog_name=looked.catalog_name, limits=self.context.limits)
+        item_of = partial(work_item_of, catalog_name=looked.catalog_name, sidecar_field=self.context.sidecar_field)
         for batch in (batch for batch in looked.batches if batch.is_answered):
             chosen = self.folder.disposal.chosen_for_batch(batch, item_of)
             answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]

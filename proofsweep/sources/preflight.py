@@ -5,7 +5,6 @@ one that cannot be sent becomes ineligible, with its reason.
 """
 
 import json
-from dataclasses import dataclass
 
 from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import (
@@ -35,21 +34,11 @@ _FORMAT_BY_ENDING = {each.value: each for each in _NO_WAV} | {"aif": AudioFormat
 _JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once: `json.dumps` makes one for each row
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeLimits:
-    """Largest sizes in bytes that are sent. The contract states only that of one file."""
+def work_item_of(row: ManifestRow, catalog_name: str, sidecar_field: str | None) -> WorkItem:
+    """Turn a manifest row into a work item, eligible or not; without a `sidecar_field`, no pair is.
 
-    one_file: int = SLOT_BYTES
-    pair: int = SLOT_BYTES
-    sidecar: int = SIDECAR_BYTES
-    is_sidecar_field_known: bool = True  # while it is not, no pair is sent, of any size (contract, Naming note)
-
-    def audio(self, mode: Mode) -> int:
-        return self.one_file if mode is Mode.ONE_FILE else self.pair
-
-
-def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> WorkItem:
-    """Turn a manifest row into a work item, eligible or not."""
+    Contract, Naming note: the sidecar's wire name is not published.
+    """
     tags = {utf8_text(name): utf8_text(value) for name, value in row.tags.items()}
     return WorkItem(
         manifest_row=row.number,
@@ -65,12 +54,11 @@ def work_item_of(row: ManifestRow, catalog_name: str, limits: SizeLimits) -> Wor
         declared=row.declared,
         is_delivered=row.batch is not None,
         is_touched=row.is_touched,
-        ineligible=judge_listing(row, limits),
+        ineligible=_judge_listing(row, sidecar_field),
     )
 
 
-def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
-    """Return why a row cannot be sent, from the listing alone; None if it can."""
+def _judge_listing(row: ManifestRow, sidecar_field: str | None) -> Ineligible | None:
     if row.refused is not None:
         return row.refused
     if row.audio_facts is None:
@@ -78,45 +66,37 @@ def judge_listing(row: ManifestRow, limits: SizeLimits) -> Ineligible | None:
     if row.contested_sidecar is not None:
         claimed = f"Several audio files claim the sidecar {utf8_text(row.contested_sidecar)}"
         return Ineligible(Reason.AMBIGUOUS_SIDECAR, f"{claimed}: name it after its audio's full name.")
-    if row.sidecar is not None and not limits.is_sidecar_field_known:
+    if row.sidecar is not None and sidecar_field is None:
         return Ineligible(
             Reason.SIDECAR_FIELD_UNKNOWN,
             "The sidecar's wire name is not set. The service ignores a field that it does not know, and would verify "
             "the audio alone.",
         )
-    unfit, mode = None, Mode.ONE_FILE if row.sidecar is None else Mode.LEGACY_PAIR
-    if isinstance(row.audio_facts, FileFacts):
-        unfit = judge_size(row.audio_facts, limits.audio(mode)) or judge_declared_size(row.audio_facts, row.declared)
+    unfit = judge_size(row.audio_facts, row.declared) if isinstance(row.audio_facts, FileFacts) else None
     if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
         return unfit
-    return _judge_sidecar(row.sidecar_facts, limits)
+    return _judge_sidecar(row.sidecar_facts)
 
 
-def judge_size(facts: FileFacts, most_bytes: int) -> Ineligible | None:
-    """Return whether the audio is empty or does not fit the slot; None if it fits."""
-    if facts.size_bytes == 0:
+def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None:
+    """Return why audio of this size cannot be sent, or is not what its delivery declares; None if it fits the slot."""
+    size = facts.size_bytes
+    if size == 0:
         return Ineligible(Reason.EMPTY, "The audio file holds no bytes: ask the supplier to deliver it again.")
-    if facts.size_bytes > most_bytes:
+    if size > SLOT_BYTES:
         return Ineligible(
             Reason.TOO_LARGE,
-            f"The audio has {facts.size_bytes:,} bytes, and at most {most_bytes:,} are allowed: ask the supplier for a "
-            "delivery that fits, such as MP3 or M4A with a sidecar.",
+            f"The audio has {size:,} bytes, and at most {SLOT_BYTES:,} are allowed: ask the supplier for a delivery "
+            "that fits, such as MP3 or M4A with a sidecar.",
+        )
+    # Senders who do not know the size write 0.
+    if declared is not None and declared.size_bytes and not declared.is_size(size):
+        return Ineligible(
+            Reason.DAMAGED_IN_DELIVERY,
+            f"The delivery declares a size of {declared.size_bytes:,}, in bytes or kilobytes, and the file has "
+            f"{size:,} bytes.",
         )
     return None
-
-
-def judge_declared_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None:
-    """Return whether the audio has another size than its delivery declares; None if it has not, or none is declared.
-
-    A size of 0 is none: senders write it who do not know the size.
-    """
-    if declared is None or not declared.size_bytes or declared.is_size(facts.size_bytes):
-        return None
-    return Ineligible(
-        Reason.DAMAGED_IN_DELIVERY,
-        f"The delivery declares a size of {declared.size_bytes:,}, in bytes or kilobytes, and the file has "
-        f"{facts.size_bytes:,} bytes.",
-    )
 
 
 def judge_content(audio_format: AudioFormat, mode: Mode, unlisted: str | None = None) -> Ineligible | None:
@@ -157,14 +137,14 @@ def judge_name(ending: str, mode: Mode) -> Ineligible | None:
     return None if named is None else judge_content(named, mode)
 
 
-def _judge_sidecar(facts: FileFacts | None, limits: SizeLimits) -> Ineligible | None:
+def _judge_sidecar(facts: FileFacts | None) -> Ineligible | None:
     if facts is None:
         return Ineligible(Reason.MISSING_SIDECAR, "There is no sidecar at this location.")
     if facts.size_bytes == 0:
         return Ineligible(Reason.MISSING_SIDECAR, "The sidecar file holds no bytes.")
-    if facts.size_bytes > limits.sidecar:
+    if facts.size_bytes > SIDECAR_BYTES:
         return Ineligible(
             Reason.SIDECAR_TOO_LARGE,
-            f"The sidecar has {facts.size_bytes:,} bytes, and at most {limits.sidecar:,} are allowed.",
+            f"The sidecar has {facts.size_bytes:,} bytes, and at most {SIDECAR_BYTES:,} are allowed.",
         )
     return None

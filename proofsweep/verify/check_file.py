@@ -11,12 +11,12 @@ from proofsweep.domain.outcomes import Deferred, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.text import printable
 from proofsweep.sources.files import Files
-from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.sources.preflight import work_item_of
 from proofsweep.verify.item import VerifyContext, verify_item
-from proofsweep.verify.service import Service, limits_of
+from proofsweep.verify.service import Service
 
 
-def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Files) -> WorkItem:
+def located_item(audio: str, sidecar: str | None, sidecar_field: str | None, files: Files) -> WorkItem:
     """Return a file or pair as an item, with why it cannot be sent.
 
     Raises:
@@ -35,7 +35,7 @@ def located_item(audio: str, sidecar: str | None, limits: SizeLimits, files: Fil
         sidecar_facts=None if sidecar_path is None else _facts(files, sidecar_path)[0],
         refused=refused,
     )
-    return work_item_of(row, posixpath.basename(audio_path), limits)
+    return work_item_of(row, posixpath.basename(audio_path), sidecar_field)
 
 
 def _facts(files: Files, location: str) -> tuple[FileFacts | None, Ineligible | None]:
@@ -47,8 +47,8 @@ def _facts(files: Files, location: str) -> tuple[FileFacts | None, Ineligible | 
 
 def known_good_items(service: ServiceSettings) -> list[WorkItem]:
     """Return the files and pairs that the service accepts; CatalogError or ConfigError if one cannot be sent."""
-    limits, files = limits_of(service), Files()
-    items = [located_item(audio, sidecar, limits, files) for audio, sidecar in service.known_good]
+    files = Files()
+    items = [located_item(audio, sidecar, service.sidecar_field, files) for audio, sidecar in service.known_good]
     for item in items:
         if item.ineligible is not None:
             where = f"{item.audio}{'' if item.sidecar is None else f' with {item.sidecar}'}"
@@ -58,8 +58,8 @@ def known_good_items(service: ServiceSettings) -> list[WorkItem]:
 
 def answered_file(service: Service, audio: str, sidecar: str | None) -> Finished:
     """Verify one file or pair, and return its outcome; ConfigError, ResultsError or RunMustStop if there is none."""
-    item = located_item(audio, sidecar, service.limits, service.files)
-    context = VerifyContext(partner=service.partner, limits=service.limits, files=service.files, clock=service.clock)
+    item = located_item(audio, sidecar, service.settings.sidecar_field, service.files)
+    context = VerifyContext(partner=service.partner, files=service.files, clock=service.clock)
     done = verify_item(item, context)
     if isinstance(done, Deferred):
         service.stop.check()

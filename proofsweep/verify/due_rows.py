@@ -12,7 +12,7 @@ from proofsweep.domain.headers import CALLS_PER_ITEM
 from proofsweep.domain.items import FileFacts, ManifestRow, item_id_of, sidecar_key
 from proofsweep.domain.runs import duration_of
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
-from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.selection import ANY_AGE, RowChoice, Selection
 from proofsweep.store.known_rows import version_of_size
 from proofsweep.store.listings import Listing
@@ -54,7 +54,7 @@ class DueRows(PartOfCatalog):
         whole: Catalog,
         selection: Selection,
         *,
-        limits: SizeLimits,
+        sidecar_field: str | None,
         answered_at: TriedAt,
         tried_at: TriedAt,
         now: datetime,
@@ -75,7 +75,7 @@ class DueRows(PartOfCatalog):
         super().__init__(whole)
         self.unmet = 0  # of the skipped rows, those that do not meet the conditions, whether they have an answer or not
         self.listing = Listing()  # all items of the whole catalog; complete after the last row, as `skipped` is
-        self._limits = limits
+        self._sidecar_field = sidecar_field
         self._conditions = selection.conditions
         self._choice = RowChoice(
             selection.where, selection.modified_since(now), catalog_name=whole.name, tag_names=whole.tag_names
@@ -108,7 +108,7 @@ class DueRows(PartOfCatalog):
 
     def _due(self) -> Iterator[ManifestRow]:
         for row, is_met in self._choice.judged(self._whole.rows()):
-            self.listing.add(item := work_item_of(row, self.name, self._limits))
+            self.listing.add(item := work_item_of(row, self.name, self._sidecar_field))
             is_chosen = is_met and (self._only is None or item.item_id in self._only)
             self.unmet += not is_chosen
             if is_chosen and self._is_due(row, item.item_id):

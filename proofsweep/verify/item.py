@@ -17,7 +17,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import AudioFile, open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.formats import AudioFormat
-from proofsweep.sources.preflight import SizeLimits, judge_content, judge_declared_size, judge_size
+from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_size
 from proofsweep.store.rows import answer_in
 from proofsweep.verify.assets import AssetFiles, download_asset
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
@@ -36,7 +36,6 @@ class VerifyContext:
     """What the items of a leg are verified with."""
 
     partner: Partner
-    limits: SizeLimits
     files: Files
     clock: Clock
     duplicates: DuplicateCache | None = None  # knows the answers for bytes that were sent before; None sends every item
@@ -121,7 +120,7 @@ class ItemWork:
         proof_id = proof_id_of(self._item.audio)
         if proof_id is not None:
             if self._asset is None:
-                asset = download_asset(self.partner, proof_id, self._context.assets, self._context.limits.one_file)
+                asset = download_asset(self.partner, proof_id, self._context.assets, SLOT_BYTES)
                 self._audio = self._asset = self._kept.enter_context(asset)
             return nullcontext(self._asset)
         with ExitStack() as unless_kept:
@@ -143,7 +142,7 @@ class ItemWork:
             return unfit
         if self._item.sidecar is not None:
             files = self._context.files
-            self.sidecar = read_sidecar(self._item.sidecar, self._context.limits.sidecar, files)
+            self.sidecar = read_sidecar(self._item.sidecar, SIDECAR_BYTES, files)
             self._sidecar_sha256 = sha256(self.sidecar).hexdigest()
             if self._context.is_as_planned:
                 _require_planned(self._item.sidecar_version, files.facts(self._item.sidecar))
@@ -162,11 +161,10 @@ class ItemWork:
 
         Damage explains content that is not recognised. Of a format that is not sent, no digest is read.
         """
-        mode, limits = self._item.mode, self._context.limits
-        unfit = judge_size(audio.facts, limits.audio(mode)) or judge_declared_size(audio.facts, self._item.declared)
+        unfit = judge_size(audio.facts, self._item.declared)
         if unfit is not None:
             return unfit
-        unfit = judge_content(audio.audio_format, mode, audio.unlisted)
+        unfit = judge_content(audio.audio_format, self._item.mode, audio.unlisted)
         may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
         is_read_first = audio.facts.size_bytes <= READ_FIRST_BYTES and not is_bucket(self._item.audio)
         if may_be_damage and is_read_first:
@@ -200,7 +198,7 @@ class ItemWork:
                 return True
             if sidecar is None or self.sidecar is None:
                 return False
-            return read_sidecar(sidecar, self._context.limits.sidecar, files) != self.sidecar
+            return read_sidecar(sidecar, SIDECAR_BYTES, files) != self.sidecar
         except SourceError:
             return False
 

@@ -33,7 +33,6 @@ from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of
 from proofsweep.verify.history import note_run
 from proofsweep.verify.item import Clock
-from proofsweep.verify.service import limits_of
 from proofsweep.verify.session import RemainingItems
 from proofsweep.verify.survey import (
     UNSENT_KEY,
@@ -100,7 +99,7 @@ class Planner:
         return DueRows(
             whole,
             selection,
-            limits=limits_of(self.service),
+            sidecar_field=self.service.sidecar_field,
             answered_at=AnswerTimes(self.results, self.environment, ANSWERED).of,
             tried_at=AnswerTimes(self.results, self.environment, OUTCOMES).of,
             now=self.clock(),
@@ -114,13 +113,13 @@ class Planner:
 
     def survey(self, listing: Catalog, selection: Selection) -> Survey:
         """Read chosen rows once; NothingDue if there is none, ConfigError if none could ever be sent."""
-        survey = survey_catalog(listing, limits_of(self.service), self._credential_check(listing, selection))
+        survey = survey_catalog(listing, self.service.sidecar_field, self._credential_check(listing, selection))
         self._refuse_unsendable(survey, listing, selection)
         return survey
 
     def unsent(self, listing: Catalog, selection: Selection) -> Iterator[UnsentRow]:
         """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
-        return unsent_rows(listing, limits_of(self.service), self._credential_check(listing, selection))
+        return unsent_rows(listing, self.service.sidecar_field, self._credential_check(listing, selection))
 
     def coverage(self, whole: Catalog, selection: Selection, max_age: str) -> Coverage:
         """List a catalog, and count its rows that have a young answer."""
@@ -150,10 +149,10 @@ class Planner:
         claims = CatalogClaims(self.results, self.environment, identity)
         claim = None if listing.kind == INGEST else claims.last_inactive()
         run_id, survey = run_id or new_run_id(now, secrets.token_hex(3)), Survey()
-        limits, check = limits_of(self.service), self._credential_check(listing, selection)
+        sidecar_field, check = self.service.sidecar_field, self._credential_check(listing, selection)
         with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
-            for item in items_of(listing.rows(), listing.name, limits, check):
-                survey.note(item, limits.one_file)
+            for item in items_of(listing.rows(), listing.name, sidecar_field, check):
+                survey.note(item)
                 spool.add(planned_row(item))
             self._refuse_unsendable(survey, listing, selection)
             may_begin()

@@ -24,6 +24,7 @@ from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rej
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.files import Files
+from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.sources.source import OpenFile
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.audit_trail import AuditTrail
@@ -152,7 +153,7 @@ class ControlCalls:
                 return False
             if item.sidecar is None:
                 return True
-            sidecar = read_sidecar(item.sidecar, self.verify.limits.sidecar, files)
+            sidecar = read_sidecar(item.sidecar, SIDECAR_BYTES, files)
             return sha256(sidecar).hexdigest() == item.sidecar_sha256
         except SourceError:
             return False
@@ -168,8 +169,8 @@ class ControlCalls:
         """Take an item through the core flow; None if no calls or no time are left for it, or if the leg ends."""
         if not self.trail.budget.admits_control():
             return None
-        partner, limits, clock = self.verify.partner.for_control(), self.verify.limits, self.verify.clock
-        context = VerifyContext(partner=partner, limits=limits, files=files, clock=clock)
+        partner, clock = self.verify.partner.for_control(), self.verify.clock
+        context = VerifyContext(partner=partner, files=files, clock=clock)
         try:
             done = verify_item(item, context, partial(self.trail.note, None))
         finally:

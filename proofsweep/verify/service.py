@@ -29,7 +29,6 @@ from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.text import reset_clause
 from proofsweep.sources.files import Files
-from proofsweep.sources.preflight import SizeLimits
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.item import Clock
 from proofsweep.verify.threads import Workers, most_open_files, workers_that_fit
@@ -71,7 +70,6 @@ class Service:
         self.key = CurrentKey(key)
         self.stop = StopSwitch()
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
-        self.limits = limits_of(settings)
         self.files = Files()
         self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}")
         most = workers_that_fit(pace.workers, most_open_files())
@@ -141,10 +139,6 @@ class Service:
             why=lane.rate_change,
             outage=lane.is_outage,
         )
-
-
-def limits_of(settings: ServiceSettings) -> SizeLimits:
-    return SizeLimits(is_sidecar_field_known=settings.sidecar_field is not None)
 
 
 def examine_service(partner: Partner) -> ServiceStatus:

@@ -349,7 +349,6 @@ def leg_context(
     root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     verify = VerifyContext(
         partner=service.partner,
-        limits=service.limits,
         files=service.files.within(root),
         clock=service.clock,
         duplicates=DuplicateCache(service.stop, make_room=service.workers.make_room) if dedupe else None,

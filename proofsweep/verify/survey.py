@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 from proofsweep.config.locations import one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, SourceError
+from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import ManifestRow, Mode, WorkItem, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.runs import INGEST
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, Cause
 from proofsweep.sources.files import Files
-from proofsweep.sources.preflight import SizeLimits, judge_name, work_item_of
+from proofsweep.sources.preflight import judge_name, work_item_of
 from proofsweep.store.known_rows import HashedItems
 
 # What tells whether a row that cannot be sent is as it was.
@@ -63,13 +64,13 @@ class Survey:
     keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
     ids: "array[int]" = field(default_factory=lambda: array("q"), repr=False)  # hashes of all items
 
-    def note(self, item: WorkItem, slot_bytes: int) -> None:
+    def note(self, item: WorkItem) -> None:
         ending = ending_of(item)
         size = item.audio_bytes or 0
         self.items += 1
         self.ids.append(hash(item.item_id))
         self.formats[ending] += 1
-        self.over_slot += size > slot_bytes
+        self.over_slot += size > SLOT_BYTES
         self.largest_bytes = max(self.largest_bytes, size)
         if item.ineligible is not None:
             reason = str(item.ineligible.reason)
@@ -97,10 +98,10 @@ class Survey:
             del self.keys[:]
 
 
-def survey_catalog(catalog: Catalog, limits: SizeLimits, check: "CredentialCheck | None" = None) -> Survey:
+def survey_catalog(catalog: Catalog, sidecar_field: str | None, check: "CredentialCheck | None" = None) -> Survey:
     survey = Survey()
-    for item in items_of(catalog.rows(), catalog.name, limits, check):
-        survey.note(item, limits.one_file)
+    for item in items_of(catalog.rows(), catalog.name, sidecar_field, check):
+        survey.note(item)
     return survey
 
 
@@ -116,9 +117,11 @@ class UnsentRow:
         return remedy_for(self.reason)
 
 
-def unsent_rows(catalog: Catalog, limits: SizeLimits, check: "CredentialCheck | None" = None) -> Iterator[UnsentRow]:
+def unsent_rows(
+    catalog: Catalog, sidecar_field: str | None, check: "CredentialCheck | None" = None
+) -> Iterator[UnsentRow]:
     rows, same_rows = tee(catalog.rows())
-    for row, item in zip(rows, items_of(same_rows, catalog.name, limits, check), strict=True):
+    for row, item in zip(rows, items_of(same_rows, catalog.name, sidecar_field, check), strict=True):
         if (unfit := item.ineligible) is not None:
             file = (item.relative_path or utf8_text(item.audio)) if item.audio else ""
             yield UnsentRow(row.where, file, str(unfit.reason), unfit.detail.removeprefix(f"{row.where}: "))
@@ -181,10 +184,10 @@ def _key(item_id: str, audio_version: str | None, sidecar_version: str | None, r
 
 
 def items_of(
-    rows: Iterable[ManifestRow], catalog_name: str, limits: SizeLimits, check: "CredentialCheck | None" = None
+    rows: Iterable[ManifestRow], catalog_name: str, sidecar_field: str | None, check: "CredentialCheck | None" = None
 ) -> Iterator[WorkItem]:
     """Turn a catalog's rows into work items, each judged by its listing, and perhaps by a look for its credential."""
-    items = (work_item_of(row, catalog_name, limits) for row in rows)
+    items = (work_item_of(row, catalog_name, sidecar_field) for row in rows)
     return items if check is None else check.judged(items)
 
 

@@ -19,7 +19,6 @@ from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files
-from proofsweep.sources.preflight import SizeLimits
 from proofsweep.store import schemas
 from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import PastAnswers
@@ -72,7 +71,7 @@ def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
 @pytest.fixture
 def verify_context(partner: Partner) -> VerifyContext:
     """What items are verified with: files of this machine, and no duplicates."""
-    return VerifyContext(partner=partner, limits=SizeLimits(), files=Files(), clock=lambda: NOW)
+    return VerifyContext(partner=partner, files=Files(), clock=lambda: NOW)
 
 
 @pytest.fixture

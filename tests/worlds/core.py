@@ -173,7 +173,7 @@ def write_files_by(write: Callable[[Path, bytes], None]) -> None:
 def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
     """Open a catalog with both kinds of sidecars' names; give it and its rows, each with the item that it becomes."""
     catalog = open_catalog.open_catalog(location)
-    return catalog, [(row, preflight.work_item_of(row, catalog.name, preflight.SizeLimits())) for row in catalog.rows()]
+    return catalog, [(row, preflight.work_item_of(row, catalog.name, "sidecar")) for row in catalog.rows()]
 
 
 def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes, is_there: Callable[[], bool]) -> None:

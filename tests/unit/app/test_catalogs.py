@@ -10,7 +10,6 @@ from proofsweep.config.load import Settings
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.service import limits_of
 from proofsweep.verify.survey import items_of
 
 from ..wired import WAV, Change
@@ -92,7 +91,7 @@ def test_items_have_one_id_however_the_catalog_is_spelled(
     monkeypatch.chdir(catalog)
     places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
 
-    opened, limits = {place: App(settings).catalog(place) for place in places}, limits_of(settings.service)
+    opened, limits = {place: App(settings).catalog(place) for place in places}, settings.service.sidecar_field
     ids = {place: [item.item_id for item in items_of(each.rows(), each.name, limits)] for place, each in opened.items()}
 
     assert len(set(map(tuple, ids.values()))) == 1, ids

@@ -18,7 +18,7 @@ from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.due_rows import DueRows
 from proofsweep.verify.forecast import Need
-from proofsweep.verify.service import ServiceStatus, limits_of
+from proofsweep.verify.service import ServiceStatus
 
 from ...worlds.ended_runs import end_leg, plan_of_run
 from ..left_behind import let_holder_die, rows_of, verdict, write_journal
@@ -202,7 +202,7 @@ def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: S
     rows = DueRows(
         whole,
         Selection(since_last=True),
-        limits=limits_of(settings.service),
+        sidecar_field=settings.service.sidecar_field,
         answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
         tried_at=lambda *_: None,
         now=datetime(2026, 1, 2, tzinfo=UTC),

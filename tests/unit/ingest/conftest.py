@@ -21,7 +21,6 @@ from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.preflight import SizeLimits
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
@@ -89,7 +88,7 @@ class Watched:
             environment="beta",
             settings=self.settings,
             selection=Selection(),
-            limits=SizeLimits(),
+            sidecar_field="sidecar",
             open_catalog=self._open,
             plan=self._plan,
             clock=lambda: self.now,

@@ -14,7 +14,7 @@ from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
 from proofsweep.sources.ddex_delivery import Release
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.sources.preflight import work_item_of
 
 from .conftest import ANSWER
 
@@ -269,7 +269,7 @@ def chosen(
         quarantine=targets.get("quarantine", str(root / "bad")),
         by_release=by_release,
     )
-    return disposal.chosen_for_batch(delivered, lambda row: work_item_of(row, "in", SizeLimits()))
+    return disposal.chosen_for_batch(delivered, lambda row: work_item_of(row, "in", "sidecar"))
 
 
 def names_of(move: Move | DisposalResult, root: Path) -> list[str]:

@@ -24,9 +24,8 @@ from proofsweep.sources.checksums import (
     lines_of_list,
     path_in_bag,
 )
-from proofsweep.sources.files import Files
+from proofsweep.sources.files import Files, LocalFile
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.local import LocalFile
 from proofsweep.sources.open_catalog import open_catalog
 from tests.worlds.ddex_messages import Sending, Sent, Track
 
@@ -303,7 +302,7 @@ def test_lists_of_a_bucket_are_read_as_those_of_a_folder() -> None:
     lists |= {"a.wav.md5": f"{MD5_A} *a.wav", "bag/manifest-md5.txt": f"{MD5_B}  data/gone.wav\n"}
     for name, content in (lists | dict.fromkeys(("a.wav", "c.wav", "cd/b.wav"), "RIFF")).items():
         obstore.put(store, f"drop/{name}", content.encode())
-    catalog = FolderScan("s3://b/drop", BucketFiles(lambda _root: store))
+    catalog = FolderScan("s3://b/drop", Files(buckets=BucketFiles(lambda _root: store)))
 
     declared = {"a.wav": {"md5": MD5_A}, "c.wav": {}, "cd/b.wav": {"md5": WRONG}, "bag/data/gone.wav": {"md5": MD5_B}}
     assert digests(catalog) == declared

@@ -13,7 +13,7 @@ from proofsweep.sources.ddex_delivery import Threads, candidates
 from proofsweep.sources.ddex_message import ErnMessage
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.sources.preflight import work_item_of
 from tests.worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
@@ -27,7 +27,7 @@ def scan(folder: Path) -> FolderScan:
 
 def told(catalog: FolderScan, tag: str = "isrc") -> dict[str, str]:
     """Return why each row is not sent, or its tag, by its name as seen from the folder."""
-    rows = {row.named_audio: (work_item_of(row, catalog.name, SizeLimits()), row) for row in catalog.rows()}
+    rows = {row.named_audio: (work_item_of(row, catalog.name, "sidecar"), row) for row in catalog.rows()}
     return {
         name: str(item.ineligible.reason) if item.ineligible else row.tags.get(tag, "plain")
         for name, (item, row) in rows.items()
@@ -243,13 +243,13 @@ def test_plain_audio_beside_a_delivery_is_as_before(tmp_path: Path) -> None:
     for name in ("a.wav", "list.xml", "plain/b.wav"):
         (tmp_path / name).write_bytes(b"<plist/>" if name.endswith("xml") else WAVE)
     before = scan(tmp_path)
-    items = [work_item_of(row, before.name, SizeLimits()) for row in before.rows()]
+    items = [work_item_of(row, before.name, "sidecar") for row in before.rows()]
     assert (before.tag_names(), before.deliveries, before.ignored[Cause.NOT_AUDIO]) == ([], None, 1)
 
     release(tmp_path / "x" / "111", "1.wav")
     after = scan(tmp_path)
 
-    assert [work_item_of(row, after.name, SizeLimits()) for row in after.rows()][:2] == items
+    assert [work_item_of(row, after.name, "sidecar") for row in after.rows()][:2] == items
 
 
 def message(number: int, created: float = 1, **facts: object) -> ErnMessage:

@@ -7,8 +7,8 @@ import pytest
 
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import Cause
+from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.local import LocalFiles
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 FRAME = b"\xff\xfb\x90\x00" + bytes(413)
@@ -16,7 +16,7 @@ FRAME = b"\xff\xfb\x90\x00" + bytes(413)
 
 
 def scan(folder: Path) -> FolderScan:
-    return FolderScan(str(folder), LocalFiles())
+    return FolderScan(str(folder), Files())
 
 
 def fill(folder: Path, *names: str, content: bytes = WAVE) -> None:
@@ -74,7 +74,7 @@ def test_links_out_of_the_catalog_are_rows_or_counted(tmp_path: Path) -> None:
     for name, target in {"a.wav": "a.wav", "b.wav.sidecar": "proof", "disc": ".", "notes": "key"}.items():
         (tmp_path / "drop" / name).symlink_to(tmp_path / "else" / target)
 
-    catalog = FolderScan(str(tmp_path / "drop"), LocalFiles(os.path.realpath(tmp_path / "drop")))
+    catalog = FolderScan(str(tmp_path / "drop"), Files(os.path.realpath(tmp_path / "drop")))
     rows = {row.named_audio: row.refused for row in catalog.rows()}
 
     assert {name: refused and refused.reason for name, refused in rows.items()} == dict.fromkeys(
@@ -162,7 +162,7 @@ def test_only_who_may_need_a_sidecar_claims_it(tmp_path: Path, other: str) -> No
         fill(tmp_path, "drop/song.flac", content=b"fLaC" + bytes(60))
     else:
         (tmp_path / "drop" / "song.wav").symlink_to("../else.wav" if other == "song.wav" else other)
-    files = LocalFiles(os.path.realpath(tmp_path / "drop"))
+    files = Files(os.path.realpath(tmp_path / "drop"))
 
     found = {(row.named_sidecar, row.contested_sidecar) for row in FolderScan(str(tmp_path / "drop"), files).rows()}
 

@@ -13,10 +13,9 @@ from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources import bucket, local
+from proofsweep.sources import bucket
 from proofsweep.sources.bucket import BucketFiles
-from proofsweep.sources.files import Files
-from proofsweep.sources.local import LocalFiles
+from proofsweep.sources.files import Files, path_inside
 from proofsweep.sources.source import Folder, buffered
 
 OUTSIDE, UNREADABLE = Reason.OUTSIDE_CATALOG, Reason.UNREADABLE_FILE
@@ -44,7 +43,7 @@ def test_a_name_leads_to_a_file_in_the_root_or_says_why_not(
         (root / link).symlink_to(target)
     location = name if name.startswith("/") else f"{root}/{name}"
 
-    for files in [LocalFiles(os.path.realpath(root)), *([] if found is OUTSIDE else [LocalFiles()])]:
+    for files in [Files(os.path.realpath(root)), *([] if found is OUTSIDE else [Files()])]:
         for look in (files.facts, files.open):
             if isinstance(found, Reason):
                 with pytest.raises(SourceError) as refused:
@@ -60,7 +59,7 @@ def test_a_name_leads_to_a_file_in_the_root_or_says_why_not(
 @pytest.mark.parametrize("kind", ["/dev/null", "/dev"])
 def test_a_device_is_no_file(kind: str) -> None:
     """Nor is a folder, where there is no root."""
-    for look in (LocalFiles().facts, LocalFiles().open):
+    for look in (Files().facts, Files().open):
         with pytest.raises(SourceError) as refused:
             look(kind)
         assert refused.value.reason == UNREADABLE
@@ -88,7 +87,7 @@ def test_an_error_of_the_system_says_who_is_at_fault(
 ) -> None:
     """This process, which has too few open files; the disk or server, which is away now; or the file itself."""
     (tmp_path / "a.wav").write_bytes(b"abc")
-    location, files = str(tmp_path / "a.wav"), LocalFiles()
+    location, files = str(tmp_path / "a.wav"), Files()
     opened = files.open(location)
     assert opened is not None
     looks = {"open": lambda: files.open(location), "pread": lambda: opened.read_at(0, 3), "fstat": opened.facts}
@@ -111,13 +110,13 @@ def test_a_file_whose_facts_cannot_be_had_is_closed_again(tmp_path: Path, monkey
 
         for _ in range(9):
             with pytest.raises(SourceError):
-                LocalFiles().open(str(tmp_path / "a.wav"))
+                Files().open(str(tmp_path / "a.wav"))
 
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def walked(root: Path) -> list[Folder]:
-    return list(LocalFiles().walk(str(root)))
+    return list(Files().walk(str(root)))
 
 
 def test_folders_that_link_to_each_other_are_walked_once_each(tmp_path: Path) -> None:
@@ -161,7 +160,7 @@ def root(tmp_path: Path) -> str:
 
 
 def read(location: str, root: str) -> bytes:
-    file = LocalFiles(root).open(location)
+    file = Files(root).open(location)
     assert file is not None
     with file:
         return file.read_at(0, 10)
@@ -169,7 +168,7 @@ def read(location: str, root: str) -> bytes:
 
 def swap_once(monkeypatch: pytest.MonkeyPatch, victim: Path, target: Path | str) -> None:
     """Replace a file or folder by a link, once its way was looked at."""
-    look = local.path_inside
+    look = path_inside
 
     def look_and_swap(location: str, inside: str) -> str:
         found = look(location, inside)
@@ -178,7 +177,7 @@ def swap_once(monkeypatch: pytest.MonkeyPatch, victim: Path, target: Path | str)
             victim.symlink_to(target)
         return found
 
-    monkeypatch.setattr(local, "path_inside", look_and_swap)
+    monkeypatch.setattr("proofsweep.sources.files.path_inside", look_and_swap)
 
 
 @pytest.mark.parametrize("swapped", ["sub", "sub/a.wav", "."])
@@ -234,7 +233,7 @@ def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: p
 def test_a_stream_of_a_file_closes_it_and_raises_its_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet is read from its end; of many manifests no descriptor stays open."""
     (tmp_path / "file").write_bytes(bytes(range(256)) * 10_000)
-    file = LocalFiles().open(str(tmp_path / "file"))
+    file = Files().open(str(tmp_path / "file"))
     assert file is not None
 
     with buffered(file) as stream:

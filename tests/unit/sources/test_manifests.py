@@ -13,7 +13,7 @@ from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.files import Files
 from proofsweep.sources.manifest import Manifests, RepeatedIds
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.preflight import SizeLimits, work_item_of
+from proofsweep.sources.preflight import work_item_of
 
 
 def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:
@@ -55,7 +55,7 @@ def test_a_row_may_name_a_proof_in_place_of_a_file(tmp_path: Path, content: str,
     """Nothing is looked for on this machine; it lies in no folder, so it has no path within one."""
     (row,) = rows_of(tmp_path, content, name)
 
-    item = work_item_of(row, "m", SizeLimits())
+    item = work_item_of(row, "m", "sidecar")
     assert (row.audio, row.item_id, dict(row.tags)) == ("proof:p-1", "x", {"sha256": "aa"})
     assert (item.ineligible, item.mode, item.relative_path) == (None, Mode.ONE_FILE, None)
     (row,) = rows_of(tmp_path, "audio,proof_id\na.wav,p-1\n")
@@ -179,7 +179,7 @@ def test_rows_without_audio_are_one_item_each(tmp_path: Path) -> None:
     """They are told apart by their number, and shown by their line."""
     rows = rows_of(tmp_path, "audio,title\n,x\na.wav,y\n,z\n")
 
-    first, _, last = (work_item_of(row, "m", SizeLimits()) for row in rows)
+    first, _, last = (work_item_of(row, "m", "sidecar") for row in rows)
     assert first.item_id != last.item_id
     assert (first.relative_path, last.relative_path) == ("0-m.csv, line 2", "0-m.csv, line 4")
     assert last.ineligible == Ineligible(

@@ -8,7 +8,6 @@ import pytest
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.sources.files import Files
-from proofsweep.sources.local import LocalFiles
 from proofsweep.sources.moves import LocalMoves, Moves
 
 SHA256 = hashlib.sha256(b"audio").hexdigest()
@@ -28,7 +27,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def facts_of(path: Path) -> FileFacts:
-    facts = LocalFiles().facts(str(path))
+    facts = Files().facts(str(path))
     assert facts is not None
     return facts
 

@@ -8,9 +8,7 @@ from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.formats import AudioFormat
-from proofsweep.sources.preflight import SizeLimits, judge_content, judge_listing, judge_name
-
-LIMITS = SizeLimits(pair=1000, sidecar=100)
+from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_name, work_item_of
 
 
 def a_row(
@@ -37,23 +35,23 @@ def a_row(
         (a_row(), None),
         (a_row(paired=True, sidecar_bytes=10), None),
         (a_row(SLOT_BYTES), None),
-        (a_row(1000, paired=True, sidecar_bytes=100), None),
+        (a_row(SLOT_BYTES, paired=True, sidecar_bytes=SIDECAR_BYTES), None),
         (ManifestRow(number=0, audio=None), Reason.MISSING_AUDIO),
         (a_row(None), Reason.MISSING_AUDIO),
         (a_row(None, refused=Ineligible(Reason.OUTSIDE_CATALOG, "No.")), Reason.OUTSIDE_CATALOG),
         (a_row(0), Reason.EMPTY),
         (a_row(SLOT_BYTES + 1), Reason.TOO_LARGE),
-        (a_row(1001, paired=True, sidecar_bytes=10), Reason.TOO_LARGE),
+        (a_row(SLOT_BYTES + 1, paired=True, sidecar_bytes=10), Reason.TOO_LARGE),
         (a_row(paired=True), Reason.MISSING_SIDECAR),
         (a_row(paired=True, sidecar_bytes=0), Reason.MISSING_SIDECAR),
-        (a_row(paired=True, sidecar_bytes=101), Reason.SIDECAR_TOO_LARGE),
+        (a_row(paired=True, sidecar_bytes=SIDECAR_BYTES + 1), Reason.SIDECAR_TOO_LARGE),
         (replace(a_row(SLOT_BYTES + 1), contested_sidecar="a.sidecar"), Reason.AMBIGUOUS_SIDECAR),
         (replace(a_row(None), contested_sidecar="a.sidecar"), Reason.MISSING_AUDIO),
     ],
 )
 def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
     """Missing, empty and too large files are known without opening them; exactly 65 MiB fits."""
-    ineligible = judge_listing(row, LIMITS)
+    ineligible = work_item_of(row, "m", "sidecar").ineligible
 
     assert (ineligible.reason if ineligible else None) == expected
 
@@ -61,7 +59,7 @@ def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected:
 def test_pairs_are_not_sent_until_the_sidecars_wire_name_is_known() -> None:
     """The service would verify the audio alone, and call it unreadable."""
     rows = (a_row(paired=True, sidecar_bytes=10), a_row(None, paired=True), a_row())
-    judged = [judge_listing(row, replace(LIMITS, is_sidecar_field_known=False)) for row in rows]
+    judged = [work_item_of(row, "m", None).ineligible for row in rows]
 
     assert [each and each.reason for each in judged] == [Reason.SIDECAR_FIELD_UNKNOWN, Reason.MISSING_AUDIO, None]
 
@@ -105,6 +103,6 @@ def test_a_name_tells_what_will_probably_not_be_sent(ending: str, alike: str) ->
 )
 def test_another_size_than_the_declared_one_is_damage(declared: Declared | None, *, is_damaged: bool) -> None:
     """It is seen in the listing, so `plan` shows it; a digest is compared when the file is read."""
-    unfit = judge_listing(replace(a_row(590_000), declared=declared), LIMITS)
+    unfit = work_item_of(replace(a_row(590_000), declared=declared), "m", "sidecar").ineligible
 
     assert (unfit is not None and unfit.reason is Reason.DAMAGED_IN_DELIVERY) is is_damaged

@@ -1,5 +1,6 @@
 """One file, now: as in a run, and nothing is stored."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,11 @@ import pytest
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import FileFacts, Mode
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
-from proofsweep.sources.preflight import SizeLimits
 from proofsweep.sources.source import OpenFile
 from proofsweep.verify.check_file import located_item
 from proofsweep.verify.item import VerifyContext, verify_item
@@ -35,10 +36,9 @@ class ForbiddenFiles(Files):
 
 
 def check(partner: Partner, audio: str, sidecar: str | None = None, files: Files | None = None) -> Finished | Deferred:
-    """Check a file; one-file audio has at most 1,000 bytes."""
-    limits, files = SizeLimits(one_file=1_000), files or Files()
-    context = VerifyContext(partner=partner, limits=limits, files=files, clock=lambda: NOW)
-    return verify_item(located_item(audio, sidecar, limits, files), context)
+    files = files or Files()
+    context = VerifyContext(partner=partner, files=files, clock=lambda: NOW)
+    return verify_item(located_item(audio, sidecar, "sidecar", files), context)
 
 
 def test_a_file_is_taken_through_the_core_flow(partner: Partner, service: ScriptedService, wav: Path) -> None:
@@ -67,7 +67,7 @@ def test_locations_are_of_the_working_folder(partner: Partner, wav: Path, monkey
     [
         (None, None, Reason.MISSING_AUDIO),
         (0, None, Reason.EMPTY),
-        (1_001, None, Reason.TOO_LARGE),
+        (SLOT_BYTES + 1, None, Reason.TOO_LARGE),
         (52, "nowhere.proof", Reason.MISSING_SIDECAR),
     ],
 )
@@ -77,7 +77,8 @@ def test_what_cannot_be_sent_costs_no_call(
     """The listing's facts say so, as when a run is planned."""
     audio = tmp_path / "b.wav"
     if size is not None:
-        audio.write_bytes(bytes(size))
+        audio.touch()
+        os.truncate(audio, size)
 
     done = check(partner, str(audio), None if sidecar is None else str(tmp_path / sidecar))
 

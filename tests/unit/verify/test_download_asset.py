@@ -81,15 +81,16 @@ def test_a_proof_whose_asset_cannot_be_sent_is_ineligible(
     verify_context: VerifyContext,
     service: ScriptedService,
     given: Callable[[ScriptedService], None],
+    monkeypatch: pytest.MonkeyPatch,
     *,
     reason: str,
     calls: int,
 ) -> None:
     """A legacy pair's has none; without a Content-Length nobody knows its size before. No slot is asked for."""
     given(service)
-    context = replace(verify_context, limits=replace(verify_context.limits, one_file=len(WAV)))
+    monkeypatch.setattr("proofsweep.verify.item.SLOT_BYTES", len(WAV))
 
-    outcome = finished(context).outcome
+    outcome = finished(verify_context).outcome
 
     assert isinstance(outcome, Ineligible)
     assert (outcome.reason, service.calls) == (reason, FLOW[:calls])
@@ -174,12 +175,12 @@ def test_an_asset_has_the_answer_to_the_same_bytes(
 
 
 def test_a_full_disk_says_nothing_about_a_proof(
-    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
+    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The row remains, no call is spent, and the leg ends with a line that says what to do."""
-    context = replace(verify_context, limits=replace(verify_context.limits, one_file=1 << 62))
+    monkeypatch.setattr("proofsweep.verify.item.SLOT_BYTES", 1 << 62)
 
-    assert isinstance(verify_item(ITEM, context), Deferred)
+    assert isinstance(verify_item(ITEM, verify_context), Deferred)
     assert service.calls == []
     assert stop.reason is not None
     assert (stop.reason.ended_by, "make room, or set TMPDIR" in stop.reason.message) == ("breaker", True)

@@ -10,7 +10,6 @@ from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.items import FileFacts, item_id_of
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.preflight import SizeLimits
 from proofsweep.sources.selection import Selection
 from proofsweep.store.layout import listed_name
 from proofsweep.store.objects import open_store
@@ -42,7 +41,7 @@ def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None)
         assert sidecar_version is None
         return ages.get((item_id, audio_version))
 
-    facts = {"limits": SizeLimits(), "answered_at": tried_at, "tried_at": tried_at, "now": NOW}
+    facts = {"sidecar_field": "sidecar", "answered_at": tried_at, "tried_at": tried_at, "now": NOW}
     rows = DueRows(catalog, selection, **facts, max_calls=max_calls)
     found = list(rows.rows())
     assert [row.number for row in found] == list(range(len(found)))
@@ -102,7 +101,7 @@ def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Pat
     rows = DueRows(
         catalog,
         Selection(),
-        limits=SizeLimits(),
+        sidecar_field="sidecar",
         answered_at=lambda *_: None,
         tried_at=lambda *_: None,
         now=NOW,
@@ -166,7 +165,7 @@ def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
 
 def test_only_items_that_stand_so_are_taken(catalog: Catalog) -> None:
     """The others are listed, and counted as rows that do not meet a condition."""
-    facts = {"limits": SizeLimits(), "answered_at": lambda *_: None, "tried_at": lambda *_: None, "now": NOW}
+    facts = {"sidecar_field": "sidecar", "answered_at": lambda *_: None, "tried_at": lambda *_: None, "now": NOW}
     every = [item_id_of(row, catalog.name) for row in catalog.rows()]
     selection = Selection(only=("failed",))
 

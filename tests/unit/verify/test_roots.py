@@ -285,9 +285,7 @@ def make(verify_context: VerifyContext, known: KnownFiles) -> Callable[..., Resu
         item = WorkItem(manifest_row=0, item_id="a", audio=f"{known.root}/missing.wav")
         failed = Failed(reason="", detail="")
         suspect = Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW)
-        context = VerifyContext(
-            partner=verify_context.partner, limits=verify_context.limits, files=files or Files(), clock=lambda: NOW
-        )
+        context = VerifyContext(partner=verify_context.partner, files=files or Files(), clock=lambda: NOW)
         trail: Any = None
         return ControlCalls(context, trail, known).make(Subject(doubt, Mode.ONE_FILE, str(known.root)), [suspect])
 

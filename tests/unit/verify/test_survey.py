@@ -14,7 +14,6 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.preflight import SizeLimits
 from proofsweep.verify.survey import (
     CredentialCheck,
     Survey,
@@ -27,21 +26,22 @@ from proofsweep.verify.survey import (
 
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 FLAC = b"fLaC" + bytes(60)
-LIMITS = SizeLimits(one_file=100, pair=1_000)
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    """A WAV, a FLAC that is named a WAV, a pair over the one-file slot, an empty file, and what is no audio."""
+    """A WAV, a FLAC that is named a WAV, a pair, an empty file, and what is no audio."""
     contents = {"a.wav": WAV, "b.WAV": FLAC, "c.mp3": b"ID3" + bytes(400), "c.mp3.sidecar": b"proof", "d.aiff": b""}
     for name, content in (contents | {"notes.txt": b"x", "e.sidecar": b"x"}).items():
         (tmp_path / name).write_bytes(content)
     return open_catalog(str(tmp_path), CatalogSettings(sidecar_names=("{name}.sidecar",)))
 
 
-def test_a_catalog_is_counted_by_its_listing(catalog: Catalog) -> None:
+def test_a_catalog_is_counted_by_its_listing(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is opened: the FLAC passes for what its name says."""
-    survey = survey_catalog(catalog, LIMITS)
+    monkeypatch.setattr("proofsweep.verify.survey.SLOT_BYTES", 100)
+
+    survey = survey_catalog(catalog, "sidecar")
 
     assert (survey.items, survey.eligible, survey.pairs, survey.reasons) == (4, 3, 1, {"empty": 1})
     assert survey.formats == {"wav": 2, "mp3": 1, "aiff": 1}
@@ -52,7 +52,7 @@ def test_a_survey_that_leaves_out_wavs_without_a_credential_opens_no_pair(catalo
     """What else is wrong with a file, the run finds out; only the WAV without a credential is ineligible."""
     (tmp_path / "f.wav").write_bytes(WAV + b"more than the header says")
 
-    survey = survey_catalog(catalog, LIMITS, CredentialCheck(Files()))
+    survey = survey_catalog(catalog, "sidecar", CredentialCheck(Files()))
 
     assert (survey.eligible, survey.reasons) == (3, {"empty": 1, "no_credential": 1})
     assert survey.formats == {"wav": 3, "mp3": 1, "aiff": 1}
@@ -60,14 +60,14 @@ def test_a_survey_that_leaves_out_wavs_without_a_credential_opens_no_pair(catalo
 
 def test_what_gave_no_item_is_counted_by_its_cause(catalog: Catalog) -> None:
     """Causes that did not occur are left out."""
-    survey_catalog(catalog, LIMITS)
+    survey_catalog(catalog, "sidecar")
 
     assert ignored_entries(catalog) == {"not_audio": 1, "orphan_sidecars": 1}
 
 
 def test_pairs_are_not_sent_while_the_sidecars_wire_name_is_unknown(catalog: Catalog) -> None:
     """A service ignores a field that it does not know, and would verify the audio alone; the others can be sent."""
-    survey = survey_catalog(catalog, replace(LIMITS, is_sidecar_field_known=False))
+    survey = survey_catalog(catalog, None)
 
     refuse_hopeless(survey, catalog)
     assert (survey.items, survey.eligible, survey.pairs) == (4, 2, 0)
@@ -89,7 +89,7 @@ def test_audio_with_an_ambiguous_sidecar_is_counted_and_the_first_are_named(tmp_
         for ending in ("wav", "mp3", "sidecar"):
             (tmp_path / f"{number}.{ending}").write_bytes(WAV)
 
-    survey = survey_catalog(open_catalog(str(tmp_path), CatalogSettings(sidecar_names=("{stem}.sidecar",))), LIMITS)
+    survey = survey_catalog(open_catalog(str(tmp_path), CatalogSettings(sidecar_names=("{stem}.sidecar",))), "sidecar")
 
     assert (survey.eligible, survey.reasons) == (0, {"ambiguous_sidecar": 10})
     assert survey.ambiguous == [
@@ -104,11 +104,11 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     manifest = tmp_path / "drop" / "m.csv"
     manifest.write_text(f"audio\n{tmp_path}/a.wav\n../a.wav\n")
     catalog = open_catalog(str(manifest))
-    mixed = survey_catalog(catalog, LIMITS)
-    mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"), 100)
+    mixed = survey_catalog(catalog, "sidecar")
+    mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"))
 
     with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*--root.*--allow-outside"):
-        refuse_hopeless(survey_catalog(catalog, LIMITS), catalog)
+        refuse_hopeless(survey_catalog(catalog, "sidecar"), catalog)
     refuse_hopeless(mixed, catalog)
 
     assert mixed.reasons == {"outside_catalog": 2}
@@ -121,7 +121,7 @@ def test_every_row_that_will_not_be_sent_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_bytes(WAV)
     (lists / "m.csv").write_text("audio,id\n../a.wav,1\n../x/gone.wav,2\n,3\n/etc/passwd,4\n")
 
-    rows = list(unsent_rows(open_catalog(str(lists / "m.csv"), CatalogSettings(root=str(tmp_path))), LIMITS))
+    rows = list(unsent_rows(open_catalog(str(lists / "m.csv"), CatalogSettings(root=str(tmp_path))), "sidecar"))
 
     assert [(row.where, row.file, row.reason) for row in rows] == [
         ("m.csv, line 3", "x/gone.wav", "missing_audio"),
@@ -134,8 +134,8 @@ def test_every_row_that_will_not_be_sent_is_named(tmp_path: Path) -> None:
 
 def test_the_list_names_what_the_check_leaves_out(catalog: Catalog) -> None:
     """Rows of a folder have no line."""
-    asked = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS)]
-    checked = [(row.where, row.file) for row in unsent_rows(catalog, LIMITS, CredentialCheck(Files()))]
+    asked = [(row.where, row.file) for row in unsent_rows(catalog, "sidecar")]
+    checked = [(row.where, row.file) for row in unsent_rows(catalog, "sidecar", CredentialCheck(Files()))]
 
     assert (asked, checked) == ([("", "d.aiff")], [("", "a.wav"), ("", "d.aiff")])
 
@@ -162,7 +162,7 @@ def test_rows_of_which_something_is_declared_are_counted(tmp_path: Path) -> None
         (tmp_path / name).write_bytes(WAV)
     (tmp_path / "MD5SUMS").write_text(f"{'0' * 32}  a.wav\n{'1' * 32}  b.wav\n")
 
-    survey = survey_catalog(open_catalog(str(tmp_path)), LIMITS)
+    survey = survey_catalog(open_catalog(str(tmp_path)), "sidecar")
 
     assert (survey.items, survey.eligible, survey.declared) == (3, 3, 2)
 

@@ -11,12 +11,12 @@ import pytest
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
-from proofsweep.sources.preflight import SizeLimits
 from proofsweep.sources.source import OpenFile
 from proofsweep.verify.item import VerifyContext, verify_item
 
@@ -153,12 +153,14 @@ def test_content_that_cannot_be_sent_costs_no_call(
     assert service.calls == []
 
 
-def test_each_mode_has_its_own_limit(verify_context: VerifyContext, item: WorkItem, pair: WorkItem) -> None:
-    """Here that of pairs is wider."""
-    limits = SizeLimits(one_file=20, pair=100)
+def test_a_file_that_grew_beyond_a_slot_costs_no_call(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """Since it was planned."""
+    os.truncate(item.audio, SLOT_BYTES + 1)
 
-    assert reason_of(finished(item, verify_context, limits=limits)) == ("ineligible", Reason.TOO_LARGE)
-    assert isinstance(finished(pair, verify_context, limits=limits).outcome, Accepted)
+    assert reason_of(finished(item, verify_context)) == ("ineligible", Reason.TOO_LARGE)
+    assert service.calls == []
 
 
 def test_a_clock_that_is_put_back_makes_no_negative_time(verify_context: VerifyContext, item: WorkItem) -> None:
