@@ -11,16 +11,22 @@ from unicodedata import category, normalize
 
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.reasons import advice_for_outcome, plain_words_for
 from proofsweep.domain.tags import key_of_value, known_tag, tag_named, tag_of, tags_of
 from proofsweep.domain.text import printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier, told_reason
 from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, write_csv, write_xlsx
-from proofsweep.sources.columns import CELLS, own_cells, own_header
+from proofsweep.sources.columns import FILE_COLUMN, OWN_HEADER, RUN_COLUMN
 
 LETTER = "letter"
 ENDINGS: Mapping[str, str] = {"csv": ".csv", "xlsx": ".xlsx", LETTER: ".txt"}
-_READ = [*CELLS, "tags"]
+_MADE = {FILE_COLUMN, "in_words", "what_to_do", "for_supplier", "id", RUN_COLUMN}
+# The columns of `verdicts` that a report is made of, but for the tags.
+CELLS = (
+    *(name for name in OWN_HEADER[1:] if name not in _MADE),
+    *("relative_path", "item_id", "run_id"),
+)
 _LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
 
 
@@ -60,7 +66,7 @@ def export(
     with TemporaryDirectory(prefix="proofsweep-") as folder:
         groups, catalogs, names = GroupedRows(Path(folder)), set(), dict[str, None]()
         spellings: dict[str, str] = {}  # of the values of the tag
-        for plan, row in selected.rows(_READ):
+        for plan, row in selected.rows([*CELLS, "tags"]):
             catalogs.add((plan.catalog, plan.catalog_root))
             tags = {name: str(value) for name, value in tags_of(str(row["tags"] or "")).items()}
             names.update(dict.fromkeys(tags))
@@ -92,8 +98,23 @@ def _write(path: Path, value: str, groups: GroupedRows, texts: LetterTexts, supp
         path.write_text(texts.letter_to(value, told), encoding="utf-8", errors="backslashreplace")
         return
     names = list(groups.tag_names[group])
-    report = CompletionReport(names, own_header(), groups.rows(group), tag_named(supplier_tag, names))
+    report = CompletionReport(names, OWN_HEADER, groups.rows(group), tag_named(supplier_tag, names))
     (write_csv if ending == ENDINGS["csv"] else write_xlsx)(path, report)
+
+
+def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[object]:
+    """Return the report's own cells of a row of `verdicts`, in the order of `OWN_HEADER`."""
+    outcome, reason = str(row["outcome"]), str(row["reason"] or "")
+    is_alone = row.get("sidecar", "") is None
+    known = dict(row) | {
+        "in_words": plain_words_for(outcome, reason),
+        "what_to_do": advice_for_outcome(outcome, reason, is_alone=is_alone),
+        "for_supplier": for_supplier,
+        "id": row["item_id"],
+        RUN_COLUMN: row["run_id"],
+    }
+    file = row["audio"] if row["relative_path"] is None else row["relative_path"]
+    return [file, *(known[name] for name in OWN_HEADER[1:])]
 
 
 def file_name_of(value: str) -> str:

@@ -13,27 +13,19 @@ from math import isfinite, isnan
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import PROOF_PREFIX, hex_digest
-from proofsweep.domain.reasons import advice_for_outcome, plain_words_for
 from proofsweep.domain.tags import NO_COLUMN, checksum_columns_in, key_of_tag, tag_named
 from proofsweep.domain.text import restored
 
 RUN_COLUMN = "proofsweep_run"  # the run that gave the outcome; a manifest with this column is a report
 FILE_COLUMN = "file"  # the file as seen from the catalog's root, for people: it comes first, before the tags
-# What people read of a row. It stands after the tags.
-READ = (
+# The own columns of a report, whose cells `reports.export` writes; the tags stand after the first.
+OWN_HEADER = (
+    FILE_COLUMN,
     *("outcome", "in_words", "what_to_do", "for_supplier", "detail", "reason", "verdict", "http_status", "error_code"),
     *("audio_bytes", "finished_at"),
-)
-# Locations and IDs, for the next run and for support. They come last.
-NAMED = (
+    # Locations and IDs, for the next run and for support.
     *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     RUN_COLUMN,
-)
-_MADE = {FILE_COLUMN, "in_words", "what_to_do", "for_supplier", "id", RUN_COLUMN}
-# The columns of `verdicts` that a report is made of, but for the tags.
-CELLS = (
-    *(name for name in (*READ, *NAMED) if name not in _MADE),
-    *("relative_path", "item_id", "run_id"),
 )
 SHEETS = ("totals", "files")  # of a report as a workbook; the second has the rows, and is read as a manifest
 CALCULATE = "open the workbook in a spreadsheet program and save it, or export it as CSV"
@@ -203,25 +195,5 @@ def own_columns(header: Sequence[str]) -> Mapping[str, int]:
     plain = [name.strip().lower() for name in header]
     if RUN_COLUMN not in plain:
         return {}
-    own = {name: len(plain) - 1 - plain[::-1].index(name) for name in (*READ, *NAMED) if name in plain}
+    own = {name: len(plain) - 1 - plain[::-1].index(name) for name in OWN_HEADER[1:] if name in plain}
     return own | ({FILE_COLUMN: plain.index(FILE_COLUMN)} if FILE_COLUMN in plain else {})
-
-
-def own_header() -> list[str]:
-    """Return the names of a report's own columns; the tags stand between the first and the others."""
-    return [FILE_COLUMN, *READ, *NAMED]
-
-
-def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[object]:
-    """Return the report's own cells of a row of `verdicts`, in the order of `own_header`."""
-    outcome, reason = str(row["outcome"]), str(row["reason"] or "")
-    is_alone = row.get("sidecar", "") is None
-    known = dict(row) | {
-        "in_words": plain_words_for(outcome, reason),
-        "what_to_do": advice_for_outcome(outcome, reason, is_alone=is_alone),
-        "for_supplier": for_supplier,
-        "id": row["item_id"],
-        RUN_COLUMN: row["run_id"],
-    }
-    file = row["audio"] if row["relative_path"] is None else row["relative_path"]
-    return [file, *(known[name] for name in (*READ, *NAMED))]

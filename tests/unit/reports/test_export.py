@@ -13,8 +13,9 @@ from proofsweep.domain.reasons import Reason, reason_entries
 from proofsweep.domain.runs import Plan
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.reports.export import export, file_name_of
+from proofsweep.reports.export import CELLS, export, file_name_of, own_cells
 from proofsweep.reports.letters import letter_texts, name_for_supplier, shipped_template, tells_supplier
+from proofsweep.sources.columns import OWN_HEADER, RUN_COLUMN
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.store import schemas
 from proofsweep.store.objects import open_store
@@ -283,3 +284,20 @@ def test_each_reason_that_a_supplier_hears_of_has_a_text_of_its_own() -> None:
     told = {word for word, entry in reason_entries().items() if entry.tells_supplier} | {Reason.MISSING_AUDIO}
 
     assert TEXTS.reasons.keys() == told
+
+
+def test_a_row_says_in_words_why_and_names_the_file_from_its_root() -> None:
+    """A file outside of the root has its whole location."""
+    row = dict.fromkeys(CELLS) | {"outcome": "rejected", "reason": "unreadable", "audio": "/m/x/a.wav"}
+    row |= {"relative_path": "x/a.wav", "item_id": "i", "run_id": "r"}
+
+    cells, outside = (
+        dict(zip(OWN_HEADER, own_cells(each, "Please send it."), strict=True))
+        for each in (row, row | {"relative_path": None})
+    )
+
+    assert (cells["file"], outside["file"], cells["audio"]) == ("x/a.wav", "/m/x/a.wav", "/m/x/a.wav")
+    assert cells["in_words"] == "the credential in the file cannot be read"
+    assert str(cells["what_to_do"]).startswith("reject, and ask")
+    assert cells["for_supplier"] == "Please send it."
+    assert (cells["id"], cells[RUN_COLUMN]) == ("i", "r")

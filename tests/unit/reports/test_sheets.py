@@ -14,9 +14,8 @@ import pytest
 from proofsweep.domain.errors import UsageError
 from proofsweep.reports import sheets
 from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, write_csv, write_xlsx
-from proofsweep.sources.columns import own_header
+from proofsweep.sources.columns import OWN_HEADER as OWN
 
-OWN = own_header()
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.text import defused, restored
-from proofsweep.sources.columns import CELLS, RUN_COLUMN, Columns, own_cells, own_columns, own_header
+from proofsweep.sources.columns import OWN_HEADER, RUN_COLUMN, Columns, own_columns
 
 
 @pytest.mark.parametrize(
@@ -78,26 +78,9 @@ def test_every_text_comes_back(text: str) -> None:
 
 def test_the_last_column_of_a_name_is_the_reports_own() -> None:
     """A catalog may have a tag of the same name, which stands before; but the file comes before the tags."""
-    file, *others = own_header()
+    file, *others = OWN_HEADER
     header = [file, "file", "outcome", "audio", "ID", "supplier", *others]
 
     assert own_columns(header) == {"file": 0} | {name: at for at, name in enumerate(header) if at > 5}
     assert own_columns(["audio", " Proofsweep_Run "]) == {"audio": 0, RUN_COLUMN: 1}
     assert own_columns(["audio", "id", "outcome", "reason"]) == {}, "somebody else's, without the run"
-
-
-def test_a_row_says_in_words_why_and_names_the_file_from_its_root() -> None:
-    """A file outside of the root has its whole location."""
-    row = dict.fromkeys(CELLS) | {"outcome": "rejected", "reason": "unreadable", "audio": "/m/x/a.wav"}
-    row |= {"relative_path": "x/a.wav", "item_id": "i", "run_id": "r"}
-
-    cells, outside = (
-        dict(zip(own_header(), own_cells(each, "Please send it."), strict=True))
-        for each in (row, row | {"relative_path": None})
-    )
-
-    assert (cells["file"], outside["file"], cells["audio"]) == ("x/a.wav", "/m/x/a.wav", "/m/x/a.wav")
-    assert cells["in_words"] == "the credential in the file cannot be read"
-    assert str(cells["what_to_do"]).startswith("reject, and ask")
-    assert cells["for_supplier"] == "Please send it."
-    assert (cells["id"], cells[RUN_COLUMN]) == ("i", "r")
