@@ -111,13 +111,14 @@ def _about_catalog(app: App, catalog: str, selection: Selection) -> Iterator[Fin
     size = size_text(survey.audio_bytes)
     taken = f"{counted(survey.items, 'row')}, {survey.eligible:,} to send, {size} of audio"
     yield Finding("catalog", f"{listing.location}: {taken}", ExitCode(0 if survey.eligible else 3))
-    if listing.deliveries is not None:
-        yield Finding("catalog", listing.deliveries.in_words)
-    yield from (Finding("columns", said) for said in _columns(listing.columns))
-    if listing.encodings:
-        cut = [f", cut by {_DELIMITERS[each]}" for each in sorted(listing.delimiters)]
+    whole = listing.whole
+    if whole.deliveries is not None:
+        yield Finding("catalog", whole.deliveries.in_words)
+    yield from (Finding("columns", said) for said in _columns(whole.columns))
+    if whole.encodings:
+        cut = [f", cut by {_DELIMITERS[each]}" for each in sorted(whole.delimiters)]
         yield Finding(
-            "encoding", f"{', '.join(listing.encodings)}{''.join(cut)}; if letters are wrong, give --encoding NAME"
+            "encoding", f"{', '.join(whole.encodings)}{''.join(cut)}; if letters are wrong, give --encoding NAME"
         )
     root = "files may lie anywhere" if listing.root is None else f"{printable(listing.root)}, and no file outside it"
     yield Finding("root", root)

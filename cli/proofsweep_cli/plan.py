@@ -100,9 +100,9 @@ def plan(
 def _print_plan(app: App, found: Surveyed, cost: Forecast, trouble: str) -> None:
     out, service, listing = console(), app.settings.service, found.listing
     out.line(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold")
-    if listing.deliveries is not None:
-        out.line(f"  {listing.deliveries.in_words}")
-    if other := [encoding for encoding in listing.encodings if encoding != "UTF-8"]:
+    if listing.whole.deliveries is not None:
+        out.line(f"  {listing.whole.deliveries.in_words}")
+    if other := [encoding for encoding in listing.whole.encodings if encoding != "UTF-8"]:
         out.line(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME")
     _print_survey(out, found.survey)
     if listing.skipped:
@@ -125,8 +125,12 @@ def _print_plan(app: App, found: Surveyed, cost: Forecast, trouble: str) -> None
 def _json_of(found: Surveyed) -> dict[str, object]:
     listing, survey = found.listing, found.survey
     counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
-    read = {"ignored": found.ignored, "skipped": listing.skipped, "encoding": ", ".join(listing.encodings) or None}
-    deliveries = None if listing.deliveries is None else asdict(listing.deliveries)
+    read = {
+        "ignored": found.ignored,
+        "skipped": listing.skipped,
+        "encoding": ", ".join(listing.whole.encodings) or None,
+    }
+    deliveries = None if listing.whole.deliveries is None else asdict(listing.whole.deliveries)
     return counts | read | {"notes": listing.ignored.notes, "deliveries": deliveries}
 
 

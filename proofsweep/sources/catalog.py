@@ -2,6 +2,7 @@
 
 import os
 import posixpath
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -9,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Protocol
 
 from proofsweep.config.locations import is_bucket, path_within, resolved_location
 from proofsweep.domain.errors import SourceError
@@ -110,7 +110,7 @@ def _counted(count: int, one: str, more: str = "") -> str:
     return f"{count:,} {one if count == 1 else more or f'{one}s'}"
 
 
-class Catalog(Protocol):
+class Catalog(ABC):
     """A list of audio, streamed; its counts are complete after the last row."""
 
     name: str  # stands for the catalog in item IDs, the same on every machine
@@ -118,57 +118,54 @@ class Catalog(Protocol):
     location: str  # absolute, printable
     kind: str  # `manifest` or `folder`
     ignored: Ignored  # entries that gave no row
-    skipped: int  # rows that are left out
-    reported_run: str | None  # the run that a completion report is of; None for any other catalog
+    skipped = 0  # rows that are left out
+    reported_run: str | None = None  # the run that a completion report is of; None for any other catalog
+    deliveries: DeliveryCounts | None = None  # what a scan found of them; None if there is none
 
     @property
-    def encodings(self) -> Sequence[str]: ...  # how its manifests of text are encoded, for a person
+    def whole(self) -> "Catalog":
+        """Return the catalog of which this is a part, and which knows how it is read."""
+        return self
 
     @property
-    def columns(self) -> Sequence[tuple[str, str]]: ...  # of its first manifest, and what each is taken for
+    def encodings(self) -> Sequence[str]:
+        """Return how its manifests of text are encoded, for a person: each that occurs."""
+        return ()
 
     @property
-    def delimiters(self) -> AbstractSet[str]: ...  # what cuts the lines of its manifests that were read
+    def columns(self) -> Sequence[tuple[str, str]]:
+        """Return the columns of its first manifest, each with its role, its algorithm, or `tag`."""
+        return ()
 
     @property
-    def deliveries(self) -> DeliveryCounts | None: ...  # what a scan found of them; None if there is none
+    def delimiters(self) -> AbstractSet[str]:
+        """Return what cuts the lines of its manifests that were read."""
+        return frozenset()
 
+    @abstractmethod
     def rows(self) -> Iterator[ManifestRow]:
         """Return the rows from the first, at each call; CatalogError if there is none or reading fails."""
-        ...
 
+    @abstractmethod
     def tag_names(self) -> list[str]:
         """Return the names of the tags that rows may have; CatalogError if reading fails."""
-        ...
 
+    @abstractmethod
     def digest(self) -> str:
         """Return a hex SHA-256 that changes when the catalog does: its manifests' bytes, or its folder's listing."""
-        ...
 
 
-class PartOfCatalog:
+class PartOfCatalog(Catalog):
     """Some rows of a catalog, which bear its name; by default all of them."""
 
     def __init__(self, whole: Catalog) -> None:
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
-        self.ignored, self.skipped, self.reported_run = whole.ignored, 0, whole.reported_run
+        self.ignored, self.reported_run = whole.ignored, whole.reported_run
         self._whole = whole
 
     @property
-    def encodings(self) -> Sequence[str]:
-        return self._whole.encodings
-
-    @property
-    def columns(self) -> Sequence[tuple[str, str]]:
-        return self._whole.columns
-
-    @property
-    def delimiters(self) -> AbstractSet[str]:
-        return self._whole.delimiters
-
-    @property
-    def deliveries(self) -> DeliveryCounts | None:
-        return self._whole.deliveries
+    def whole(self) -> Catalog:
+        return self._whole.whole
 
     def rows(self) -> Iterator[ManifestRow]:
         return self._whole.rows()

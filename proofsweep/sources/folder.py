@@ -20,9 +20,9 @@ from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
 from proofsweep.sources.catalog import (
     UNFINISHED,
+    Catalog,
     CatalogBase,
     Cause,
-    DeliveryCounts,
     Ignored,
     SupplierFolder,
     row_with_facts,
@@ -36,7 +36,7 @@ from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.source import Folder
 
 
-class FolderScan:
+class FolderScan(Catalog):
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
 
     Folders of deliveries come after all others. After the last row their batches are known, by location, and the first
@@ -44,9 +44,6 @@ class FolderScan:
     """
 
     kind = "folder"
-    skipped = 0
-    encodings, columns, delimiters = (), (), frozenset[str]()
-    reported_run: str | None = None
 
     def __init__(
         self,
@@ -79,7 +76,7 @@ class FolderScan:
         self.ignored = Ignored(dict.fromkeys(Cause, 0))
         self.batches: Mapping[str, Batch] = {}
         self.orphans: list[str] = []
-        self.deliveries: DeliveryCounts | None = None
+        self.deliveries = None
         self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
         self._unfinished: set[str] = set()
         self._checksums = Checksums(self._base, self._source, self.ignored)

@@ -21,6 +21,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
 from proofsweep.sources.catalog import (
     UNFINISHED,
+    Catalog,
     CatalogBase,
     Cause,
     Ignored,
@@ -49,13 +50,10 @@ class _Line(NamedTuple):
     refused: Ineligible | None  # by the row's own text alone; then a location is what may be shown of it
 
 
-class Manifests:
+class Manifests(Catalog):
     """The rows of one manifest, or of several one after another."""
 
     kind = "manifest"
-    skipped = 0
-    reported_run: str | None = None
-    deliveries = None
 
     def __init__(
         self,
@@ -134,7 +132,6 @@ class Manifests:
 
     @property
     def encodings(self) -> list[str]:
-        """Return how the manifests of text are encoded, for a person: each that occurs."""
         found = (manifest.encoding for manifest in self._manifests)
         return [*dict.fromkeys(encoding.words for encoding in found if encoding is not None)]
 
@@ -144,7 +141,6 @@ class Manifests:
 
     @property
     def columns(self) -> list[tuple[str, str]]:
-        """Return the columns of the first manifest, each with its role, its algorithm, or `tag`."""
         first = islice(self._manifests[0].records(), 1)
         return [each for _, columns, _ in first for each in columns.roles]
 
