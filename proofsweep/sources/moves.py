@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from proofsweep.config.local_files import make_folder, sync_file, sync_folder
 from proofsweep.config.locations import is_bucket
@@ -15,10 +14,6 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
-
-if TYPE_CHECKING:
-    from proofsweep.sources.bucket import BucketFiles
-
 
 _ASIDE = ".proofsweep-moving-"  # begins the name of a hidden folder, into which a file is renamed before it is deleted
 _DRAFT = ".proofsweep-draft-"
@@ -29,7 +24,6 @@ class Moves:
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._local = LocalMoves()
 
     def copy(self, source: str, target: str, sha256: str) -> FileFacts | None:
         """Copy a file with this digest to a name that is free or has these bytes already, and read the copy back.
@@ -50,7 +44,35 @@ class Moves:
         return facts
 
     def remove(self, source: str, facts: FileFacts) -> bool:
-        return self._files_at(source).remove(source, facts)
+        """Remove a file with these facts; say whether it is gone. One that was replaced meanwhile stays.
+
+        Between a look at a name and its deletion, a producer may give the name to another file. So a file of this
+        machine is renamed first: what is then deleted is what was looked at.
+        """
+        if is_bucket(source):
+            return self._files.buckets.remove(source, facts)
+        path = Path(source)
+        aside = _aside_of(path)
+        with _wrapped_errors():
+            if path.is_symlink():
+                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
+            aside.parent.mkdir(exist_ok=True)
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                return True
+            finally:
+                with suppress(OSError):
+                    aside.parent.rmdir()  # if nothing was renamed into it
+            is_same = Files().facts(str(aside)) == facts
+            if is_same:
+                aside.unlink()
+                sync_folder(path.parent)
+            else:
+                _put_back(aside, path)
+            with suppress(OSError):
+                aside.parent.rmdir()
+        return is_same
 
     def discard(self, copy: str, sha256: str) -> None:
         self.clear(copy)
@@ -59,8 +81,14 @@ class Moves:
             self.remove(copy, facts)
 
     def clear(self, target: str) -> None:
-        if not is_bucket(target):  # an object appears whole or not at all
-            self._local.clear(target)
+        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
+        if is_bucket(target):  # an object appears whole or not at all
+            return
+        path = Path(target)
+        with _wrapped_errors():
+            _draft_of(path).unlink(missing_ok=True)
+            if _aside_of(path).parent.is_dir():
+                _restore(_aside_of(path).parent)
 
     def is_link(self, source: str) -> bool:
         """Whether there is a link: it would be copied, and could not be removed."""
@@ -69,8 +97,12 @@ class Moves:
         return False
 
     def put_back(self, folder: str) -> None:
-        if not is_bucket(folder):  # an object is never renamed
-            self._local.put_back(folder)
+        """Restore the names of files that a killed process had renamed in a folder or below it."""
+        for path, folders, _ in () if is_bucket(folder) else os.walk(folder):  # an object is never renamed
+            for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
+                with _wrapped_errors():
+                    _restore(aside)
+            folders[:] = [name for name in folders if not name.startswith(".")]
 
     def files_below(self, folder: str) -> list[str]:
         """Name all files in a folder and below it, but none whose name begins with a dot.
@@ -116,76 +148,31 @@ class Moves:
             if file is None:
                 raise SourceError("The file is no longer there.", reason=Reason.MISSING_AUDIO)
             facts = file.facts()
-            self._files_at(target).create(target, file.pieces(PIECE_BYTES), sha256)
+            pieces = file.pieces(PIECE_BYTES)
+            if is_bucket(target):
+                self._files.buckets.create(target, pieces, sha256)
+            else:
+                create_file(Path(target), pieces, sha256)
             return facts
 
-    def _files_at(self, location: str) -> "LocalMoves | BucketFiles":
-        return self._files.buckets if is_bucket(location) else self._local
 
+def create_file(path: Path, pieces: Iterable[bytes], sha256: str) -> None:
+    """Make a file of exactly these bytes, whole at once, that survives a power cut.
 
-class LocalMoves:
-    """Creates and removes files of this machine; what is created survives a power cut."""
-
-    def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
-        """Make a file of exactly these bytes, whole at once; NameTaken, or SourceError if they have another digest."""
-        path = Path(location)
-        with _wrapped_errors():
-            make_folder(path.parent)
-            draft = _draft_of(path)
-            try:
-                if _write(draft, pieces) != sha256:
-                    raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
-                path.hardlink_to(draft)
-                sync_folder(path.parent)
-            except FileExistsError as error:
-                raise NameTaken("There is a file of that name.") from error
-            finally:
-                draft.unlink(missing_ok=True)
-
-    def clear(self, location: str) -> None:
-        """Delete the draft of a killed copy to this name; give the name back to a copy that was being deleted."""
-        path = Path(location)
-        with _wrapped_errors():
-            _draft_of(path).unlink(missing_ok=True)
-            if _aside_of(path).parent.is_dir():
-                _restore(_aside_of(path).parent)
-
-    def remove(self, location: str, facts: FileFacts) -> bool:
-        """Remove a file with these facts; say whether it is gone. A file that was replaced meanwhile stays.
-
-        Between a look at a name and its deletion, a producer may give the name to another file. So the file is renamed
-        first: what is then deleted is what was looked at.
-        """
-        path = Path(location)
-        aside = _aside_of(path)
-        with _wrapped_errors():
-            if path.is_symlink():
-                raise SourceError("It is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
-            aside.parent.mkdir(exist_ok=True)
-            try:
-                path.rename(aside)
-            except FileNotFoundError:
-                return True
-            finally:
-                with suppress(OSError):
-                    aside.parent.rmdir()  # if nothing was renamed into it
-            is_same = Files().facts(str(aside)) == facts
-            if is_same:
-                aside.unlink()
-                sync_folder(path.parent)
-            else:
-                _put_back(aside, path)
-            with suppress(OSError):
-                aside.parent.rmdir()
-        return is_same
-
-    def put_back(self, folder: str) -> None:
-        """Restore the names of files that a killed process had renamed in a folder or below it."""
-        for path, folders, _ in os.walk(folder):
-            for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
-                with _wrapped_errors():
-                    _restore(aside)
-            folders[:] = [name for name in folders if not name.startswith(".")]
+    NameTaken if there is one of that name, or SourceError if the bytes have another digest.
+    """
+    with _wrapped_errors():
+        make_folder(path.parent)
+        draft = _draft_of(path)
+        try:
+            if _write(draft, pieces) != sha256:
+                raise SourceError("The file is not the one that was verified.", reason=Reason.SOURCE_CHANGED)
+            path.hardlink_to(draft)
+            sync_folder(path.parent)
+        except FileExistsError as error:
+            raise NameTaken("There is a file of that name.") from error
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def _restore(aside: Path) -> None:

@@ -11,7 +11,7 @@ from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.ingest.rules import Decision
-from proofsweep.sources.moves import LocalMoves
+from proofsweep.sources.moves import Moves
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
@@ -117,9 +117,9 @@ def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is noted and reported once, however often it fails."""
-    remove = LocalMoves.remove
+    remove = Moves.remove
 
-    def failed(moves: LocalMoves, location: str, facts: FileFacts) -> bool:
+    def failed(moves: Moves, location: str, facts: FileFacts) -> bool:
         if location.endswith(".sidecar"):
             raise SourceError("No.", reason=Reason.UNREADABLE_FILE)
         return remove(moves, location, facts)
@@ -127,7 +127,7 @@ def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
     watched.deliver("a.wav")
     watched.deliver("a.wav.sidecar", b"proof")
     with monkeypatch.context() as moment:
-        moment.setattr(LocalMoves, "remove", failed)
+        moment.setattr(Moves, "remove", failed)
         reports = [watched.run_pass().report for _ in range(3)]
         assert len(watched.watch.moves()[1]) == 1
         assert [len(report.not_moved) for report in reports] == [1, 1, 1]

@@ -9,7 +9,7 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.tags import tags_of
 from proofsweep.ingest.rules import Decision
-from proofsweep.sources.moves import LocalMoves
+from proofsweep.sources.moves import Moves
 
 from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
 from .conftest import WAV, Watched
@@ -186,16 +186,16 @@ def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) ->
 def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left of it is no delivery: its messages may be gone. It is whole at the target."""
     deliver_batch(watched)
-    remove, left = LocalMoves.remove, [2]
+    remove, left = Moves.remove, [2]
 
-    def remove_some(moves: LocalMoves, location: str, facts: FileFacts) -> bool:
+    def remove_some(moves: Moves, location: str, facts: FileFacts) -> bool:
         left[0] -= 1
         if left[0] < 0:
             raise SourceError("Denied.", reason="unreadable_file")
         return remove(moves, location, facts)
 
     with monkeypatch.context() as moment:
-        moment.setattr(LocalMoves, "remove", remove_some)
+        moment.setattr(Moves, "remove", remove_some)
         reports = [watched.run_pass().report for _ in range(2)]
     reports += [watched.run_pass().report for _ in range(2)]
 

@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.sources.files import Files
-from proofsweep.sources.moves import LocalMoves, Moves
+from proofsweep.sources.moves import Moves, create_file
 
 SHA256 = hashlib.sha256(b"audio").hexdigest()
 
@@ -66,7 +66,7 @@ def test_another_file_of_that_name_is_told(moves: Moves, source: Path, tmp_path:
     with pytest.raises(NameTaken):
         moves.copy(str(source), str(target), SHA256)
     with pytest.raises(NameTaken):
-        LocalMoves().create(str(target), [b"audio"], SHA256)
+        create_file(target, [b"audio"], SHA256)
 
     assert below(tmp_path) == {"in/a.wav": b"audio", "a.wav": b"other"}
 
