@@ -211,6 +211,8 @@ class RunHardLeg:
     def _worst_window(self, leg: HardLeg, stalls: Stalls, closed_at: float | None) -> float | None:
         """Give the smallest part used of what was possible in any stretch in which the process ran most of the time."""
         admitted = [one.at for one in self.world.service.sent if one.call in PACED and one.status == HTTPStatus.OK]
+        if not admitted:  # on a busy machine the window may close before the first call
+            return None
         begin, end = min(admitted) + SEARCH_SECONDS, closed_at or max(admitted)
         shares = []
         while begin + WINDOW_SECONDS <= end:
