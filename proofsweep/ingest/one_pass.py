@@ -25,7 +25,8 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import work_item_of
-from proofsweep.sources.selection import RowChoice, Selection
+from proofsweep.sources.row_choice import RowChoice
+from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs

@@ -13,7 +13,8 @@ from proofsweep.domain.items import FileFacts, ManifestRow, item_id_of, sidecar_
 from proofsweep.domain.runs import duration_of
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.preflight import work_item_of
-from proofsweep.sources.selection import ANY_AGE, RowChoice, Selection
+from proofsweep.sources.row_choice import RowChoice
+from proofsweep.sources.selection import ANY_AGE, Selection
 from proofsweep.store.known_rows import version_of_size
 from proofsweep.store.listings import Listing
 from proofsweep.verify.budget import CALLS_TO_BEGIN

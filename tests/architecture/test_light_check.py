@@ -26,7 +26,8 @@ SERVICE = ("prefect", "pandas", "duckdb", "obstore", "boto3", "proofsweep_sandbo
 def test_a_command_imports_nothing_that_it_does_not_need(arguments: list[str], unwanted: tuple[str, ...]) -> None:
     """Importing takes most of the time of a command that reads little."""
     loaded = f"sorted({{*{unwanted}}} & {{*sys.modules}})"
-    program = f"import sys, proofsweep_cli.app as cli; cli.app_for({arguments}); print({loaded})"
+    root = "" if arguments == ["--help"] else "import proofsweep.app; "
+    program = f"import sys, proofsweep_cli.app as cli; cli.app_for({arguments}); {root}print({loaded})"
 
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

@@ -12,9 +12,10 @@ import pytest
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import ManifestRow
-from proofsweep.sources import selection as selecting
+from proofsweep.sources import row_choice
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.selection import ANY_AGE, RowChoice, Selection
+from proofsweep.sources.row_choice import RowChoice
+from proofsweep.sources.selection import ANY_AGE, Selection
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -264,7 +265,7 @@ def test_a_condition_that_looks_long_ends_soon(music: Path) -> None:
 
 def test_rows_are_read_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes later is read when it is asked for; without a condition, row by row. Each keeps its own answer."""
-    monkeypatch.setattr(selecting, "_BATCH_ROWS", 2)
+    monkeypatch.setattr(row_choice, "_BATCH_ROWS", 2)
     rows = [ManifestRow(number=number, audio=f"{number}.wav", sidecar=None) for number in range(5)]
     read: list[int] = []
 
