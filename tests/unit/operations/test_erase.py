@@ -177,6 +177,18 @@ def test_a_full_disk_ends_it_before_the_next_proof(
     assert service.calls == [Call.ERASE]
 
 
+def test_a_service_that_is_down_is_not_asked_for_each_proof(eraser: Eraser, service: ErasingService) -> None:
+    """After three proofs in a row; a 404 between them is an answer."""
+    down = [Scripted(status=503)] * 2
+    service.script[Call.ERASE] = [*down, Scripted(status=404), *down, *down, *down]
+
+    with pytest.raises(RunMustStop, match="3 proofs in a row") as stopped:
+        eraser.erase(*map(str, range(9)))
+
+    assert stopped.value.ended_by == "breaker"
+    assert [each.proof_id for each in eraser.told] == ["0", "1", "2", "3", "4"]
+
+
 def test_a_used_up_quota_leaves_a_report_of_what_was_done(context: OperationContext, service: ErasingService) -> None:
     """The rest was not asked for; the intent has no ID."""
     service.script[Call.ERASE] = [ERASED, Scripted(status=429, remaining=0, retry_after=9_000.0)]

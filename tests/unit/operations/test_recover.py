@@ -142,6 +142,15 @@ def test_a_name_that_is_taken_is_told_from_the_sealed_sidecar_itself(recovery: R
     assert Path(str(first["recovered_to"])).read_bytes() == b"another file"
 
 
+def test_a_place_that_cannot_be_written_is_told(recovery: Recovery, tmp_path: Path) -> None:
+    """The others go on."""
+    (tmp_path / "to").write_text("a file, and no folder")
+
+    (row,) = recovery.run(prefix=str(tmp_path / "to"))
+
+    assert (row["outcome"], row["recovered_to"]) == ("failed", None)
+
+
 def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monkeypatch: pytest.MonkeyPatch) -> None:
     """So a process that is killed in that moment leaves no file without a row."""
     journalled: list[Row] = []
@@ -266,6 +275,14 @@ def killed(tmp_path: Path) -> Killed:
     return Killed(tmp_path)
 
 
+def test_rows_of_a_recovery_that_has_ended_are_in_its_table(killed: Killed, tmp_path: Path) -> None:
+    """It was killed after its receipt."""
+    (tmp_path / "b").write_bytes(b"b")
+    Operations(killed.results).write_receipt(OPERATION, {"ended_by": "complete", "parts": []})
+
+    assert (killed.end(), killed.journals.open()) == (["a"], [])
+
+
 def test_only_what_was_written_gets_a_row(killed: Killed, tmp_path: Path) -> None:
     """A file of that name with other bytes is somebody else's; a second look adds nothing."""
     for name, content in {"a": b"a", "b": b"b", "c": b"other bytes"}.items():
@@ -376,3 +393,13 @@ def test_items_are_where_ingest_has_moved_them(results: Results) -> None:
     ]
     assert [item for item, *_ in places(results, "/ok/x")] == ["twice"]
     assert [item for item, *_ in places(results, "/in/a.wav")] == ["once"]
+
+
+def test_copies_of_one_file_are_each_at_their_own_place(results: Results) -> None:
+    """They have the same bytes, and the same answer."""
+    end_leg(results, PLAN, [delivered(0, "one", "a", "same"), delivered(1, "two", "b", "same")])
+    same = {"audio_sha256": "same", "sidecar_sha256": "same"}
+    rows = [moved("one", "a", "/ok/a", **same), moved("two", "b", "/ok/b", **same)]
+    results.create_part(layout.ingest_name(PLAN.run_id, PLAN.run_date, 1), "ingest", rows)
+
+    assert places(results) == [("one", "/ok/a.wav", "/ok/a.sidecar"), ("two", "/ok/b.wav", "/ok/b.sidecar")]
