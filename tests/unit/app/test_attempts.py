@@ -9,11 +9,9 @@ import pytest
 
 from proofsweep.app import App, LegHandle
 from proofsweep.config.load import Settings, load_settings
-from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds
-from proofsweep.sources.selection import Selection
 from proofsweep.store.legs import Legs
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import verify_slice
@@ -24,19 +22,16 @@ from ..wired import WAV, Change
 
 @pytest.fixture
 def run_id(settings: Settings, catalog: str) -> str:
-    """A planned run of three files."""
     return App(settings).plan(catalog).run_id
 
 
 @contextmanager
 def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, LegContext]]:
-    """Hold the next leg, as a flow does."""
     with App.here(load_settings(config)).attempt(run_id, flow_run_id="flow-7", **more) as both:
         yield both
 
 
 def receipts(settings: Settings, run_id: str) -> list[object]:
-    """List how the legs of a run ended."""
     legs = Legs(App(settings).results, run_id)
     return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
 
@@ -92,22 +87,6 @@ def test_what_leads_outside_when_it_is_opened_is_not_sent(
     assert not any(b"secret" in content for content in service.uploads)
 
 
-def test_a_run_without_a_root_sends_files_that_lie_anywhere(settings: Settings, config: str, tmp_path: Path) -> None:
-    """As it was planned: outside of the catalog's folder too."""
-    (tmp_path / "a.wav").write_bytes(WAV)
-    manifest = tmp_path / "lists" / "m.csv"
-    manifest.parent.mkdir()
-    manifest.write_text("audio\n../a.wav\n")
-    plan = App(settings).plan(str(manifest), selection=Selection(catalog=CatalogSettings(outside="allow")))
-
-    with held(plan.run_id, config) as (_, leg):
-        verify_slice(leg, leg.remaining.slices()[0])
-
-    results = App(settings).results
-    assert plan.catalog_root is None
-    assert results.table("verdicts", results.parts_of("verdicts", plan), ["accepted"])["accepted"].to_pylist() == [True]
-
-
 @pytest.mark.parametrize("error", [None, ZeroDivisionError, RunMustStop("Enough.", ended_by="cancelled")])
 def test_a_leg_that_is_over_is_forgotten(
     app: App, settings: Settings, config: str, run_id: str, *, error: type[Exception] | Exception | None
@@ -159,29 +138,6 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
     assert receipts(settings, run_id) == ["cancelled"]
 
 
-def test_a_leg_whose_context_cannot_be_made_is_released(
-    app: App, settings: Settings, config: str, run_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nobody works on it, so nobody is kept out."""
-
-    def fail(*_args: object, **_more: object) -> None:
-        raise ConfigError("The key is gone.")
-
-    monkeypatch.setattr("proofsweep.verify.attempt.leg_context", fail)
-
-    with pytest.raises(ConfigError), held(run_id, config):
-        pytest.fail("there is no context")
-
-    assert app.leg is None
-    assert receipts(settings, run_id) == []
-
-
-def test_what_a_leg_shows_of_itself_is_its_run_and_its_number(config: str, run_id: str) -> None:
-    """Tasks are given it; Prefect's own messages may show what they are given."""
-    with held(run_id, config) as (_, leg):
-        assert repr(leg) == f"LegContext(run_id={run_id!r}, leg=1)"
-
-
 def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
     config: str, run_id: str, change: Change
 ) -> None:
@@ -195,14 +151,3 @@ def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
 
     assert (usual.bounds, usual.dedupe, usual.leg) == (Bounds(max_calls=70), True, 1)
     assert (given.bounds, given.dedupe, given.leg) == (Bounds(max_calls=9), False, 2)
-
-
-def test_controls_ask_with_the_known_good_files_of_the_settings(
-    config: str, run_id: str, change: Change, tmp_path: Path
-) -> None:
-    """They may lie outside the root of the run."""
-    (tmp_path / "known.wav").write_bytes(WAV)
-    change(SERVICE__KNOWN_GOOD=f'["{tmp_path}/known.wav"]')
-
-    with held(run_id, config) as (_, leg):
-        assert [item.audio for item in leg.control.calls.known_good] == [f"{tmp_path}/known.wav"]

@@ -1,6 +1,5 @@
 """Catalogs are opened as the settings and a command say."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,33 +12,6 @@ from proofsweep.sources.selection import Selection
 from proofsweep.verify.survey import items_of
 
 from ..wired import WAV, Change
-
-
-def test_sidecars_are_found_by_the_settings_names(change: Change, catalog: str) -> None:
-    """The first name that exists."""
-    (Path(catalog) / "0.proof").write_bytes(b"proof")
-
-    rows = list(App(change(CATALOG__SIDECAR_NAMES=json.dumps(["{stem}.proof"]))).catalog(catalog).rows())
-
-    assert [row.sidecar is not None for row in rows] == [True, False, False]
-
-
-def test_a_catalog_has_changed_when_its_listing_has(settings: Settings, catalog: str) -> None:
-    """One that is gone has changed too."""
-    plan = App(settings).plan(catalog)
-    files = sorted(Path(catalog).iterdir())
-
-    changes = [App(settings).has_changed(plan)]
-    files[0].write_bytes(WAV + bytes(9))
-    changes.append(App(settings).has_changed(plan))
-    for file in files:
-        file.unlink()
-    Path(catalog).rmdir()
-    changes.append(App(settings).has_changed(plan))
-
-    assert changes == [False, True, True]
-    with pytest.raises(CatalogError):
-        App(settings).catalog(catalog)
 
 
 def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
@@ -74,12 +46,6 @@ def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, ca
     assert [plan.eligible for plan in plans] == [3, 4, 4]
     assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
     assert [App(settings).has_changed(plan) for plan in plans] == [False, False, False]
-
-
-def test_the_name_of_a_catalog_is_that_of_the_settings(settings: Settings, change: Change, catalog: str) -> None:
-    """Else the last part of its root."""
-    assert App(settings).catalog(catalog).name == "music"
-    assert App(change(CATALOG__NAME="label")).catalog(catalog).name == "label"
 
 
 def test_items_have_one_id_however_the_catalog_is_spelled(
@@ -126,30 +92,3 @@ def test_a_run_goes_on_whose_columns_were_given_on_the_command_line(settings: Se
     assert not App(settings).has_changed(plan)
     manifest.write_text("Datei\n0.wav\n")
     assert App(settings).has_changed(plan)
-
-
-def test_the_tag_of_the_supplier_is_that_of_passes(settings: Settings, change: Change, catalog: str) -> None:
-    """One name everywhere, as soon as folders are suppliers."""
-    by_default, named = (
-        change(CATALOG__SUPPLIER_FROM="1"),
-        change(CATALOG__SUPPLIER_FROM="1", INGEST__SUPPLIER_TAG="label"),
-    )
-
-    tags = [App(each).catalog(catalog).tag_names() for each in (by_default, named, settings)]
-
-    assert tags == [["supplier"], ["label"], []]
-
-
-def test_the_lists_of_a_config_and_of_a_command_are_read(
-    change: Change, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of a config are relative to the working folder, as a catalog is."""
-    names = sorted(path.name for path in Path(catalog).iterdir())
-    (tmp_path / "usual").write_text(f"{'0' * 32}  {names[0]}\n")
-    (tmp_path / "given").write_text(f"{'1' * 32}  {names[1]}\n")
-    monkeypatch.chdir(tmp_path)
-    selection = Selection(catalog=CatalogSettings(checksums=(str(tmp_path / "given"),)))
-
-    rows = list(App(change(CATALOG__CHECKSUMS='["usual"]')).catalog(catalog, selection).rows())
-
-    assert [row.declared is not None for row in rows] == [True, True, False]

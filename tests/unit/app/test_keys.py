@@ -61,12 +61,3 @@ def test_a_key_in_a_variable_needs_a_file_for_the_new_one(change: Change, tmp_pa
         App(settings, NO_BLOCKS).rotate_key()
 
     assert key_store_for(settings.service, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")
-
-
-def test_a_key_in_a_block_goes_to_the_block(change: Change, tmp_path: Path) -> None:
-    """And a file that is named goes before it."""
-    (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("api_key_file", "#"))
-    settings = change(SERVICE__API_KEY_BLOCK="partner-key")
-
-    assert key_store_for(settings.service, NO_BLOCKS, None).name == "the Prefect Secret block 'partner-key'"
-    assert key_store_for(settings.service, NO_BLOCKS, tmp_path / "new").name == str(tmp_path / "new")

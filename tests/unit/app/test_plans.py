@@ -7,21 +7,17 @@ import pytest
 
 from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings
-from proofsweep.domain.errors import ConfigError, NothingDue, RunIsActive, RunMustStop, UsageError
-from proofsweep.domain.items import item_id_of
+from proofsweep.domain.errors import ConfigError, NothingDue, RunMustStop
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.sources.catalog import PartOfCatalog
 from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
-from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.verify.attempt import settle_last_leg
-from proofsweep.verify.due_rows import DueRows
 from proofsweep.verify.forecast import Need
 from proofsweep.verify.service import ServiceStatus
 
 from ...worlds.ended_runs import end_leg, plan_of_run
-from ..left_behind import let_holder_die, rows_of, verdict, write_journal
+from ..left_behind import verdict
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
 
@@ -59,28 +55,6 @@ def test_a_given_window_replaces_that_of_the_settings(change: Change, given: dic
 
     assert closing is not None
     assert timedelta(hours=hours) <= closing - before < timedelta(hours=hours, minutes=5)
-
-
-@pytest.mark.parametrize("given", [{"until": ""}, {"max_duration": ""}])
-def test_an_empty_time_is_refused(settings: Settings, given: dict[str, str]) -> None:
-    """`--until "$END"` with END unset does not mean a run without an end."""
-    with pytest.raises(UsageError, match="write it like"):
-        App(settings).bounds(**given)
-
-
-def test_wavs_without_a_credential_are_left_out_until_they_are_asked_for(settings: Settings, catalog: str) -> None:
-    """They are rows without a call; no answer of theirs keeps a later run of what is due from asking."""
-    for name in ("3.wav", "4.wav"):
-        (Path(catalog) / name).write_bytes(WAV)
-
-    without = App(settings).plan(catalog, selection=Selection(skip_without_credential=True))
-    asked = App(settings).plan(catalog, selection=Selection(since_last=True))
-
-    assert (without.items, without.eligible, without.reasons) == (5, 3, {"no_credential": 2})
-    assert without.selection == "--skip-without-credential"
-    planned = [item for item in App(settings).results.items(without) if item.ineligible is not None]
-    assert [Path(item.audio).name for item in planned] == ["3.wav", "4.wav"]
-    assert (asked.items, asked.eligible, asked.reasons) == (5, 5, {})
 
 
 def test_a_setting_leaves_them_out_of_every_whole_catalog(change: Change, catalog: str) -> None:
@@ -142,22 +116,6 @@ def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Set
     assert App(settings).plan(catalog, selection=selection).eligible == 1
 
 
-def test_a_file_that_was_no_wav_is_no_run_of_its_own_again(settings: Settings, catalog: str) -> None:
-    """It is sent until its content is seen; another version, or a file that nobody has seen, makes a run."""
-    selection, audio = Selection(max_age="30d"), sorted(Path(catalog).iterdir())
-    first = App(settings).plan(catalog, selection=selection)
-    assert first.eligible == 3
-    publish(App(settings).results, first, "unlisted_format", "not_wav")
-    assert App(settings).plan(catalog, selection=selection).items == 3  # the third has no outcome
-    publish(App(settings).results, first, "unlisted_format", "not_wav", "not_wav", leg=2)
-
-    with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
-        App(settings).plan(catalog, selection=selection)
-    assert App(settings).plan(catalog).items == 3
-    audio[0].write_bytes(WAV + WAV)
-    assert App(settings).plan(catalog, selection=selection).items == 3
-
-
 def test_damage_is_looked_at_again(settings: Settings, catalog: str) -> None:
     """What a delivery declares may be corrected, so it is due like a file that failed."""
     selection = Selection(max_age="30d")
@@ -176,41 +134,6 @@ def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
         for item, reason in zip(results.items(plan), reasons, strict=False)
     ]
     results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
-
-
-def test_a_dead_leg_is_settled_and_a_live_one_left_alone(settings: Settings, catalog: str) -> None:
-    """A person asks how a run stands, and no other leg is needed for that."""
-    plan, results = App(settings).plan(catalog), App(settings).results
-    legs = Legs(results, plan.run_id)
-    legs.claim(1)
-    write_journal(results, plan, 1, [0])
-
-    with pytest.raises(RunIsActive):
-        settle_last_leg(results, plan, utc_now)
-    let_holder_die(results, plan, 1)
-    settle_last_leg(results, plan, utc_now)
-
-    assert rows_of(results, plan) == [0]
-    assert (legs.receipt(1) or {})["ended_by"] == "killed"
-
-
-def test_a_last_row_that_cannot_be_sent_does_not_condemn_the_catalog(settings: Settings, catalog: str) -> None:
-    """If other rows were left out, a plan of nothing but pairs without a wire name is not a wrong setting."""
-    (Path(catalog) / "0.wav.sidecar").write_bytes(b"proof")
-    whole = App(settings).catalog(catalog)
-    pair = item_id_of(next(whole.rows()), whole.name)
-    rows = DueRows(
-        whole,
-        Selection(since_last=True),
-        sidecar_field=settings.service.sidecar_field,
-        answered_at=lambda item_id, *_: None if item_id == pair else datetime(2026, 1, 1, tzinfo=UTC),
-        tried_at=lambda *_: None,
-        now=datetime(2026, 1, 2, tzinfo=UTC),
-    )
-
-    plan = App(settings).plan_listed(rows)
-
-    assert (plan.items, plan.eligible, plan.skipped) == (1, 0, 2)
 
 
 NEED = Need(eligible=100, audio_bytes=1_000)
@@ -233,10 +156,3 @@ def test_the_pace_is_that_of_earlier_legs_in_this_environment(settings: Settings
 
     assert (before.seconds, before.measured_rows) == (None, None)
     assert (after.seconds is None, after.measured_rows) == (False, 50)
-
-
-def test_another_environment_has_a_history_of_its_own(settings: Settings) -> None:
-    """The sandbox is faster than any service."""
-    fifty_accepted(settings, "sandbox")
-
-    assert App(settings).forecast(NEED, ServiceStatus(), Bounds()).seconds is None

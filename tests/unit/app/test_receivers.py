@@ -10,7 +10,7 @@ from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.operations import SecretBlocks
 
-from ..wired import Change, Inbox
+from ..wired import Change
 
 BLOCKS = SecretBlocks(read={"alerts": "json://127.0.0.1/c"}.__getitem__, write=lambda _name, _text: None, delete=print)
 
@@ -60,16 +60,3 @@ def test_an_alert_that_fails_is_one_line(change: Change, monkeypatch: pytest.Mon
     assert mistake == "Nobody could be told, through a mistake of this program (ZeroDivisionError)."
     assert wrong.startswith("Nobody could be told: The environment variable ALERT_URLS holds no alert URL")
     assert "s3cr3t" not in away + wrong
-
-
-def test_a_results_store_that_fails_is_one_line(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It cannot say what was told."""
-    (tmp_path / "results").write_text("a file where a folder should be")
-
-    monkeypatch.setattr(App, "receivers", lambda _app: Inbox())
-
-    (line,) = App(settings).tell(end_of_stop(App(settings)))
-
-    assert line.startswith("Nobody could be told: ")

@@ -21,7 +21,6 @@ LATER = Bounds(max_calls=50, closes_at=CLOSING + timedelta(hours=2))
 
 @pytest.fixture
 def plan(settings: Settings, catalog: str) -> Plan:
-    """A run of three files."""
     return App(settings).plan(catalog)
 
 
@@ -62,14 +61,6 @@ def test_what_a_killed_leg_may_not_spend_any_more_is_not_less_than_nothing(setti
     let_holder_die(App(settings).results, plan, leave_killed_leg(settings, plan, "flow-7", [0, 1] * 30))
 
     assert App(settings).run_of_retry("flow-7", LATER)[1].max_calls == 0
-
-
-def test_a_retry_of_a_person_has_all_its_bounds_again(settings: Settings, plan: Plan) -> None:
-    """Its last leg ended by itself: somebody wants more of it."""
-    with App(settings).attempt(plan.run_id, flow_run_id="flow-7", bounds=GIVEN):
-        pass
-
-    assert App(settings).run_of_retry("flow-7", LATER) == (plan.run_id, LATER)
 
 
 def test_a_killed_flow_run_that_resumed_an_older_run_may_still_plan_its_own(settings: Settings, plan: Plan) -> None:

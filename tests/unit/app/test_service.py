@@ -7,13 +7,12 @@ from pydantic import SecretStr
 
 from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
-from proofsweep.config.logs import Event
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import SecretBlocks
-from proofsweep.store.keys import bind_key, keys_of_machine, remember_key
+from proofsweep.store.keys import keys_of_machine, remember_key
 
-from ..scripted_service import Scripted, ScriptedService
+from ..scripted_service import ScriptedService
 from ..wired import URL, Change
 
 
@@ -37,21 +36,6 @@ def test_a_service_that_was_stopped_is_not_used_again(app: App) -> None:
     assert fresh is not stopped
     assert fresh.stop.reason is None
     assert app.service is fresh
-
-
-def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Path, service: ScriptedService) -> None:
-    """A key file that was overwritten with production's key leads to no call with it."""
-    before = app.service.key_fingerprint
-    (tmp_path / "key").write_text("pk_other")
-    bind_key(app.results.store, fingerprint_of("pk_other"), "https://other.example/v1")
-    service.usual[Call.USAGE] = Scripted(status=403)
-
-    with pytest.raises(RunMustStop) as stopped:
-        app.service.status()
-
-    assert stopped.value.ended_by == "key_refused"
-    assert service.calls.count(Call.USAGE) == 1
-    assert fingerprint_of("pk_test") == before
 
 
 @pytest.mark.parametrize("variables", [{"SERVICE__API_KEY_ENV": "MY_KEY"}, {"SERVICE__API_KEY_BLOCK": "my-key"}, {}])
@@ -101,20 +85,6 @@ def test_a_key_that_was_taken_is_remembered_on_this_machine(
     assert list(keys_of_machine(str(tmp_path / "state"), "http://127.0.0.1:8725/v1")) == []
 
 
-def test_where_nothing_can_be_remembered_the_work_goes_on(
-    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a container whose user has no home."""
-    (tmp_path / "state").write_text("a file")
-    loop = tmp_path / "state2"
-    loop.symlink_to(loop)
-    for state in ("state", "state2"):
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / state))
-        app.close()
-
-        assert app.service.status().headroom == 900
-
-
 def test_the_service_is_examined_once(app: App, service: ScriptedService) -> None:
     """It costs a call; its exchanges belong to no row, and wait to be written down."""
     status = app.service.status()
@@ -125,41 +95,5 @@ def test_the_service_is_examined_once(app: App, service: ScriptedService) -> Non
     assert [exchange.call for exchange in app.service.unattributed] == [Call.HEALTH, Call.USAGE]
 
 
-def test_a_service_without_calls_above_the_reserve_is_not_usable(app: App) -> None:
-    """Of 900 calls, 898 are for others: a leg needs two for a file, and one for its last probe."""
-    assert app.service.usable(reserve=897).headroom == 900
-    with pytest.raises(RunMustStop, match="reserved: 898"):
-        app.service.usable(reserve=898)
-
-
-def test_a_quota_header_that_cannot_be_read_is_logged_once(
-    app: App, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With its name and not its value, however many answers have it."""
-    logged: list[tuple[Event, object]] = []
-    monkeypatch.setattr("proofsweep.client.session.log", lambda event, **facts: logged.append((event, facts)))
-    service.usual[Call.USAGE] = Scripted(document={}, unreadable=("x-ratelimit-remaining",))
-
-    headroom = app.service.status().headroom
-    app.service.partner.usage(days=1)
-
-    assert headroom is None
-    facts = {"header": "x-ratelimit-remaining", "call": "usage"}
-    assert logged == [(Event.HEADER_IGNORED, facts)]
-
-
-def test_work_in_hand_is_aborted_only_after_a_stop(app: App) -> None:
-    """Nobody is in a hurry before."""
-    service = app.service
-    service.abort()
-    before = service.stop.is_aborted
-
-    service.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
-    service.abort()
-
-    assert (before, service.stop.is_aborted) == (False, True)
-
-
 def fingerprint_of(key: str) -> str:
-    """Return the fingerprint of a key."""
     return fingerprint(SecretStr(key))

@@ -15,12 +15,10 @@ from proofsweep.domain.runs import Slice
 from proofsweep.verify.worker_process import PROCESSES, GrantedSlice, SliceResult
 
 from ...worlds.waiting import wait_for
-from ..wired import Change
 
 
 @pytest.fixture
 def run_id(settings: Settings, catalog: str) -> str:
-    """A planned run of three files."""
     return App(settings).plan(catalog).run_id
 
 
@@ -29,7 +27,6 @@ OVER = threading.Event()
 
 
 def is_over(_counts: dict[str, object], seconds: float) -> bool:
-    """Wait for so long, and tell nobody."""
     return OVER.wait(seconds)
 
 
@@ -46,7 +43,6 @@ def held(run_id: str, config: str) -> Iterator[LegHandle]:
 
 
 def work_on(handle: LegHandle, row: int = 0) -> SliceResult:
-    """Verify one row as a worker process does."""
     return verify_granted(handle, GrantedSlice(piece=Slice(0, row, row + 1), calls=2), lambda: is_over)
 
 
@@ -59,16 +55,6 @@ def test_a_process_that_has_stopped_begins_anew(config: str, run_id: str) -> Non
 
         assert work_on(handle, 1).is_done
         assert process not in PROCESSES._processes.values()
-
-
-def test_each_process_has_its_share_of_the_items_in_flight(config: str, run_id: str, change: Change) -> None:
-    """Together they have as many as one process would have."""
-    change(PACE__WORKERS=10)
-    with held(run_id, config) as handle:
-        work_on(replace(handle, processes=4))
-        (process,) = PROCESSES._processes.values()
-
-    assert process.leg.workers.most == 3  # type: ignore[attr-defined]  # the port is any executor
 
 
 def test_the_settings_are_those_of_the_process_that_holds_the_leg(

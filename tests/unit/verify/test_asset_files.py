@@ -83,13 +83,3 @@ def test_room_is_kept_for_those_that_are_open() -> None:
         assert files.new(most_bytes) is None
     with new(files, most_bytes):
         pass
-
-
-def test_without_room_nothing_is_begun(folder: Path) -> None:
-    """Neither on a disk that is too small, nor in a folder that is gone."""
-    with pytest.raises(RunMustStop, match="bytes are free"):
-        AssetFiles().new(1 << 62)
-    folder.rmdir()
-
-    with pytest.raises(RunMustStop, match="No such file"):
-        AssetFiles().new(MOST)

@@ -109,19 +109,6 @@ def test_what_a_call_costs_is_learned_from_the_headroom(fell_by: int, left_after
     assert budget.left == left_after_100_more
 
 
-@pytest.mark.parametrize("headroom", [200, 201, 202])
-def test_an_uncertain_estimate_reserves_a_call_for_a_probe(headroom: int) -> None:
-    """Fifty calls after a snapshot, a call for the next probe is reserved; after that probe it is not."""
-    budget = budget_of(headroom, reserve=10)
-    begun = verify_all(budget, 1_000, at_once=16)
-
-    budget.note(exchange(Call.USAGE), None)
-    budget.take_snapshot(headroom - 2 * begun - 1, None, budget.spent)
-
-    assert not budget.is_probe_due
-    assert 11 <= (budget.left or 0) <= 14
-
-
 def test_other_users_of_the_key_bring_the_end_forward() -> None:
     """What they took between two snapshots, they are expected to take again, by the second and not by our calls."""
     budget = budget_of(10_000)
@@ -141,18 +128,6 @@ def test_others_who_have_stopped_are_forgotten(headroom: int, is_short: bool) ->
     budget.take_snapshot(headroom, None, 0, now=60.0)
 
     assert (budget.shortage(now=3_600.0) is EndedBy.QUOTA) is is_short
-
-
-def test_a_burst_of_others_multiplies_no_call_that_is_owed() -> None:
-    """Sixty files in flight are owed 120 calls: at most 240 of the quota."""
-    budget = budget_of(10_000)
-    spend(budget, 50)
-    budget.take_snapshot(250, None, 50, now=10.0)
-    for row in range(60):
-        budget.begin(row)
-
-    assert budget.shortage(now=10.0) is None
-    assert budget.can_probe
 
 
 @pytest.mark.parametrize(("max_calls", "may_begin"), [(3, False), (4, True)])
@@ -204,7 +179,6 @@ class Leg:
         return self
 
     def usage(self, *, days: int) -> tuple[None, AnswerHeaders]:
-        """Tell what is left, this call not included."""
         assert days == 1
         self.spend(Call.USAGE, None)
         return None, AnswerHeaders(rate_remaining=self.quota - self.charged)
@@ -284,18 +258,6 @@ def test_another_user_who_spends_all_the_time_is_left_room(each_second: int) -> 
     assert leg.quota - leg.charged <= UNUSED + 2 * each_second
 
 
-def test_a_headroom_that_another_user_spent_ends_the_leg() -> None:
-    """The leg asks for it once more, and then believes it."""
-    leg = Leg(quota=20_000)
-    row = leg.work_at_once(rows=50, first=0)
-    leg.charged = leg.quota - 3
-    leg.guard.probe()
-
-    assert leg.work_at_once(rows=50, first=row) == row
-    assert leg.stop.reason is not None
-    assert leg.charged <= leg.quota - 1
-
-
 @pytest.mark.parametrize("seed", range(100))
 def test_the_quota_is_never_overdrawn(seed: int) -> None:
     """Whatever the order, the probe at the end still has its call, and nearly as many files are done as could be."""
@@ -313,16 +275,3 @@ def test_the_quota_is_never_overdrawn(seed: int) -> None:
 
     assert leg.stop.reason.ended_by == "quota"
     assert 1 <= leg.quota - leg.charged <= UNUSED
-
-
-def test_what_is_left_and_in_flight_is_told() -> None:
-    """A person who watches the leg sees both; without a word of the service nothing is known of the quota."""
-    leg = Leg(quota=100)
-    unknown = BudgetGuard(Bounds(), leg.guard.partner, leg.stop, lambda: NOW)
-
-    leg.begin(1)
-    leg.spend(Call.UPLOADS, 1)
-
-    assert (leg.guard.left, leg.guard.in_flight, unknown.left) == (99, 1, None)
-    leg.guard.release(1)
-    assert leg.guard.in_flight == 0

@@ -28,7 +28,6 @@ from proofsweep.verify.probes import ControlCalls, ProbeFiles, probe_item
 from proofsweep.verify.session import LegContext
 
 from ..conftest import WAV, LegBuilder
-from ..left_behind import journal_rows
 from ..scripted_service import NOW, VALID, Scripted, ScriptedService
 
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
@@ -59,7 +58,6 @@ class KnownPast(PastAnswers):
 
 @pytest.fixture
 def leg(new_leg: LegBuilder) -> LegContext:
-    """A leg of a small run."""
     return new_leg.leg(new_leg.plan(1))
 
 
@@ -88,7 +86,6 @@ def sent_names(service: ScriptedService, *names: str) -> list[str]:
 
 
 def suspect(size: int) -> Finished:
-    """Fail an item whose audio has so many bytes."""
     return Finished(
         item=WorkItem(manifest_row=0, item_id="a", audio="/a.wav"),
         outcome=Failed(reason="timeout", detail=""),
@@ -135,39 +132,6 @@ def test_the_probe_audio_shows_whether_the_service_works(
 
     assert (result.finding, result.ended_by, result.most_bytes) == (finding, ended_by, math.inf)
     assert bool(result.why) is (finding is WRONG)
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        (VALID, "The service accepted silence, which has no credential"),
-        (REFUSED_KEY, "The service refused the key (403)"),
-        (Scripted(status=403), "Something on the way refuses the calls (403, and not by the service)"),
-        (Scripted(status=500), "The service fails for every item, and for a control too"),
-    ],
-)
-def test_each_wrong_probe_says_what_to_do(
-    calls: ControlCalls, service: ScriptedService, answer: Scripted, why: str
-) -> None:
-    """One sentence for a person; only an acceptance of silence ends a leg before anything is believed."""
-    service.usual[Call.VERIFY] = answer
-
-    assert calls.make(SERVICE, []).why.split(":")[0] == why
-    assert (calls.false_acceptance(Mode.ONE_FILE) is not None) is (answer is VALID)
-
-
-def test_the_exchanges_of_a_control_belong_to_no_row(
-    leg: LegContext, calls: ControlCalls, service: ScriptedService
-) -> None:
-    """They are in the audit trail, and they count; two tries are enough."""
-    service.script[Call.VERIFY] = [Scripted(status=500), REJECTED]
-
-    calls.make(SERVICE, [])
-
-    leg.journal.flush()
-    assert service.calls == [*THREE_CALLS, Call.VERIFY]
-    assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [None] * 4
-    assert journal_rows(leg.results, leg.plan, 1) == []
 
 
 def test_the_quota_is_asked_for_while_all_others_are_held(
@@ -229,40 +193,6 @@ def test_the_smallest_accepted_file_that_is_large_enough_shows_whether_uploads_w
     assert (result.finding, result.most_bytes) == (RIGHT, most_bytes)
 
 
-def test_a_large_file_that_is_gone_shows_nothing(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
-    """The next one is sent; without any there is no control."""
-    calls.known.past = KnownPast([accepted(tmp_path, "a.wav", 60), accepted(tmp_path, "b.wav", 61)])
-    (tmp_path / "a.wav").unlink()
-    second = calls.make(SIZE, [suspect(8)])
-    (tmp_path / "b.wav").unlink()
-
-    assert (second.finding, second.most_bytes) == (RIGHT, 61)
-    assert calls.make(SIZE, [suspect(8)]).finding is NO_CONTROL
-    assert service.calls == THREE_CALLS
-
-
-@pytest.mark.parametrize("when", [Call.UPLOADS, Call.SLOT])
-def test_a_large_file_that_changes_while_it_is_sent_shows_nothing(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path, when: Call
-) -> None:
-    """That is the file's fault, not the service's."""
-    calls.known.past = KnownPast([accepted(tmp_path, "a.wav")])
-    service.on_call = lambda call: call is when and (tmp_path / "a.wav").write_bytes(WAV.ljust(61, b"\1"))
-
-    assert calls.make(SIZE, [suspect(8)]).finding is not WRONG
-
-
-@pytest.mark.parametrize("doubt", [Doubt.SIZE, Doubt.CONTENT])
-def test_only_what_was_accepted_in_the_same_mode_is_a_control(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path, doubt: Doubt
-) -> None:
-    """The wire name may be wrong for pairs alone."""
-    calls.known.past = KnownPast([accepted(tmp_path, "a.wav")])
-
-    assert calls.make(Subject(doubt, Mode.LEGACY_PAIR), [suspect(8)]).finding is NO_CONTROL
-    assert service.calls == []
-
-
 @pytest.mark.parametrize(
     ("answers", "finding"),
     [
@@ -284,19 +214,6 @@ def test_most_of_three_accepted_files_must_be_accepted_again(
 
     assert calls.make(CONTENT, [suspect(8)]).finding is finding
     assert service.calls == THREE_CALLS * len(answers)
-
-
-def test_no_more_than_three_are_sent(calls: ControlCalls, service: ScriptedService, tmp_path: Path) -> None:
-    """Each costs two calls; the sentence says what became of them."""
-    calls.known.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(9)])
-    service.usual[Call.VERIFY] = UNREGISTERED
-
-    result = calls.make(CONTENT, [])
-
-    assert service.calls == THREE_CALLS * 3
-    assert result.why.startswith(
-        "3 of 3 files that were accepted before, and have not changed, are rejected (unregistered) now: suspect"
-    )
 
 
 @pytest.mark.parametrize(("failures", "finding"), [(FAILURES_ALONE - 1, NO_CONTROL), (FAILURES_ALONE, RIGHT)])
@@ -353,22 +270,7 @@ def test_known_good_files_go_first_wherever_they_lie(
     assert calls.make(CONTENT, []).finding is WRONG
 
 
-def test_a_known_good_file_shows_whether_uploads_of_its_size_work(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path
-) -> None:
-    """Where the only accepted file is smaller."""
-    calls.known.past = KnownPast([accepted(tmp_path, "small.wav")])
-    known = accepted(tmp_path, "known.wav", size=100)
-    calls.known_good = [WorkItem(manifest_row=0, item_id="a", audio=known.audio, audio_bytes=100)]
-
-    result = calls.make(SIZE, [suspect(80)])
-
-    assert (result.finding, result.most_bytes) == (RIGHT, 100)
-    assert sent_names(service, "known.wav", "small.wav") == ["known.wav"]
-
-
 def noted(item: AcceptedItem, *, original: Finished | None = None, version: str | None = "v") -> Finished:
-    """Accept an item in this leg."""
     return replace(
         suspect(item.audio_bytes),
         item=WorkItem(manifest_row=0, item_id="a", audio=item.audio),
@@ -388,22 +290,6 @@ def test_what_this_leg_accepted_serves_as_a_control(calls: ControlCalls, tmp_pat
     calls.known.note(noted(known))
 
     assert (before, calls.make(CONTENT, []).finding) == (NO_CONTROL, RIGHT)
-
-
-def test_the_smallest_and_the_largest_of_this_leg_are_kept(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path
-) -> None:
-    """A night has hundreds of thousands."""
-    for number in range(200):
-        calls.known.note(noted(AcceptedItem(100 + number, f"/{number}.wav", None, "d", None)))
-    calls.known.note(noted(accepted(tmp_path, "small.wav", 60)))
-    calls.known.note(noted(accepted(tmp_path, "large.wav", 500)))
-
-    result = calls.make(SIZE, [suspect(400)])
-
-    assert (result.finding, result.most_bytes) == (RIGHT, 500)
-    assert calls.make(CONTENT, []).finding is RIGHT
-    assert sent_names(service, "small.wav", "large.wav") == ["large.wav", "small.wav"]
 
 
 def test_the_probe_audio_is_a_wav_without_a_credential_that_goes_all_the_way(

@@ -20,7 +20,6 @@ FAILED = Failed(reason="timeout", detail="")
 
 
 def ended(outcome: Outcome) -> Finished:
-    """End an item whose audio has 100 bytes."""
     read = AudioRead(audio_format="wav", size_bytes=100, version="v")
     return Finished(item=ITEM, outcome=outcome, started_at=NOW, finished_at=NOW, read=read)
 
@@ -70,14 +69,3 @@ def test_a_silent_process_no_longer_counts_for_the_lane(monkeypatch: pytest.Monk
 
     assert (before, counters.rows.total()) == (None, 3)
     assert (counters.lane, counters.in_flight) == (LaneStatus(6.0, None, None), 2)
-
-
-def test_the_leg_is_paused_while_all_its_processes_are() -> None:
-    """One that may go on makes progress; files in flight and uploads are those of all."""
-    counters = Counters()
-
-    counters.take(told("a", 5.0, in_flight=3, pause_seconds=60.0, uploads=2))
-    counters.take(told("b", 5.0, in_flight=4, pause_seconds=8.0, uploads=1, yields=True))
-
-    assert counters.lane == LaneStatus(10.0, None, None, uploads=3, yields=True)
-    assert (counters.lane.pause_seconds, counters.in_flight) == (8.0, 7)

@@ -5,24 +5,20 @@ from dataclasses import replace
 from hashlib import new, sha256
 from pathlib import Path
 
-import obstore
 import pytest
-from obstore.store import MemoryStore
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Declared, FileFacts, WorkItem
-from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.domain.items import Declared, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import PIECE_BYTES
-from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.files import Files
-from proofsweep.sources.source import OpenFile
 from proofsweep.verify import item as steps
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext, verify_item
 
-from ..scripted_service import Scripted, ScriptedService
+from ..scripted_service import ScriptedService
 
 ALL_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 
@@ -43,7 +39,6 @@ def item(wav: Path) -> WorkItem:
 
 
 def finished(done: Finished | Deferred) -> Finished:
-    """See that an item was finished."""
     assert isinstance(done, Finished)
     return done
 
@@ -140,12 +135,10 @@ def test_no_digest_is_read_of_a_format_that_is_not_sent_but_of_what_is_no_audio_
 
 
 def rewrite(path: Path) -> None:
-    """Let the rest of a delivery arrive."""
     path.write_bytes(path.read_bytes() + bytes(64))
 
 
 def replace_whole(path: Path) -> None:
-    """Put another file in its place."""
     other = path.with_name("other")
     other.write_bytes(b"RIFF other")
     other.rename(path)
@@ -184,73 +177,6 @@ def test_a_file_that_changed_since_it_was_listed_is_not_damaged(
     assert service.calls == []
 
 
-def test_a_size_that_the_listing_showed_wrong_is_judged_again(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """A file that was complete when its item ran is verified."""
-    planned = Ineligible(Reason.DAMAGED_IN_DELIVERY, "It was shorter.")
-
-    done = finished(verify_item(replace(item, ineligible=planned), verify_context))
-
-    assert isinstance(done.outcome, Accepted)
-    assert service.calls == ALL_CALLS
-
-
-def test_a_pair_is_compared_before_its_sidecar_is_read(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """Damage of its audio is the audio's, whatever the sidecar is."""
-    pair = replace(item, sidecar="/nowhere.sidecar", declared=Declared(size_bytes=7_000))
-
-    damaged(verify_item(pair, verify_context))
-
-    assert service.calls == []
-
-
-class _CountedFile(OpenFile):
-    def __init__(self, file: OpenFile, reads: list[int]) -> None:
-        self._file, self._reads = file, reads
-
-    def facts(self) -> FileFacts:
-        return self._file.facts()
-
-    def read_at(self, offset: int, most_bytes: int) -> bytes:
-        if most_bytes == PIECE_BYTES or offset:
-            self._reads.append(offset)
-        return self._file.read_at(offset, most_bytes)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class CountedFiles(Files):
-    """Counts the passes over a file."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reads: list[int] = []
-
-    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
-        """Open a file whose reads are counted."""
-        file = super().open(location, is_whole=is_whole)
-        return None if file is None else _CountedFile(file, self.reads)
-
-
-def test_a_fresh_slot_repeats_no_comparison(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """Two slots: one pass for the digest, and one for each form."""
-    Path(item.audio).write_bytes(LONG)
-    declared = declared_of(Path(item.audio), "sha1")
-    service.script[Call.SLOT] = [Scripted(status=403)]
-    files = CountedFiles()
-
-    done = finished(verify_item(replace(item, declared=declared), replace(verify_context, files=files)))
-
-    assert isinstance(done.outcome, Accepted)
-    assert files.reads.count(PIECE_BYTES) == 1 + 2
-
-
 @pytest.mark.usefixtures("either_way")
 def test_a_damaged_copy_takes_no_answer_of_the_whole_file(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
@@ -270,34 +196,3 @@ def test_a_damaged_copy_takes_no_answer_of_the_whole_file(
     damaged(second)
     damaged(third)
     assert service.calls == ALL_CALLS
-
-
-def test_bytes_that_nothing_is_declared_of_are_no_answer_for_a_declared_file(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
-) -> None:
-    """A damaged file that was sent, and rejected, says nothing of the row whose delivery declares other bytes."""
-    service.usual[Call.VERIFY] = Scripted(document={"good": False, "verdict": "unreadable"})
-    context = replace(verify_context, duplicates=DuplicateCache(stop))
-
-    first = finished(verify_item(replace(item, declared=None), context))
-    second = verify_item(replace(item, manifest_row=8, declared=WRONG), context)
-
-    assert isinstance(first.outcome, Rejected)
-    damaged(second)
-    assert word_for(finished(second).outcome) == "ineligible"
-
-
-def test_a_damaged_object_costs_its_slot_alone(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """No object is read twice: the digest is known when its last piece would go."""
-    store, algorithm = MemoryStore(), "sha1"
-    obstore.put(store, "a.wav", LONG)
-    files = Files(buckets=BucketFiles(lambda _root: store))
-    wrong = replace(item, audio="s3://b/a.wav", audio_version=None, declared=Declared(digests={algorithm: "0" * 40}))
-
-    detail = damaged(verify_item(wrong, replace(verify_context, files=files)))
-
-    assert new(algorithm, LONG).hexdigest() in detail
-    assert Call.VERIFY not in service.calls
-    assert service.calls.count(Call.UPLOADS) == 1

@@ -1,6 +1,5 @@
 """A proof is verified by its asset, which is an audio file for a while; whatever happens is an outcome."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
@@ -12,10 +11,8 @@ from proofsweep.client.client import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished
 from proofsweep.domain.reasons import Ineligible
-from proofsweep.verify.assets import AssetFile, AssetFiles
-from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext, verify_item
 
 from ..scripted_service import Scripted, ScriptedService
@@ -28,13 +25,11 @@ FLOW = [Call.ASSET, Call.DOWNLOAD, Call.UPLOADS, Call.SLOT, Call.VERIFY]
 
 @pytest.fixture(autouse=True)
 def asset(service: ScriptedService) -> None:
-    """A service that has the asset."""
     service.usual |= {Call.ASSET: LINK, Call.DOWNLOAD: Scripted()}
     service.download = lambda: [WAV]
 
 
 def finished(context: VerifyContext) -> Finished:
-    """Verify the proof."""
     done = verify_item(ITEM, context)
     assert isinstance(done, Finished)
     return done
@@ -53,13 +48,6 @@ def test_the_asset_goes_into_a_fresh_slot(verify_context: VerifyContext, service
     assert [exchange.call for exchange in done.exchanges] == FLOW
     assert "SECRET" not in repr(done)
     assert verify_context.assets._open == 0
-
-
-def test_a_rejection_is_one(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """There is no local file that could have changed meanwhile."""
-    service.script[Call.VERIFY] = [Scripted(document={"good": False, "verdict": "unregistered"})]
-
-    assert isinstance(finished(verify_context).outcome, Rejected)
 
 
 def no_asset(service: ScriptedService) -> None:
@@ -153,27 +141,6 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
     assert (outcome.reason, service.uploads[1:]) == ("bad_answer", [])
 
 
-def test_a_spent_slot_needs_no_other_download(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """The bytes are kept until the item ends."""
-    service.script[Call.SLOT] = [Scripted(status=403)]
-
-    assert isinstance(finished(verify_context).outcome, Accepted)
-    assert service.calls == [*FLOW[:4], *FLOW[2:]]
-    assert all(WAV in upload for upload in service.uploads)
-
-
-def test_an_asset_has_the_answer_to_the_same_bytes(
-    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
-) -> None:
-    """As any other audio; only its download is spent."""
-    context = replace(verify_context, duplicates=DuplicateCache(stop))
-
-    first, second = finished(context), finished(context)
-
-    assert (second.original, second.outcome) == (first, first.outcome)
-    assert service.calls == [*FLOW, *FLOW[:2]]
-
-
 def test_a_full_disk_says_nothing_about_a_proof(
     verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,43 +151,3 @@ def test_a_full_disk_says_nothing_about_a_proof(
     assert service.calls == []
     assert stop.reason is not None
     assert (stop.reason.ended_by, "make room, or set TMPDIR" in stop.reason.message) == ("breaker", True)
-
-
-def test_a_disk_that_fills_up_says_nothing_about_a_proof(
-    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch
-) -> None:
-    """Another program may take the room during the download."""
-
-    class FullDisk(AssetFiles):
-        """Gives a device that takes no byte."""
-
-        def new(self, most_bytes: int) -> AssetFile:
-            return AssetFile(os.open("/dev/full", os.O_RDWR), most_bytes, lambda: None)
-
-    assert isinstance(verify_item(ITEM, replace(verify_context, assets=FullDisk())), Deferred)
-    assert service.calls == FLOW[:2]
-    assert stop.reason is not None
-
-
-def test_an_asset_waits_for_the_room_of_others(verify_context: VerifyContext, service: ScriptedService) -> None:
-    """It is downloaded as soon as one of them is verified."""
-
-    class Crowded(AssetFiles):
-        """Has no room at first."""
-
-        refusals = 2
-
-        def new(self, most_bytes: int) -> AssetFile | None:
-            self.refusals -= 1
-            return super().new(most_bytes) if self.refusals < 0 else None
-
-    assert isinstance(finished(replace(verify_context, assets=Crowded())).outcome, Accepted)
-    assert service.calls == FLOW
-
-
-@pytest.mark.parametrize("call", [Call.ASSET, Call.UPLOADS, Call.VERIFY])
-def test_a_refused_key_leaves_the_row(verify_context: VerifyContext, service: ScriptedService, call: Call) -> None:
-    """It remains for the next leg."""
-    service.usual[call] = Scripted(status=403)
-
-    assert isinstance(verify_item(ITEM, verify_context), Deferred)

@@ -23,7 +23,6 @@ AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
-    """A folder of four files."""
     for name in ("a.wav", "b.wav", "c.wav", "d.wav"):
         (tmp_path / name).write_bytes(b"RIFF")
     return open_catalog(str(tmp_path))
@@ -56,14 +55,6 @@ def items_in(rows: DueRows) -> list[str]:
         return ids
 
 
-def test_rows_with_an_answer_of_any_age_are_left_out(catalog: Catalog) -> None:
-    """They are counted, and the digest stays that of the whole catalog."""
-    names, rows = due_of(catalog, Selection(since_last=True))
-
-    assert (names, rows.skipped) == (["c.wav"], 3)
-    assert rows.digest() == catalog.digest()
-
-
 def test_rows_with_a_young_answer_are_left_out(catalog: Catalog) -> None:
     """Those with an old one are due."""
     names, rows = due_of(catalog, Selection(max_age="30d"))
@@ -77,16 +68,6 @@ def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> No
 
     assert (names, rows.skipped) == (["c.wav", "a.wav", "d.wav"], 1)
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
-
-
-def test_a_catalog_of_which_nothing_is_due_says_so(catalog: Catalog, tmp_path: Path) -> None:
-    """With the number of its rows."""
-    (tmp_path / "c.wav").unlink()
-
-    with pytest.raises(NothingDue, match="nothing is due") as raised:
-        due_of(catalog, Selection(max_age="50d"))
-
-    assert raised.value.skipped == 3
 
 
 def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Path) -> None:
@@ -121,13 +102,6 @@ def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypat
     assert due_of(catalog, Selection(since_last=True))[0] == ["c.wav"]
 
 
-def test_a_clock_a_little_ahead_makes_nothing_due(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does a run that ended since its night began: nothing is paid twice."""
-    monkeypatch.setitem(AGES, "b.wav", -0.5)
-
-    assert due_of(catalog, Selection(max_age="30d"))[0] == ["a.wav", "c.wav"]
-
-
 def test_rows_that_do_not_meet_a_condition_are_left_out_and_listed(catalog: Catalog) -> None:
     """So nobody takes them for deleted; both rules hold together."""
     names, rows = due_of(catalog, Selection(where="name <> 'a.wav'", max_age="15d"))
@@ -142,17 +116,6 @@ def test_when_no_row_meets_the_conditions_these_are_named(catalog: Catalog) -> N
 
     with pytest.raises(NothingDue, match=message):
         due_of(catalog, Selection(where="size > 100", since_last=True))
-
-
-def test_answers_are_not_named_if_no_age_was_given_and_none_left_out_a_row(catalog: Catalog) -> None:
-    """Nobody asked for them."""
-    with pytest.raises(NothingDue, match=r'nothing is due; rows that do not meet --where "size > 100": 4$'):
-        due_of(catalog, Selection(where="size > 100"))
-
-
-def test_the_oldest_rows_are_of_those_that_meet_the_condition(catalog: Catalog) -> None:
-    """Calls are spent on nothing else."""
-    assert due_of(catalog, Selection(where="name < 'c'", oldest_first=True), 5)[0] == ["a.wav"]
 
 
 def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
@@ -184,15 +147,3 @@ def test_only_items_that_stand_so_are_taken(catalog: Catalog) -> None:
 def test_only_a_whole_catalog_is_a_hundred_percent(answered: int, rows: int, percent: int) -> None:
     """The share is rounded down."""
     assert Coverage(rows=rows, answered=answered, max_age="30d").percent == percent
-
-
-@pytest.mark.parametrize(
-    ("max_age", "words"), [("30d", "30 days"), ("1d", "1d"), (" 12h", "12h"), ("1d12h", "1d12h"), ("48h", "2 days")]
-)
-def test_the_coverage_is_one_sentence(max_age: str, words: str) -> None:
-    """With the counts, and the span as a person says it."""
-    coverage = Coverage(rows=4_300_000, answered=4_000_000, max_age=max_age)
-
-    assert coverage.sentence == (
-        f"93 % of the catalog has an answer younger than {words}: 4,000,000 of 4,300,000 rows."
-    )

@@ -29,7 +29,6 @@ ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """A file of three bytes."""
     (tmp_path / "abc.wav").write_bytes(b"abc")
     return str(tmp_path / "abc.wav")
 
@@ -93,29 +92,13 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
     assert second is (done if is_served else None)
 
 
-def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the cache does not grow with the catalog."""
-    monkeypatch.setattr("proofsweep.verify.duplicates._MOST_ANSWERS", 2)
-    duplicates, keys = DuplicateCache(StopSwitch()), [replace(KEY, head_digest=head) for head in range(4)]
-
-    with open_audio(path) as audio:
-        for key in keys:
-            assert duplicates.original_of(key, audio) is None
-            duplicates.settle(key, ended(ACCEPTED, ABC))
-        served = [duplicates.original_of(key, audio) for key in (keys[3], keys[0])]
-
-    assert [each is not None for each in served] == [True, False]
-
-
 @pytest.fixture
 def context(verify_context: VerifyContext, stop: StopSwitch) -> VerifyContext:
-    """A context whose items share their answers."""
     return replace(verify_context, duplicates=DuplicateCache(stop))
 
 
 @pytest.fixture
 def item(wav: Path) -> WorkItem:
-    """A planned one-file item."""
     return WorkItem(manifest_row=7, item_id="a", audio=str(wav))
 
 
@@ -133,13 +116,6 @@ def test_the_same_bytes_are_sent_once(service: ScriptedService, context: VerifyC
     assert second.original is first
     assert (second.outcome, second.exchanges) == (first.outcome, [])
     assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY]
-
-
-def test_an_item_does_not_wait_for_itself(service: ScriptedService, context: VerifyContext, item: WorkItem) -> None:
-    """With each fresh slot it is judged again, but the answers of others are looked up once."""
-    service.script[Call.SLOT] = [Scripted(status=403)]
-
-    assert isinstance(verified(item, context).outcome, Accepted)
 
 
 def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
@@ -160,22 +136,6 @@ def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
     assert isinstance(second.outcome, Rejected)
     assert second.original is None
     assert service.bodies == [{"uploadId": "u", "sidecar": base64} for base64 in ("cHJvb2Y=", "ZGFtYWdlZA==")]
-
-
-def test_a_mistake_of_ours_lets_no_other_item_wait(
-    service: ScriptedService, context: VerifyContext, item: WorkItem
-) -> None:
-    """An unexpected error is raised, and the next item with the same bytes is verified itself."""
-
-    def fail(_call: Call) -> None:
-        raise ZeroDivisionError
-
-    service.on_call = fail
-    with pytest.raises(ZeroDivisionError):
-        verify_item(item, context)
-    service.on_call = lambda _call: None
-
-    assert verified(item, context).original is None
 
 
 def test_a_copy_that_grows_does_not_take_over_a_rejection(

@@ -12,8 +12,6 @@ from proofsweep.verify.forecast import (
     Means,
     Measurement,
     Need,
-    calls_of_row,
-    cost_of_row,
     forecast,
     speed_of,
 )
@@ -95,14 +93,6 @@ def test_what_a_row_costs_is_learned_from_the_headroom(spent: int, cost: float, 
     assert (predicted.cost_of_row, predicted.rows_short, predicted.calls) == (cost, short, 2_000)
 
 
-def test_few_rows_give_no_cost() -> None:
-    """Their probes of the quota would weigh too much."""
-    assert cost_of_row([replace(LEG, rows=19)]) is None
-    assert cost_of_row([replace(LEG, quota_spent=None)]) is None
-    assert calls_of_row([replace(LEG, rows=10, calls=100)]) == 2.0
-    assert calls_of_row([LEG, replace(LEG, calls=302)]) == 2.5
-
-
 @pytest.mark.parametrize(("reset", "told"), [(DECEMBER, DECEMBER), (NOW, None)])
 def test_a_run_that_the_quota_ends_stops_sooner(reset: datetime, told: datetime | None) -> None:
     """The rest must wait for the reset; a reset in the past is left out."""
@@ -133,36 +123,6 @@ def test_a_leg_ends_by_the_bound_that_it_meets_first(
     cost = forecast(NEED, means, [replace(LEG, quota_spent=200)], NOW)
 
     assert (cost.rows_left, cost.binds, cost.seconds) == (left, binds, pytest.approx(seconds))
-
-
-def test_calls_bound_a_leg_whose_pace_is_not_known() -> None:
-    """A window does not, because without a pace nobody knows how many rows fit."""
-    bounds = Bounds(max_calls=202, closes_at=NOW + timedelta(seconds=1))
-    cost = forecast(NEED, Means(bounds=bounds), [], NOW)
-
-    assert (cost.rows_left, cost.binds, cost.seconds) == (900, Bind.CALLS, None)
-
-
-def test_retries_and_probes_are_expected_as_before() -> None:
-    """Two and a half calls a row, and a probe at each end."""
-    cost = forecast(NEED, TWENTY, [replace(LEG, calls=252)], NOW)
-
-    assert (cost.calls, cost.calls_expected) == (2_000, 2_500 + 2)
-
-
-def test_a_leg_of_a_few_rows_counts_only_where_there_is_no_other() -> None:
-    """Its start and its failures would weigh more than its work."""
-    few = replace(LEG, rows=1, calls=12)
-    beside, alone = forecast(NEED, TWENTY, [few, LEG], NOW), forecast(NEED, TWENTY, [few], NOW)
-
-    assert (beside.seconds, beside.measured_rows, alone.measured_rows) == (105.0, 100, 1)
-
-
-def test_an_empty_need_costs_nothing() -> None:
-    """A catalog may have no eligible row."""
-    cost = forecast(Need(eligible=0, audio_bytes=0), replace(TWENTY, headroom=0), [LEG], NOW)
-
-    assert (cost.calls, cost.rows_short, cost.seconds) == (0, 0, 0.0)
 
 
 def test_a_rate_that_nobody_knows_is_searched_for() -> None:

@@ -15,8 +15,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.snapshot import Snapshot, legs_in
-from proofsweep.verify import history
-from proofsweep.verify.history import complete_snapshot, last_rate, let_through, measured_legs, note_leg, note_run
+from proofsweep.verify.history import complete_snapshot, last_rate, let_through, measured_legs, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -37,12 +36,10 @@ class FullStore(FolderStore):
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """An empty store."""
     return Results(FolderStore(tmp_path))
 
 
 def end(results: Results, run_id: str) -> Plan:
-    """Leave a run of one item behind."""
     plan = plan_of_run(run_id)
     end_leg(results, plan, [answered(plan, 0, "a")])
     return plan
@@ -50,13 +47,6 @@ def end(results: Results, run_id: str) -> Plan:
 
 def snapshot_legs(results: Results) -> dict[str, list[int]]:
     return legs_in(Snapshot(results.store).entries())
-
-
-def test_a_run_is_in_the_index_once_it_is_planned(results: Results) -> None:
-    """It is seen before its first leg ends."""
-    note_run(results, plan_of_run(RUNS[0]))
-
-    assert list(RunIndex(results).read().records) == [RUNS[0]]
 
 
 def test_a_leg_that_ended_is_in_index_and_snapshot_once(results: Results) -> None:
@@ -79,32 +69,6 @@ def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path,
     note_leg(results, end(results, RUNS[1]))
 
     assert (before, snapshot_legs(results)) == ({}, {run_id: [1] for run_id in RUNS[:2]})
-
-
-def test_a_mistake_of_this_program_does_not_fail_a_leg(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The results are safe already."""
-    plan = end(results, RUNS[0])
-
-    def broken(_rows: object) -> object:
-        raise KeyError("item_id")
-
-    monkeypatch.setattr(history, "reduced", broken)
-
-    note_leg(results, plan)
-
-    assert list(RunIndex(results).read().records) == [RUNS[0]]
-
-
-def test_an_old_store_is_added_bit_by_bit(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No leg's end has to read a whole year."""
-    *_, plan = [end(results, run_id) for run_id in RUNS]
-    monkeypatch.setattr(history, "_LATE_PARTS", 2)
-
-    note_leg(results, plan)
-    first = set(snapshot_legs(results))
-    note_leg(results, plan)
-
-    assert (first, set(snapshot_legs(results))) == (set(RUNS[2:]), set(RUNS))
 
 
 @pytest.fixture
@@ -135,30 +99,6 @@ def test_what_was_kept_and_what_is_made_anew_are_the_same(tmp_path: Path, two_ni
         assert said(two_nights) == before
 
 
-def test_the_next_leg_adds_what_is_lost(tmp_path: Path, two_nights: Results) -> None:
-    """Without any command."""
-    shutil.rmtree(tmp_path / "_index")
-    shutil.rmtree(tmp_path / "_snapshot")
-    late = plan_of_run(RUNS[2])
-    end_leg(two_nights, late, [answered(late, 0, "late")])
-
-    note_leg(two_nights, late)
-
-    records, rows = said(two_nights)
-    assert sorted(records) == RUNS[:3]
-    assert [row["item_id"] for row in rows] == ["a", "b", "b", "late"]
-
-
-def test_a_damaged_part_is_one_clear_line(tmp_path: Path, two_nights: Results) -> None:
-    """It names the part; nothing is left out in silence."""
-    (part, *_) = sorted((tmp_path / "verdicts").glob("*/*.parquet"))
-    part.write_bytes(part.read_bytes()[:100])
-    shutil.rmtree(tmp_path / "_snapshot")
-
-    with pytest.raises(ResultsError, match=rf"^verdicts/{part.parent.name}/{part.name} .* damaged: [^\n]*$"):
-        complete_snapshot(two_nights)
-
-
 @pytest.mark.parametrize(
     ("legs", "rate"),
     [
@@ -181,17 +121,6 @@ def test_what_an_earlier_leg_learned_of_the_lane_spares_the_search(
         end_leg(results, plan_of_run(run_id), **lane | leg)
 
     assert last_rate(results, URL, "abc", WEEK_AGO) == rate
-
-
-def test_a_leg_that_sent_something_is_measured(results: Results) -> None:
-    """Of another environment, and without a leg, nothing is known."""
-    before, times = measured_legs(results, "beta"), {"started_at": NOON, "finished_at": NOON.replace(second=2)}
-    end_leg(results, plan_of_run(RUNS[0]), accepted=2, calls=4, **times)
-
-    (after,) = measured_legs(results, "beta")
-
-    assert before == measured_legs(results, "production") == []
-    assert (after.rows, after.calls, after.seconds, after.start_seconds) == (2, 4, 2.0, 0.0)
 
 
 def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results) -> None:

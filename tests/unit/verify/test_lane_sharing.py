@@ -58,7 +58,6 @@ class Unwritable(FolderStore):
     """Only reads."""
 
     def create(self, name: str, content: bytes) -> None:  # noqa: ARG002 - the port's signature
-        """Refuse."""
         raise ResultsError("It cannot be written.")
 
 
@@ -68,28 +67,6 @@ def test_a_store_that_can_only_be_read_is_used_like_none(tmp_path: Path) -> None
 
     with alone.shared():
         assert not alone.dispatcher.status().is_shared
-
-
-class SlowStore(FolderStore):
-    """Answers nothing until it is let."""
-
-    answers = threading.Event()
-
-    def names(self, folder: str) -> list[str]:
-        """Wait."""
-        self.answers.wait(60)
-        return super().names(folder)
-
-
-def test_a_store_that_does_not_answer_holds_nothing_up_for_long(tmp_path: Path) -> None:
-    """Neither the beginning nor the end."""
-    began = time.monotonic()
-
-    with sharing(SlowStore(tmp_path)).shared():
-        pass
-
-    assert time.monotonic() - began < 15.0
-    SlowStore.answers.set()
 
 
 def test_a_rate_that_was_learned_is_a_first_guess_for_the_next(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from proofsweep.client.lane_model import TokenBucket
 from proofsweep.client.rate_share import Lane, Member
-from proofsweep.domain.errors import ResultsError
 from proofsweep.store.objects import FolderStore
 from proofsweep.verify.lane_sharing import LaneObject
 
@@ -14,13 +13,11 @@ FOLDER = "_lanes/0123456789ab-01234567"
 
 
 def lane_of(name: str) -> Lane:
-    """Return a lane with one process."""
     return Lane(bucket=TokenBucket(20.0, 10.0), keeper=name, members={name: Member(priority=1, rate=5.0)})
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
-    """A folder."""
     return FolderStore(tmp_path)
 
 
@@ -49,7 +46,6 @@ class LyingStore(FolderStore):
     """Lets each create through; the last one's object stands."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Overwrite, and let another process do so too."""
         self.replace(name, content)
         self.replace(name, content.replace(b'"one"', b'"other"'))
 
@@ -73,15 +69,6 @@ def test_what_cannot_be_understood_is_followed_by_a_new_beginning(store: FolderS
     assert lane.number == 8
 
 
-def test_fields_of_other_releases_are_passed_over(store: FolderStore) -> None:
-    """What is missing has its default."""
-    store.create(
-        f"{FOLDER}/000000000001.json", b'{"new": 1, "members": {"a": {"priority": 1, "rate": 2.5, "more": []}}}'
-    )
-
-    assert LaneObject(store, FOLDER).latest() == Lane(members={"a": Member(priority=1, rate=2.5)})
-
-
 def test_old_objects_are_deleted(store: FolderStore) -> None:
     """Also by a process that finds those of others."""
     lane = LaneObject(store, FOLDER)
@@ -90,21 +77,3 @@ def test_old_objects_are_deleted(store: FolderStore) -> None:
 
     assert len(store.names(FOLDER)) == 32
     assert LaneObject(store, FOLDER).latest() == lane_of("one")
-
-
-class Unwritable(FolderStore):
-    """Only reads."""
-
-    def create(self, name: str, content: bytes) -> None:  # noqa: ARG002 - the port's signature
-        """Refuse."""
-        raise ResultsError("It cannot be written.")
-
-
-def test_a_store_that_is_only_read_tells_nothing(store: FolderStore) -> None:
-    """What others have told can be read."""
-    LaneObject(store, FOLDER).tell(lane_of("one"))
-    lane = LaneObject(Unwritable(Path(store.url)), FOLDER)
-
-    assert lane.latest() == lane_of("one")
-    with pytest.raises(ResultsError):
-        lane.tell(lane_of("other"))

@@ -17,18 +17,15 @@ class ListeningStore(FolderStore):
     """A store that notes which shards are read."""
 
     def __init__(self, root: Path) -> None:
-        """Begin with none."""
         super().__init__(root)
         self.shards: list[str] = []
 
     def read(self, name: str) -> bytes | None:
-        """Note it."""
         self.shards += [Path(name).stem] if "/shards/" in name else []
         return super().read(name)
 
 
 def numbers(remaining: RemainingItems, piece: Slice) -> list[int]:
-    """Return the rows of a slice that remain."""
     return [item.manifest_row for item in remaining.items(piece)]
 
 
@@ -52,14 +49,6 @@ def test_what_is_in_a_journal_alone_remains(results: Results, new_leg: LegBuilde
     write_journal(results, plan, 1, [0])
 
     assert numbers(RemainingItems(results, plan), Slice(0, 0, 2)) == [0, 1]
-
-
-def test_a_small_run_is_cut_into_items(results: Results, new_leg: LegBuilder) -> None:
-    """Each is a task of its own in the orchestrator; those that are finished are none."""
-    plan = new_leg.plan(3)
-    write_part(results, plan, 1, 0, [1])
-
-    assert RemainingItems(results, plan).slices() == [Slice(0, 0, 1), Slice(0, 2, 3)]
 
 
 def test_a_large_run_is_cut_into_shards(results: Results, new_leg: LegBuilder) -> None:

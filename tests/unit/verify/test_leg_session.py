@@ -13,7 +13,7 @@ import pytest
 
 from proofsweep.domain.errors import ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import INGEST, Bounds, Plan, Slice
+from proofsweep.domain.runs import Bounds, Plan, Slice
 from proofsweep.store import layout
 from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import Legs
@@ -50,7 +50,6 @@ class SteppingStore(FolderStore):
     kinds = ("_keys", "claim", "verdicts", "exchanges", "receipt", "runs/run_date")
 
     def __init__(self, root: Path, steps: list[str]) -> None:
-        """Take the list for the notes."""
         super().__init__(root)
         self.steps = steps
 
@@ -86,7 +85,6 @@ def request_for(new_leg: LegBuilder) -> BuiltRequest:
 
 @contextmanager
 def held(request: BuiltRequest) -> Iterator[LegContext]:
-    """Claim a leg, make its context, and hold it."""
     with claimed_leg(request) as (number, facts):
         leg = request.context_of(number)
     with leg_session(request, facts, leg):
@@ -103,21 +101,18 @@ def run(request: BuiltRequest, work: Callable[[LegContext], object] | None = Non
 
 
 def receipt_of(request: BuiltRequest, new_leg: LegBuilder) -> dict[str, object]:
-    """Read the first leg's receipt."""
     receipt = new_leg.legs(request.plan).receipt(1)
     assert receipt is not None
     return receipt
 
 
 def row_of(results: Results, plan: Plan) -> dict[str, object]:
-    """Read the one row in `runs`."""
     (row,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
     assert isinstance(row, dict)
     return row
 
 
 def end_by(ended_by: str) -> Callable[[LegContext], None]:
-    """Return work that stops its leg."""
     return lambda leg: leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
 
 
@@ -171,39 +166,6 @@ def test_a_leg_whose_context_cannot_be_made_is_released(request_for: BuiltReques
     assert new_leg.legs(request_for.plan).numbers() == []
 
 
-def test_a_leg_that_comes_back_loses_no_request_id_and_doubles_no_row(
-    request_for: BuiltRequest, new_leg: LegBuilder
-) -> None:
-    """It was taken for dead: another leg has published its journal, and works. Then its process goes on."""
-    results, plan = request_for.results, request_for.plan
-
-    def sleep_for_long(leg: LegContext) -> None:
-        verify_slice(leg, leg.remaining.slices()[0])
-        leg.journal.flush()
-        let_holder_die(results, plan, 1)
-        settle_legs_before(results, plan, lambda: NOW, open_leg(results, plan, lambda: NOW, {}))
-
-    with pytest.raises(RunIsActive, match=r"Leg 1 .* was taken over"):
-        run(request_for, sleep_for_long)
-
-    trail = results.table("exchanges", results.parts_of("exchanges", plan), ["request_id"])["request_id"].to_pylist()
-    by_row = [row for row in rows_of(results, plan, "exchanges") if row is not None]
-    assert rows_of(results, plan) == [0]
-    assert sorted(by_row) == sorted([0, 1, 2] * 3)
-    assert len(trail) == len(by_row) + 1
-    assert journal_rows(results, plan, 1, "exchanges") == []
-    assert (new_leg.legs(plan).receipt(1) or {})["ended_by"] == "killed"
-
-
-def test_a_key_that_takes_over_is_bound_too(request_for: BuiltRequest) -> None:
-    """It was rotated meanwhile, and was sent to this service."""
-    fingerprints = ["old"]
-
-    run(replace(request_for, key_fingerprint=lambda: fingerprints[-1]), lambda _leg: fingerprints.append("new"))
-
-    assert request_for.results.store.read(layout.key_name("new")) is not None
-
-
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_work_that_breaks_off_ends_the_leg_as_an_error(
     request_for: BuiltRequest, new_leg: LegBuilder, error: type[BaseException]
@@ -222,30 +184,6 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
     assert rows_of(request_for.results, request_for.plan) == [1]
 
 
-def test_a_leg_whose_rows_remain_for_no_reason_is_not_complete(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
-    """Only a mistake of this program leads to it; the run can be resumed."""
-    with held(request_for) as leg:
-        verify_slice(leg, leg.remaining.slices()[0])
-
-    receipt = receipt_of(request_for, new_leg)
-    assert (receipt["ended_by"], receipt["why"]) == ("error", "Rows remain, and nothing says why.")
-    assert row_of(request_for.results, request_for.plan)["ended_by"] == "error"
-
-
-def test_the_first_reason_to_stop_is_the_legs(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
-    """The error that a stop raises in the work is no error of its own."""
-
-    def stop_and_raise(leg: LegContext) -> None:
-        end_by("cancelled")(leg)
-        leg.stop.check()
-
-    with pytest.raises(RunMustStop):
-        run(request_for, stop_and_raise)
-
-    receipt = receipt_of(request_for, new_leg)
-    assert (receipt["ended_by"], receipt["why"]) == ("cancelled", "Enough.")
-
-
 @pytest.mark.parametrize(
     ("ended_by", "quota_after", "asks"),
     [("cancelled", 900, 1), ("window", 900, 1), ("quota", 0, 0), ("breaker", None, 0), ("key_refused", None, 0)],
@@ -258,20 +196,6 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
 
     assert row_of(request_for.results, request_for.plan)["quota_after"] == quota_after
     assert service.calls.count(Call.USAGE) == asks
-
-
-def test_a_leg_knows_its_quota_from_the_first_item(
-    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService
-) -> None:
-    """Calls for one file are left, and those of the usage calls that make sure: the others remain."""
-    service.usual[Call.USAGE] = Scripted(document={}, remaining=1)
-
-    run(replace(request_for, service=replace(STATUS, headroom=3)))
-
-    receipt, row = receipt_of(request_for, new_leg), row_of(request_for.results, request_for.plan)
-    assert (receipt["ended_by"], row["accepted"], row["remaining"]) == ("quota", 1, 2)
-    assert "reserved: 0; it resets 2026-11-23 12:00 UTC" in str(receipt["why"])
-    assert row["quota_after"] == 1
 
 
 def test_what_is_still_in_memory_at_the_end_is_written(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
@@ -311,7 +235,6 @@ class _BrokenGuard(BudgetGuard):
     """A guard whose thread ends by a mistake."""
 
     def keep_probing(self, over: threading.Event) -> None:
-        """Fail at once."""
         del over
         raise ZeroDivisionError
 
@@ -320,7 +243,6 @@ class _BrokenHeartbeat(Heartbeat):
     """A heartbeat whose thread ends by a mistake."""
 
     def keep(self, over: threading.Event) -> None:
-        """Fail at once."""
         del over
         raise ZeroDivisionError
 
@@ -372,24 +294,12 @@ def test_a_leg_after_one_whose_clock_was_ahead_is_of_a_later_epoch(
 FACTS = {"key_fingerprint": "abc", "quota_before": 900}
 
 
-class RivalStore(FolderStore):
-    """A store in which another process claims every leg a moment earlier."""
-
-    def create(self, name: str, content: bytes) -> None:
-        """Let the other one be first."""
-        if name.endswith("claim.json"):
-            super().create(name, content.replace(b'"host": "', b'"host": "other-'))
-        super().create(name, content)
-
-
 @pytest.fixture
 def plan(new_leg: LegBuilder) -> Plan:
-    """A run of four items."""
     return new_leg.plan(4)
 
 
 def open_next(results: Results, plan: Plan) -> int:
-    """Open the next leg as this process."""
     return open_leg(results, plan, lambda: NOW, dict(FACTS))
 
 
@@ -401,7 +311,6 @@ def begin_next(results: Results, plan: Plan) -> int:
 
 
 def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
-    """Read the rows of a run's legs."""
     return results.table("runs", results.parts_of("runs", plan)).to_pylist()
 
 
@@ -437,14 +346,6 @@ def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan
     assert journal_rows(results, plan, 1) == []
 
 
-def test_of_two_that_open_at_the_same_moment_one_is_told_of_the_other(plan: Plan, tmp_path: Path) -> None:
-    """The claim is created only once, so the later process begins nothing."""
-    results = Results(RivalStore(tmp_path / "results"))
-
-    with pytest.raises(RunIsActive, match=r"Leg 1 .* on other-"):
-        open_next(results, plan)
-
-
 def test_a_settled_leg_without_its_row_gets_it(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """Its process ended after the receipt: the receipt holds the cells, and the journal is deleted as well."""
     new_leg.legs(plan).claim(1)
@@ -464,7 +365,6 @@ class LateRivalStore(FolderStore):
     """A store in which another process claims the next leg right after this one has read the last."""
 
     def folders(self, folder: str) -> list[str]:
-        """List the legs; then the other process is first."""
         found = super().folders(folder)
         if not found and folder.endswith("legs"):
             Legs(Results(FolderStore(Path(self.url))), RUN).claim(1)
@@ -493,19 +393,6 @@ def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_pa
     assert results.parts_of("verdicts", plan) == []
 
 
-def test_a_leg_that_ends_meanwhile_is_not_taken_for_killed(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Its process is gone, but its receipt is there: the next leg begins, and the receipt stays as it is."""
-    open_next(results, plan)
-    let_holder_die(results, plan, 1)
-    new_leg.legs(plan).write_receipt(1, {"ended_by": "quota", "parts": []})
-
-    leg = open_next(results, plan)
-    settle_legs_before(results, plan, lambda: NOW, leg)
-
-    assert leg == 2
-    assert new_leg.legs(plan).receipt(1) == {"ended_by": "quota", "parts": []}
-
-
 def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """A process may be killed between its claim and the settling of the leg before it."""
     for leg, numbers in enumerate(([0, 1], [1, 2]), start=1):
@@ -521,40 +408,10 @@ def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_le
     assert receipts[1]["previous_receipt_sha256"] == new_leg.legs(plan).receipt_digest(1)
 
 
-def test_exchanges_that_were_written_down_after_the_receipt_are_published(results: Results, plan: Plan) -> None:
-    """The process of a leg that was taken over came back, and was killed before it could do so itself."""
-    open_next(results, plan)
-    write_journal(results, plan, 1, [0])
-    let_holder_die(results, plan, 1)
-    settle_last_leg(results, plan, lambda: NOW)
-    write_journal(results, plan, 1, [0, 1])
-
-    settle_last_leg(results, plan, lambda: NOW)
-
-    assert rows_of(results, plan) == [0]
-    assert rows_of(results, plan, "exchanges") == [0, 1]
-    assert journal_rows(results, plan, 1, "exchanges") == []
-
-
 def other_run_of(results: Results, plan: Plan, **facts: str) -> Plan:
-    """Plan another run of the same catalog."""
     other = replace(plan, run_id=f"{plan.run_id}b", **facts)  # type: ignore[arg-type]
     results.write_plan(other)
     return other
-
-
-def test_a_new_run_that_meets_a_live_one_of_its_catalog_is_superseded(results: Results, plan: Plan) -> None:
-    """Nobody takes its plan up later; the live one works on."""
-    open_next(results, plan)
-    other = other_run_of(results, plan)
-
-    with pytest.raises(RunIsActive, match=f"run {plan.run_id}"):
-        open_next(results, other)
-
-    (row,) = runs_rows(results, other)
-    assert (row["ended_by"], row["remaining"], row["calls"]) == ("superseded", 4, 0)
-    with pytest.raises(ResultsError, match="superseded"):
-        open_next(results, other)
 
 
 def test_a_run_that_has_worked_is_only_refused_while_another_works(results: Results, plan: Plan) -> None:
@@ -570,13 +427,6 @@ def test_a_run_that_has_worked_is_only_refused_while_another_works(results: Resu
     let_holder_die(results, plan, 1)
 
     assert (numbers, open_next(results, other)) == ([1], 2)
-
-
-def test_a_pass_over_a_folder_and_a_sweep_of_it_work_beside_each_other(results: Results, plan: Plan) -> None:
-    """The sweep yields to the pass by its rate."""
-    open_next(results, plan)
-
-    assert open_next(results, other_run_of(results, plan, catalog_kind=INGEST)) == 1
 
 
 def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: Plan) -> None:

@@ -1,27 +1,23 @@
 """A run is planned by its catalog: shards first, then the plan, which makes it exist."""
 
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.app import App
 from proofsweep.config.load import Settings
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
-from proofsweep.domain.errors import CatalogError, ConfigError
+from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.runs import Plan
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.selection import ALL_ROWS, Selection
+from proofsweep.sources.selection import ALL_ROWS
 from proofsweep.store import layout
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.verify.history import note_run
 from proofsweep.verify.plan import Planner, cautions_of
 
-from ...worlds.ended_runs import end_leg, plan_of_run
 from ..scripted_service import NOW
 
 
@@ -29,23 +25,19 @@ class OrderedStore(FolderStore):
     """A store that notes what is created, in order."""
 
     def __init__(self, root: Path) -> None:
-        """Begin with nothing."""
         super().__init__(root)
         self.created: list[str] = []
 
     def create(self, name: str, content: bytes) -> None:
-        """Note it."""
         self.created.append(name)
         super().create(name, content)
 
 
 def opened(catalog: Path) -> Catalog:
-    """Open a manifest or folder."""
     return open_catalog(str(catalog))
 
 
 def planner(results: Results) -> Planner:
-    """Plan pairs too."""
     url = "https://partner.example/v1"
     service = ServiceSettings(base_url=url, environment="beta", sidecar_field="sidecar")
     return Planner(results=results, service=service, catalogs=CatalogSettings(), clock=lambda: NOW)
@@ -57,7 +49,6 @@ def created(store: OrderedStore) -> list[str]:
 
 
 def plan_of(catalog: Path, results: Results) -> Plan:
-    """Plan a run of all rows."""
     return planner(results).plan(opened(catalog), ALL_ROWS, lambda: None)
 
 
@@ -106,19 +97,6 @@ def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
     assert created(store) == [*shards, layout.plan_name(plan.run_id)]
 
 
-def test_a_run_that_leaves_rows_out_keeps_what_the_catalog_lists(manifest: Path, tmp_path: Path) -> None:
-    """Before its plan; which files a catalog has is then known without all its rows."""
-    store, selection = OrderedStore(tmp_path / "results"), Selection(oldest_first=True)
-    planning = planner(Results(store))
-
-    plan = planning.plan(planning.chosen_rows(opened(manifest), selection, max_calls=7), selection, lambda: None)
-
-    listed = pq.read_table(BytesIO(store.read(layout.listed_name(plan.run_id, 0)) or b""))
-    assert listed["item_id"].to_pylist() == [f"n{number}" for number in range(2_345)]
-    assert (plan.items, plan.skipped) == (2, 2_343)
-    assert created(store)[1:] == [layout.listed_name(plan.run_id, 0), layout.plan_name(plan.run_id)]
-
-
 def test_the_plan_counts_what_the_catalog_holds(folder: Path, results: Results) -> None:
     """Items by reason, bytes of those that will be sent, and what gave no item."""
     plan = plan_of(folder, results)
@@ -146,34 +124,7 @@ def test_what_speaks_against_a_run_is_heard_before_it_is_written(folder: Path, t
     assert not (tmp_path / "results").exists()
 
 
-def test_an_empty_catalog_is_no_run(tmp_path: Path) -> None:
-    """Nothing is written."""
-    (tmp_path / "m.csv").write_text("audio\n")
-    store = OrderedStore(tmp_path / "results")
-
-    with pytest.raises(CatalogError):
-        plan_of(tmp_path / "m.csv", Results(store))
-
-    assert store.created == []
-
-
-def test_runs_of_the_same_moment_have_names_of_their_own(folder: Path, results: Results) -> None:
-    """Two people may begin in the same millisecond."""
-    runs = {plan_of(folder, results).run_id for _ in range(3)}
-
-    assert sorted(runs) == results.store.folders("_runs")
-    assert len(runs) == 3
-
-
 Change = Callable[..., Settings]
-
-
-def test_a_store_of_its_own_beside_the_catalog_is_fine(change: Change, tmp_path: Path) -> None:
-    """Nothing is said, and nothing is made."""
-    (tmp_path / "music").mkdir()
-
-    assert cautions_of(App(change()).results, App(change()).environment, str(tmp_path / "music")) == []
-    assert not (tmp_path / "results").exists()
 
 
 def test_a_store_inside_the_catalogs_folder_is_said(change: Change, tmp_path: Path) -> None:
@@ -186,16 +137,3 @@ def test_a_store_inside_the_catalogs_folder_is_said(change: Change, tmp_path: Pa
     )
     bucket = change(RESULTS__URL=str(tmp_path / "elsewhere"))
     assert cautions_of(App(bucket).results, App(bucket).environment, "s3://music") == []
-
-
-def test_a_second_environment_in_one_store_is_said(change: Change, tmp_path: Path) -> None:
-    """Queries over all tables would mix them."""
-    settings = change()
-    plan = plan_of_run("20261116T100000Z_a", environment="production")
-    end_leg(App(settings).results, plan)
-    note_run(App(settings).results, plan)
-
-    (caution,) = cautions_of(App(settings).results, App(settings).environment, str(tmp_path / "list.csv"))
-
-    assert "holds runs of production too" in caution
-    assert "those of beta" in caution

@@ -1,14 +1,12 @@
 """What a leg tells of its progress, and the rates that it goes by."""
 
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from proofsweep.client.scheduler import LaneStatus
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.domain.exchanges import Call
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import WaitsFor
 from proofsweep.verify.session import LegContext, ProgressMeter, Speed
@@ -18,7 +16,6 @@ from ..left_behind import write_part
 
 
 def told_by_a_worker(leg: LegContext, accepted: int, in_flight: int, lane: LaneStatus) -> None:
-    """Let a worker process tell what it did."""
     leg.counters.take(
         {"rows": {"accepted": accepted}, "audio_bytes": 10, "calls": 2 * accepted, "cpu_seconds": 0.1}
         | {"writer": "w", "in_flight": in_flight, "lane": asdict(lane)}
@@ -52,16 +49,6 @@ def test_what_worker_processes_do_is_in_it(new_leg: LegBuilder) -> None:
     assert (told.paused_until - leg.verify.clock()).total_seconds() == 60.0
 
 
-def test_a_short_pause_is_the_pace_of_a_lane(new_leg: LegBuilder) -> None:
-    """It comes every few seconds, and nobody waits for it."""
-    leg = new_leg.leg(new_leg.plan(9))
-    assert leg.remaining.count == 9
-
-    told_by_a_worker(leg, 1, 1, LaneStatus(5.0, None, None, pause_seconds=1.5))
-
-    assert (leg.progress.waits_for, leg.progress.paused_until) == (None, None)
-
-
 def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder) -> None:
     """An outage before a pause, the request to stop before an outage, and the end before all."""
     leg = new_leg.leg(new_leg.plan(9))
@@ -81,33 +68,6 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder) -> None:
     assert seen == [WaitsFor.NEW_FILES, WaitsFor.OUTAGE, WaitsFor.STOP, WaitsFor.SETTLE]
     assert leg.progress.stops_because == "It was asked to."
     assert leg.progress.seconds_left is None
-
-
-def test_the_service_s_own_pause_is_seen(new_leg: LegBuilder) -> None:
-    """By the process that makes the calls itself."""
-    leg = new_leg.leg(new_leg.plan(9))
-    assert leg.remaining.count == 9
-    ticket = leg.dispatcher.wait_turn(Call.UPLOADS, "a")
-    assert leg.progress.uploads == 1
-
-    leg.dispatcher.drop("a", ticket)
-    leg.dispatcher.hold(is_held=True)
-
-    assert (leg.progress.uploads, leg.progress.waits_for) == (0, WaitsFor.OUTAGE)
-
-
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-def test_there_is_no_rate_before_a_second_has_passed() -> None:
-    """A display shows nothing then, and invents nothing."""
-    meter = ProgressMeter()
-    assert meter.speed is None
-
-    meter.take(100.0, 0, 0)
-    meter.take(100.4, 50, 100)
-
-    assert (meter.speed, meter.seconds_left(50)) == (None, None)
 
 
 def test_the_rate_is_that_of_the_last_minute() -> None:
@@ -132,16 +92,6 @@ def test_the_time_left_is_told_by_the_last_ten_minutes() -> None:
     assert meter.seconds_left(90) == pytest.approx(100.0)
 
 
-def test_it_keeps_ten_minutes_and_no_more() -> None:
-    """A night has four displays a second."""
-    meter = ProgressMeter()
-
-    for quarter in range(40_000):
-        meter.take(quarter / 4, quarter, quarter)
-
-    assert len(meter._samples) == 601
-
-
 def test_a_leg_is_quiet_when_no_row_ends_for_a_while() -> None:
     """Before the first count nothing is known."""
     meter = ProgressMeter()
@@ -152,13 +102,3 @@ def test_a_leg_is_quiet_when_no_row_ends_for_a_while() -> None:
     meter.take(14.0, 1, 9)
 
     assert (meter.is_quiet(14.0), meter.is_quiet(15.0)) == (False, True)
-
-
-def test_it_knows_since_when_a_leg_waits() -> None:
-    """Another reason begins anew."""
-    meter, later = ProgressMeter(), NOW + timedelta(minutes=5)
-
-    first = [meter.waits_since(WaitsFor.PAUSE, at) for at in (NOW, later)]
-    then = [meter.waits_since(each, later) for each in (WaitsFor.OUTAGE, None)]
-
-    assert (first, then) == ([NOW, NOW], [later, None])

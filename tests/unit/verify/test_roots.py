@@ -26,7 +26,6 @@ from ..conftest import WAV
 from ..scripted_service import NOW, ScriptedService
 
 MISSING = Ineligible(Reason.MISSING_AUDIO, "There is no audio.")
-AWAY = SourceError("Input/output error.", reason=Reason.SOURCE_UNAVAILABLE)
 SHORT = ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
 
 
@@ -58,7 +57,6 @@ class ClosedFiles(Files):
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The folder of a catalog."""
     folder = tmp_path / "drop"
     folder.mkdir()
     return folder
@@ -66,7 +64,6 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def past() -> KnownPast:
-    """A past without files."""
     return KnownPast()
 
 
@@ -77,7 +74,6 @@ def known(root: Path, past: KnownPast) -> KnownFiles:
 
 
 def deliver(root: Path, *names: str) -> list[str]:
-    """Write files; give their locations."""
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(WAV)
@@ -97,7 +93,6 @@ def is_there(
 
 
 def read_then_lost(known: KnownFiles, locations: Iterable[str]) -> None:
-    """Read files, and delete them."""
     for location in locations:
         known.note_read(location)
         Path(location).unlink()
@@ -135,15 +130,6 @@ def test_three_files_that_are_gone_show_that_a_root_is_away(
     assert is_there(known, "d.wav") is expected
 
 
-def test_the_last_twenty_files_are_tried(known: KnownFiles, root: Path) -> None:
-    """A server that does not answer is not asked for thousands."""
-    locations = deliver(root, *(f"{number}.wav" for number in range(21)))
-    known.note_read(locations[0])
-    read_then_lost(known, locations[1:])
-
-    assert not is_there(known, "d.wav")
-
-
 def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(known: KnownFiles, root: Path) -> None:
     """The root lists what lies in other folders."""
     deliver(root, "here/a.wav")
@@ -151,42 +137,6 @@ def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(known: KnownFiles, 
 
     assert not is_there(known, "away/deep/b.wav")
     assert is_there(known, "here/b.wav")
-
-
-@pytest.mark.parametrize("kind", ["earlier leg", "earlier run"])
-def test_what_earlier_legs_and_runs_read_counts_too(known: KnownFiles, past: KnownPast, root: Path, kind: str) -> None:
-    """Nothing was read yet in this leg: the source was away when it began. Files of other roots say nothing."""
-    locations = deliver(root, "a.wav", "b.wav", "c.wav")
-    past.items = [AcceptedItem(52, *deliver(root.parent / "elsewhere", "a.wav"), None, "d", None)]
-    if kind == "earlier leg":
-        past.was_read = locations
-    else:
-        past.items += [AcceptedItem(52, location, None, "d", None) for location in locations]
-    are_there, are_closed = is_there(known, "d.wav"), is_there(known, "d.wav", files=ClosedFiles(AWAY))
-    for location in locations:
-        Path(location).unlink()
-    deliver(root, "other.txt")
-
-    assert (are_there, are_closed, is_there(known, "d.wav")) == (True, False, False)
-
-
-class BusyFiles(KnownFiles):
-    """Known files during whose control other threads go on reading files."""
-
-    def root_of(self, location: str) -> str:
-        root = super().root_of(location)
-        if root in self._read and len(self._read[root]) < 19:
-            self._read[root].append(f"{root}/another.wav")
-        return root
-
-
-def test_files_may_be_read_while_the_root_is_looked_at(past: KnownPast, root: Path) -> None:
-    """Other threads note them."""
-    known = BusyFiles(str(root), past)
-    for location in deliver(root, "a.wav") * 2:
-        known.note_read(location)
-
-    assert is_there(known, "b.wav")
 
 
 @pytest.mark.parametrize(
@@ -231,21 +181,6 @@ def test_a_bucket_of_which_nothing_was_read_is_there_if_it_lists_any_object(
     assert is_there(KnownFiles("s3://b", past), "x.wav", files=bucket_files(open_root)) is expected
 
 
-def test_a_bucket_is_opened_anew_for_its_control(past: KnownPast) -> None:
-    """Its credentials may have been renewed."""
-    opened: list[str] = []
-
-    def open_root(root: str) -> MemoryStore:
-        opened.append(root)
-        return bucket("a.wav")
-
-    files, known = bucket_files(open_root), KnownFiles("s3://b", past)
-    known.note_read("s3://b/a.wav")
-
-    assert [is_there(known, "y.wav", files=files) for _ in range(2)] == [True, True]
-    assert len(opened) == 2
-
-
 def accepted_files(root: Path, count: int) -> list[AcceptedItem]:
     """Write files that differ, as the service has accepted them."""
     contents = {root / f"accepted-{number}.wav": WAV + bytes([number]) for number in range(count)}
@@ -279,8 +214,6 @@ def test_too_few_accepted_files_say_nothing(known: KnownFiles, past: KnownPast, 
 
 @pytest.fixture
 def make(verify_context: VerifyContext, known: KnownFiles) -> Callable[..., Result]:
-    """Make the control of that folder."""
-
     def make(doubt: Doubt, files: Files | None = None) -> Result:
         item = WorkItem(manifest_row=0, item_id="a", audio=f"{known.root}/missing.wav")
         failed = Failed(reason="", detail="")

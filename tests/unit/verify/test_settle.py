@@ -1,10 +1,7 @@
 """A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
-from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from proofsweep.domain.endings import EndedBy
@@ -12,7 +9,7 @@ from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import Journal, Segments
+from proofsweep.store.journal import Segments
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.commit import LegEnd, count_leg, publish_exchanges, publish_rows, settle_leg
@@ -69,28 +66,6 @@ def test_a_name_that_is_taken_leaves_its_rows_remaining(results: Results, plan: 
     assert (published.remaining, rows_of(results, plan)) == (3, [0, 4])
 
 
-def test_a_journal_that_vanishes_while_it_is_read_leaves_what_another_process_published(
-    results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That one has settled the leg; this process only slept, and goes on in the middle of its own settlement."""
-    write_journal(results, plan, 1, [0])
-    whole_table = Segments.table
-
-    def settled_by_another(self: Segments, name: str, columns: Sequence[str] | None = None) -> pa.Table | None:
-        rows = whole_table(self, name, columns)
-        if columns is not None:
-            write_part(results, plan, 1, 0, [0])
-            self.delete()
-        return rows
-
-    monkeypatch.setattr(Segments, "table", settled_by_another)
-
-    published = publish_rows(results, plan, 1, segments(results, plan), keeps_out=False)
-
-    assert [part.rows for part in published.of_leg(1)] == [1]
-    assert rows_of(results, plan) == [0]
-
-
 def publish_trail(results: Results, plan: Plan) -> list[int]:
     """Publish the exchanges of the first leg; give the number in each of its parts."""
     return [part.rows for part in publish_exchanges(results, plan, 1, segments(results, plan))]
@@ -109,27 +84,6 @@ def test_the_audit_trail_is_published_once(results: Results, plan: Plan, monkeyp
 
     assert (first, again, late) == ([2, 2, 1], [2, 2, 1], [2, 2, 1, 1])
     assert sorted(map(str, rows_of(results, plan, "exchanges"))) == ["0", "1", "2", "3", "4", "5"]
-
-
-class NothingListed(BreakingStore):
-    """A store whose listings show nothing."""
-
-    def names(self, folder: str) -> list[str]:
-        del folder
-        return []
-
-
-def test_an_audit_trail_that_a_listing_does_not_show_is_not_doubled(results: Results, plan: Plan) -> None:
-    """Its name is taken, and what stands there is left out."""
-    write_journal(results, plan, 1, [0, 1])
-    publish_trail(results, plan)
-    write_journal(results, plan, 1, [2], "z")
-    lagging = Results(NothingListed(Path(results.store.url)))
-
-    parts = publish_exchanges(lagging, plan, 1, segments(results, plan))
-
-    assert [part.rows for part in parts] == [2, 1]
-    assert rows_of(results, plan, "exchanges") == [0, 1, 2]
 
 
 @pytest.mark.parametrize("writes", range(WRITES))
@@ -206,22 +160,6 @@ def test_receipts_are_chained(results: Results, plan: Plan, new_leg: LegBuilder)
     assert second["parts"] == []
 
 
-def test_a_receipt_tells_what_only_the_process_knew(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Why it ended, what it cost the machine, when the quota resets, and the cells of its row."""
-    reset = NOW + timedelta(hours=1)
-    facts = {"quota_after": 7, "started_at": NOW, "finished_at": NOW}
-    end = LegEnd(leg=1, ended_by=EndedBy.QUOTA, why="No calls.", facts=facts, cpu_seconds=0.5, quota_reset=reset)
-
-    row = settle_leg(results, plan, end, new_leg.legs(plan))
-
-    receipt = new_leg.legs(plan).receipt(1)
-    assert receipt is not None
-    assert (receipt["why"], receipt["cpu_seconds"], receipt["quota_reset"]) == ("No calls.", 0.5, str(reset))
-    assert (row["ended_by"], row["quota_after"]) == ("quota", 7)
-    (stored,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
-    assert (stored["quota_after"], stored["finished_at"]) == (7, NOW)
-
-
 def test_the_receipt_counts_duplicates(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """The next forecast must not take their price for a row's."""
     rows = [verdict(plan, 1, 0), verdict(plan, 1, 1, answered_by_row=0)]
@@ -243,25 +181,11 @@ def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan, 
     assert (row["ended_by"], row["remaining"]) == ("complete", 0)
 
 
-def test_a_leg_never_ends_before_its_rows(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """A clock that was put back in the leg does not hide that it was ahead before."""
-    ahead = NOW + timedelta(days=1_000)
-    journal = Journal(results, plan.run_id, 1, "w")
-    journal.add(verdict(plan, 1, 0, finished_at=ahead), [])
-    journal.flush()
-    end = LegEnd(leg=1, ended_by=EndedBy.CANCELLED, facts={"finished_at": NOW})
-
-    row = settle_leg(results, plan, end, new_leg.legs(plan))
-
-    assert row["finished_at"] == ahead
-
-
 Told = tuple[int | None, str, int | None]
 SAMPLE = plan_of_run("20261120T120000Z_000aa", items=10)
 
 
 def count(results: Results, leg: int) -> Row:
-    """Count a leg by all its parts."""
     verdicts, exchanges = (
         [results.part(name) for name in results.parts_of(table, SAMPLE) if layout.leg_of(name) == leg]
         for table in ("verdicts", "exchanges")
@@ -301,11 +225,3 @@ def test_calls_are_made_again_for_what_an_earlier_leg_had_been_answered(
     assert legs[0]["calls_again"] == 0
     assert sum(int(str(leg["calls_again"])) for leg in legs) == again
     assert [leg["calls"] for leg in legs[1:]] == [3, 2]
-
-
-def test_an_answer_that_two_legs_had_is_paid_for_again_by_each(results: Results) -> None:
-    """The second leg was killed as the first was."""
-    for leg in (1, 2, 3):
-        publish(results, leg, (0, "uploads", 200))
-
-    assert [count(results, leg)["calls_again"] for leg in (1, 2, 3)] == [0, 1, 1]

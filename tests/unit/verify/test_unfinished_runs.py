@@ -8,10 +8,8 @@ import pytest
 
 from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings, load_settings
-from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
 from proofsweep.queries.status import describe_run, unfinished_runs
-from proofsweep.sources.selection import Selection
 from proofsweep.store.legs import Legs
 from proofsweep.verify.resume import supersede_older
 from proofsweep.verify.worker import verify_slice
@@ -76,37 +74,6 @@ def test_a_name_makes_one_catalog_of_two_places(change: Change, catalog: str, tm
 
     assert plan.identity == "label"
     assert App(settings).run_to_resume(str(tmp_path / "mirror")) == plan
-
-
-def test_a_report_is_a_part_of_the_catalog_of_its_run(settings: Settings, catalog: str, begun: Plan) -> None:
-    """Unless the run is of another store."""
-    report = Path(catalog).parent / "report.csv"
-    ids = {}
-    for run_id in (begun.run_id, "20261120T120000Z_000aa"):
-        report.write_text(f"audio,outcome,proofsweep_run\n{catalog}/0.wav,rejected,{run_id}\n")
-        ids[run_id] = App(settings).planner.identity_of(
-            App(settings).catalog(str(report), Selection(catalog=CatalogSettings(root=catalog)))
-        )
-
-    assert list(ids.values()) == [catalog, str(report)]
-
-
-def test_a_run_that_is_too_old_is_left(
-    settings: Settings, catalog: str, begun: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A person who resumes without naming a catalog may still mean it."""
-    monkeypatch.setattr("proofsweep.verify.resume.RESUME_DAYS", 0)
-
-    assert App(settings).run_to_resume(catalog) is None
-    assert App(settings).run_to_resume() == begun
-
-
-def test_a_pass_does_not_hide_the_night_of_its_folder(settings: Settings, catalog: str, begun: Plan) -> None:
-    """It has planned none of the rows that the night left."""
-    part = copied(settings, begun, 1, catalog_kind=INGEST)
-
-    assert App(settings).run_to_resume(catalog) == begun
-    assert App(settings).run_to_resume() == part
 
 
 def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(

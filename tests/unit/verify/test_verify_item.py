@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -20,7 +18,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.source import OpenFile
 from proofsweep.verify.item import VerifyContext, verify_item
 
-from ..scripted_service import NOW, Scripted, ScriptedService
+from ..scripted_service import Scripted, ScriptedService
 
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
@@ -28,13 +26,11 @@ THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 
 @pytest.fixture
 def item(wav: Path) -> WorkItem:
-    """A planned one-file item."""
     return WorkItem(manifest_row=7, item_id="a", audio=str(wav))
 
 
 @pytest.fixture
 def pair(item: WorkItem, tmp_path: Path) -> WorkItem:
-    """The same audio with a sidecar."""
     sidecar = tmp_path / "a.sidecar"
     sidecar.write_bytes(b"proof")
     return replace(item, sidecar=str(sidecar))
@@ -48,7 +44,6 @@ def finished(item: WorkItem, context: VerifyContext, **changes: object) -> Finis
 
 
 def reason_of(done: Finished) -> tuple[str, str | None]:
-    """The outcome's word, and its reason."""
     return word_for(done.outcome), None if isinstance(done.outcome, Accepted) else str(done.outcome.reason)
 
 
@@ -153,25 +148,6 @@ def test_content_that_cannot_be_sent_costs_no_call(
     assert service.calls == []
 
 
-def test_a_file_that_grew_beyond_a_slot_costs_no_call(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """Since it was planned."""
-    os.truncate(item.audio, SLOT_BYTES + 1)
-
-    assert reason_of(finished(item, verify_context)) == ("ineligible", Reason.TOO_LARGE)
-    assert service.calls == []
-
-
-def test_a_clock_that_is_put_back_makes_no_negative_time(verify_context: VerifyContext, item: WorkItem) -> None:
-    """An item ends no earlier than it began."""
-    times = [NOW, NOW - timedelta(hours=1)]
-
-    done = finished(item, verify_context, clock=lambda: times.pop(0))
-
-    assert (done.started_at, done.finished_at) == (NOW, NOW)
-
-
 def test_a_file_that_is_still_missing_has_the_words_of_its_plan(verify_context: VerifyContext, item: WorkItem) -> None:
     """They say what names it: a line of a manifest, a message or a bag."""
     planned = Ineligible(Reason.MISSING_AUDIO, "m.csv, line 2: There is no audio at this location.")
@@ -209,7 +185,6 @@ def test_only_the_planned_version_is_sent_where_that_is_asked(
 
 
 def append_to(path: Path) -> None:
-    """Let a delivery go on."""
     with path.open("ab") as file:
         file.write(bytes(8))
 

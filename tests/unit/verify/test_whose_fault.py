@@ -219,7 +219,6 @@ class World:
         self.forgotten += 1
 
     def fail_at_times(self) -> None:
-        """Be the store of results."""
         if self.errors:
             self.errors -= 1
             raise ResultsError("The store is away.")
@@ -232,7 +231,6 @@ class World:
         audio: str = "/c/a.wav",
         size: int = 8,
     ) -> bool:
-        """End the next item."""
         item = WorkItem(manifest_row=self.rows, item_id="a", audio=audio)
         read = AudioRead(audio_format="wav", size_bytes=size, version="v", sha256="d")
         done = Finished(item=item, outcome=outcome, started_at=NOW, finished_at=NOW, read=read, exchanges=exchanges)
@@ -258,7 +256,6 @@ class World:
 
     @property
     def doubts(self) -> list[Doubt]:
-        """What the controls were made for."""
         return [subject.doubt for _, subject, _ in self.made]
 
 
@@ -440,15 +437,6 @@ def test_refusals_of_bytes_that_were_accepted_stand_unless_a_control_is_wrong(
     assert (world.written, world.ended_by) == (written, ended_by)
 
 
-def test_many_refusals_alike_ask_for_a_control(world: World) -> None:
-    """One for the refusal that is one too many."""
-    admitted = [world.admit(rejected()) for _ in range(REFUSALS_IN_A_ROW)]
-
-    assert admitted == [True] * (REFUSALS_IN_A_ROW - 1) + [False]
-    assert world.doubts == [Doubt.CONTENT]
-    assert len(world.written) == REFUSALS_IN_A_ROW
-
-
 def test_failures_without_a_control_wait_for_the_end_or_until_they_are_many(world: World) -> None:
     """A hundred in a row are written at once: the memory of a process does not grow with a catalog."""
     world.controls = [NO_CONTROL]
@@ -478,32 +466,6 @@ def test_items_of_a_source_that_is_away_come_last_and_others_go_on(world: World)
     assert world.admit(ACCEPTED, audio="/elsewhere/a.wav")
 
 
-def test_a_source_that_is_back_at_the_end_is_tried_again(world: World) -> None:
-    """It is looked at once more."""
-    world.controls = [wrong()]
-    world.admit(MISSING)
-    item = WorkItem(manifest_row=9, item_id="b", audio="/c/b.wav")
-    world.control.finish()
-    still_away = world.control.may_try(item)
-
-    world.controls = [RIGHT]
-    world.control.finish()
-
-    assert (still_away, world.control.may_try(item)) == (False, True)
-
-
-def test_controls_that_make_no_call_go_more_often(world: World) -> None:
-    """A run of a few files does not wait for them."""
-    for _ in range(2):
-        world.admit(MISSING)
-    before = list(world.written)
-    world.now += 0.5
-
-    world.admit(ACCEPTED)
-
-    assert (before, sorted(world.written)) == ([0], [0, 1, 2])
-
-
 @pytest.mark.parametrize("outcome", [FAILED, rejected()])
 @pytest.mark.parametrize(("errors", "written", "ended_by", "until"), [(5, [0], None, 5), (1_000, [], "breaker", 60)])
 def test_a_store_that_fails_is_read_again_for_a_while(
@@ -530,34 +492,6 @@ def test_too_many_tries_in_a_row_wait_for_the_next_control(world: World) -> None
     assert len(world.written) == TRIES_IN_A_ROW + 1
 
 
-def test_controls_are_made_for_what_is_still_in_doubt_alone(world: World) -> None:
-    """A wrong one puts all aside, so none is made for the others that waited."""
-    for last in (DOWN, SLOW):
-        world.fail(last)
-    world.now += 1.0
-    for last in (DOWN, SLOW):
-        world.fail(last)
-    world.controls = [wrong(), RIGHT]
-    world.now += 10.0
-
-    world.admit(ACCEPTED)
-
-    assert all(suspects for _, _, suspects in world.made)
-    assert world.put_aside == {2, 3}
-
-
-def test_the_end_makes_the_controls_that_are_left(world: World) -> None:
-    """It waits until each is due."""
-    for last in (DOWN, SLOW, DOWN, SLOW):
-        world.fail(last)
-    before = sorted(world.written)
-
-    world.control.finish()
-
-    assert (before, sorted(world.written)) == ([0, 1], [0, 1, 2, 3])
-    assert world.now == 1_010.0
-
-
 def test_a_leg_that_ends_believes_nothing_more(world: World) -> None:
     """Its rows remain for another leg."""
     world.fail()
@@ -573,7 +507,6 @@ def test_a_leg_that_ends_believes_nothing_more(world: World) -> None:
 
 
 def let_calls_fail(world: World) -> None:
-    """Let a call fail for many items."""
     for _ in range(FAILURES_IN_A_ROW):
         world.dispatcher.note(DOWN)
 
@@ -590,26 +523,6 @@ def test_calls_that_fail_for_many_wait_until_a_control_is_right(
     assert world.control.is_well()
     assert world.doubts == [Doubt.SERVICE] * len(controls)
     assert (world.now, world.is_held) == (1_000.0 + until, False)
-
-
-def test_calls_that_fail_for_many_are_given_up_before_a_control_is_due(world: World) -> None:
-    """The last one has just been right."""
-    let_calls_fail(world)
-    world.control.is_well()
-    let_calls_fail(world)
-
-    assert not world.control.is_well()
-    world.now += 10.0
-    assert world.control.is_well()
-    assert len(world.made) == 2
-
-
-def test_a_leg_that_cannot_tell_says_so(world: World) -> None:
-    """And names what can be done."""
-    assert world.control.sentence(1_234) == (
-        "1,234 files are in doubt. Nothing shows whether the service or these files are at fault: name files in "
-        "`service.known_good` that it accepts. `resume` tries them last."
-    )
 
 
 @pytest.mark.parametrize("later", [NOT_NOW, NO_CONTROL])

@@ -8,20 +8,18 @@ from pathlib import Path
 import pytest
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.errors import NameTaken, ResultsError, RunMustStop
+from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Bounds, Slice
-from proofsweep.store import layout
 from proofsweep.store.parts import Results
 from proofsweep.verify import worker
-from proofsweep.verify.attribution import Control
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import verify_slice, work_item
 
 from ..conftest import LegBuilder
-from ..left_behind import BreakingStore, exchange, journal_rows, rows_of, write_part
+from ..left_behind import BreakingStore, exchange, journal_rows, rows_of
 from ..scripted_service import Scripted, ScriptedService
 
 NO_ANSWER = Scripted(document={"good": "perhaps"})
@@ -34,12 +32,10 @@ class WaitingSwitch(StopSwitch):
     """A switch that tells a test of each rest, and lets no time pass."""
 
     def __init__(self, on_rest: Callable[[], object]) -> None:
-        """Take whom to tell."""
         super().__init__()
         self.on_rest = on_rest
 
     def rest(self, seconds: float) -> None:
-        """Tell of it."""
         del seconds
         self.on_rest()
         self.check()
@@ -47,23 +43,19 @@ class WaitingSwitch(StopSwitch):
 
 @pytest.fixture
 def leg(new_leg: LegBuilder) -> LegContext:
-    """The first leg of a small run of three items."""
     return new_leg.leg(new_leg.plan(3))
 
 
 @pytest.fixture
 def large_leg(new_leg: LegBuilder) -> LegContext:
-    """The first leg of a run of two shards."""
     return new_leg.leg(new_leg.plan(202, shard_items=200))
 
 
 def item_of(leg: LegContext, number: int = 0) -> WorkItem:
-    """Return an item of the first shard."""
     return next(leg.remaining.items(Slice(0, number, number + 1)))
 
 
 def written(leg: LegContext) -> list[int | None]:
-    """Flush the journal, and list its rows."""
     leg.journal.flush()
     return journal_rows(leg.results, leg.plan, leg.leg)
 
@@ -78,29 +70,6 @@ def test_an_item_ends_as_a_row_in_the_journal(leg: LegContext, service: Scripted
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [1, 1, 1]
     assert service.calls == THREE_CALLS
     assert leg.counters.rows == {"accepted": 1}
-
-
-def test_no_item_begins_that_the_budget_refuses(new_leg: LegBuilder, service: ScriptedService) -> None:
-    """Two calls are left, and the leg keeps one to look at the quota in the end: the leg stops by its own account."""
-    leg = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=2))
-
-    assert work_item(leg, item_of(leg)) is None
-    assert service.calls == []
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "window"
-
-
-def test_an_item_gives_back_what_it_did_not_need(
-    new_leg: LegBuilder, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file that failed at its first call has spent one: of four, the next still has the three that it needs."""
-    leg = new_leg.leg(new_leg.plan(2), bounds=Bounds(max_calls=4))
-    service.script[Call.SLOT] = [Scripted(status=413)]
-    monkeypatch.setattr("proofsweep.verify.attribution.doubt_about", lambda *_, **__: None)
-
-    work_item(leg, item_of(leg))
-
-    assert work_item(leg, item_of(leg, 1)) is not None
 
 
 def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: ScriptedService) -> None:
@@ -124,28 +93,6 @@ def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, servi
     assert written(leg) == []
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [0]
     assert leg.counters.rows == {}
-
-
-def test_an_item_that_may_not_be_tried_yet_costs_nothing(
-    leg: LegContext, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its root is away, and it comes last."""
-    monkeypatch.setattr(Control, "may_try", lambda *_: False)
-
-    assert work_item(leg, item_of(leg)) is None
-    assert service.calls == []
-
-
-def test_a_file_that_the_listing_did_not_show_needs_budget(new_leg: LegBuilder, service: ScriptedService) -> None:
-    """It is there after all, and is sent."""
-    leg = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=4))
-    item = replace(item_of(leg), ineligible=Ineligible(Reason.MISSING_AUDIO, "There is no audio."))
-
-    row = work_item(leg, item)
-
-    assert row is not None
-    assert (row["outcome"], service.calls) == ("accepted", THREE_CALLS)
-    assert work_item(leg, item) is None
 
 
 def test_rows_that_were_in_doubt_before_come_last(large_leg: LegContext) -> None:
@@ -175,21 +122,6 @@ def test_a_long_shard_is_worked_in_portions(
     assert rows_of(leg.results, leg.plan) == list(range(200, 210))
 
 
-def test_a_small_run_publishes_at_its_end(leg: LegContext) -> None:
-    """A part for each of its items would be a file for each row."""
-    assert verify_slice(leg, Slice(0, 0, 3)) == 3
-    assert rows_of(leg.results, leg.plan) == []
-    assert sorted(number or 0 for number in written(leg)) == [0, 1, 2]
-
-
-def test_a_finished_shard_has_nothing_to_do(large_leg: LegContext, service: ScriptedService) -> None:
-    """Another leg's part has all of its rows."""
-    write_part(large_leg.results, large_leg.plan, 2, 1, [200, 201])
-
-    assert verify_slice(large_leg, LAST_SHARD) == 0
-    assert service.calls == []
-
-
 def test_a_store_that_fails_leaves_the_shard_to_the_legs_end(large_leg: LegContext, tmp_path: Path) -> None:
     """The rows are in the journal: the leg goes on."""
     leg = replace(large_leg, results=Results(BreakingStore(tmp_path / "results", writes_left=0)))
@@ -197,15 +129,6 @@ def test_a_store_that_fails_leaves_the_shard_to_the_legs_end(large_leg: LegConte
     assert verify_slice(leg, LAST_SHARD) == 2
     assert rows_of(large_leg.results, large_leg.plan) == []
     assert len(written(leg)) == 2
-
-
-def test_a_leg_that_was_taken_over_is_told_when_it_publishes(large_leg: LegContext) -> None:
-    """The one that settled it has taken the part's name."""
-    name = layout.verdicts_name(large_leg.plan.run_id, large_leg.plan.run_date, 1, 1)
-    large_leg.results.create_part(name, "verdicts", [])
-
-    with pytest.raises(NameTaken):
-        verify_slice(large_leg, LAST_SHARD)
 
 
 def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: LegContext, service: ScriptedService) -> None:
@@ -252,16 +175,3 @@ def test_nothing_begins_while_the_store_fails(leg: LegContext, service: Scripted
     assert row is not None
     assert calls_then == [[]]
     assert service.calls == THREE_CALLS
-
-
-def test_a_leg_that_stops_while_the_store_fails_begins_nothing(
-    leg: LegContext, service: ScriptedService, tmp_path: Path
-) -> None:
-    """The item does not wait for the store any longer, and its row remains."""
-    waiting = failing_leg(leg, BreakingStore(tmp_path / "results"), lambda: None)
-    waiting.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
-
-    assert work_item(waiting, item_of(leg)) is None
-    assert service.calls == []
-    with pytest.raises(ResultsError):
-        leg.heartbeat.write()

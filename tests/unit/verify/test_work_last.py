@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Slice
 from proofsweep.store.journal import Segments
@@ -20,18 +20,15 @@ from ..scripted_service import VALID, Scripted, ScriptedService
 
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 DOWN = Scripted(status=500)
-UNFIT = Scripted(status=422)
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 
 
 @pytest.fixture
 def leg(new_leg: LegBuilder) -> LegContext:
-    """The first leg of a small run of three items."""
     return new_leg.leg(new_leg.plan(3))
 
 
 def written(leg: LegContext) -> list[int]:
-    """Flush the journal, and list its rows."""
     leg.journal.flush()
     return sorted(row for row in journal_rows(leg.results, leg.plan, leg.leg) if row is not None)
 
@@ -44,18 +41,9 @@ def work(leg: LegContext, rows: int = 3) -> None:
 
 
 def why(leg: LegContext) -> str:
-    """Return why the leg ended."""
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "breaker"
     return leg.stop.reason.message
-
-
-def test_a_leg_without_doubt_has_no_last_round(leg: LegContext, service: ScriptedService) -> None:
-    """Nothing is read or asked again."""
-    work(leg)
-
-    assert leg.stop.reason is None
-    assert service.calls == THREE_CALLS * 3
 
 
 def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: ScriptedService) -> None:
@@ -85,31 +73,6 @@ def test_a_failure_that_a_late_control_believes_needs_no_second_try(
     assert leg.counters.rows == {"failed": 2, "accepted": 1}
 
 
-def test_files_that_fail_first_hold_nobody_up(new_leg: LegBuilder, service: ScriptedService) -> None:
-    """The first three were bad files."""
-    leg = new_leg.leg(new_leg.plan(12))
-    service.script[Call.VERIFY] = [UNFIT] * 3
-
-    work(leg, rows=12)
-
-    assert leg.stop.reason is None
-    assert written(leg) == list(range(12))
-
-
-def test_a_source_that_is_away_ends_the_leg_with_its_name(new_leg: LegBuilder) -> None:
-    """Nothing of it was ever read: it was away when the leg began."""
-    leg = new_leg.leg(new_leg.plan(3))
-    root = str(new_leg.folder / "mount")
-    leg.control.calls.known.root = root
-    for item in list(leg.remaining.all_items()):
-        object.__setattr__(item, "audio", f"{root}/{item.item_id}.wav")
-
-    work(leg)
-
-    assert written(leg) == []
-    assert why(leg).startswith(f"3 files are in doubt. The source {root} cannot be read")
-
-
 def test_a_source_that_is_back_is_read(new_leg: LegBuilder) -> None:
     """Its files come last."""
     plan = new_leg.plan(3)
@@ -130,16 +93,6 @@ def test_a_source_that_is_back_is_read(new_leg: LegBuilder) -> None:
     assert leg.stop.reason is None
 
 
-def test_rows_that_were_in_doubt_before_are_tried_in_the_end(leg: LegContext, service: ScriptedService) -> None:
-    """Nothing else was."""
-    late = replace(leg, in_doubt_before=frozenset({1}))
-
-    work(late)
-
-    assert service.calls == THREE_CALLS * 3
-    assert written(late) == [0, 1, 2]
-
-
 def test_the_last_round_asks_the_service_for_each_file(
     leg: LegContext, service: ScriptedService, stop: StopSwitch
 ) -> None:
@@ -152,17 +105,6 @@ def test_the_last_round_asks_the_service_for_each_file(
     work(late)
 
     assert sorted(service.calls) == sorted(THREE_CALLS * 3)
-
-
-def test_a_leg_that_stops_has_no_last_round(leg: LegContext, service: ScriptedService) -> None:
-    """Its first reason stays."""
-    leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
-
-    work(leg)
-
-    assert service.calls == []
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "cancelled"
 
 
 def test_what_is_unfinished_has_no_row_of_any_process(leg: LegContext) -> None:

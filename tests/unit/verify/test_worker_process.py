@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds, Slice
 from proofsweep.store import layout
@@ -16,10 +16,9 @@ from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.worker_process import GrantedBudget, GrantedSlice, SliceQueue, SliceResult, WorkerProcess
 
-from ...worlds.waiting import wait_for
 from ..conftest import LegBuilder
 from ..left_behind import exchange, journal_rows, rows_of, write_journal, write_part
-from ..scripted_service import NOW, Scripted, ScriptedService
+from ..scripted_service import NOW, ScriptedService
 
 ALL = GrantedSlice(piece=Slice(0, 0, 3), calls=9)
 AGAIN = replace(ALL, attempt=1)
@@ -33,13 +32,11 @@ class Link:
     told: list[dict[str, object]] = field(default_factory=list)
 
     def is_over(self, counts: dict[str, object], seconds: float) -> bool:
-        """Keep the counts, and wait for so long."""
         self.told.append(counts)
         return self.over.wait(seconds)
 
     @property
     def rows(self) -> Counter[str]:
-        """The rows that were told."""
         return sum((Counter(each["rows"]) for each in self.told), Counter())  # type: ignore[call-overload]
 
 
@@ -54,7 +51,6 @@ class Worker:
 
     @property
     def leg(self) -> LegContext:
-        """Its context."""
         return self.process.leg
 
     def end(self) -> None:
@@ -154,15 +150,6 @@ def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, servi
     assert rows_of(worker.leg.results, worker.leg.plan) == []
 
 
-def test_journals_of_processes_that_never_had_the_slice_are_not_read(worker: Worker, service: ScriptedService) -> None:
-    """There may be millions of rows in them."""
-    begin(worker.leg, ALL)
-    write_journal(worker.leg.results, worker.leg.plan, 1, [1], "stranger")
-
-    assert worker.process.verify(AGAIN).is_done
-    assert service.calls.count(Call.VERIFY) == 3
-
-
 def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker, service: ScriptedService) -> None:
     """That process was taken for lost, and was not: its part stands."""
     leg = worker.leg
@@ -172,69 +159,6 @@ def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker
     assert rows_of(leg.results, leg.plan) == [0, 1, 2]
 
 
-def test_a_reason_that_comes_up_in_a_slice_comes_back_with_it(worker: Worker, service: ScriptedService) -> None:
-    """Files in flight are finished first."""
-    reason = RunMustStop("The key was refused.", ended_by="key_refused")
-    after_first_verify(service, lambda: worker.leg.stop.pull(reason))
-
-    assert worker.process.verify(ALL).stop is reason
-
-
-def test_a_leg_that_is_over_begins_nothing(worker: Worker, service: ScriptedService) -> None:
-    """It is not this process's reason, and the task just ends."""
-    worker.end()
-
-    result = worker.process.verify(ALL)
-
-    assert (result.is_done, result.stop, service.calls) == (False, None, [])
-
-
-def test_files_in_flight_are_abandoned_after_a_while(worker: Worker, service: ScriptedService) -> None:
-    """A slice that goes on when the leg is over has some time for them."""
-
-    def wait() -> None:
-        worker.link.over.set()
-        while not worker.aborts:
-            threading.Event().wait(0.05)
-
-    after_first_verify(service, wait)
-
-    assert worker.process.verify(ALL).stop is None
-    assert worker.aborts == [True]
-
-
-def test_counts_are_told_while_the_leg_goes_on(worker: Worker) -> None:
-    """Each second."""
-    wait_for(lambda: len(worker.link.told) > 2)
-
-    assert {"writer", "rows", "lane"} < set(worker.link.told[-1])
-
-
-def test_rows_in_doubt_remain_at_the_end(worker: Worker, service: ScriptedService) -> None:
-    """No control has shown yet that the service works. The slice is done: they are tried last."""
-    service.usual[Call.VERIFY] = Scripted(status=422)
-
-    assert worker.process.verify(GrantedSlice(piece=Slice(0, 0, 1), calls=3)).is_done
-    assert journal_rows(worker.leg.results, worker.leg.plan, 1) == []
-    assert worker.leg.control.put_aside == {0}
-
-
-def test_a_store_that_fails_is_waited_for(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is said to be done before it is written down."""
-    store, failures = worker.leg.results.store, [ResultsError("It fails.")]
-    create = type(store).create
-
-    def fail_once(_store: object, name: str, content: bytes) -> None:
-        if failures and "begun-" in name:
-            raise failures.pop()
-        create(store, name, content)
-
-    monkeypatch.setattr(type(store), "create", fail_once)
-
-    assert worker.process.verify(ALL).is_done
-    assert failures == []
-
-
 def test_a_worker_gives_no_sign_of_life_for_the_leg(worker: Worker) -> None:
     """That is for the process that holds it: another one must see when that is dead."""
     worker.leg.heartbeat._beat()
@@ -242,18 +166,6 @@ def test_a_worker_gives_no_sign_of_life_for_the_leg(worker: Worker) -> None:
     assert "_runs/20261120T120000Z_000aa/legs/001/heartbeat.json" not in worker.leg.results.store.names(
         "_runs/20261120T120000Z_000aa/legs/001"
     )
-
-
-def test_exchanges_that_come_after_the_receipt_are_published(worker: Worker) -> None:
-    """The process was taken for lost, and its leg settled without it; no request ID is lost."""
-    leg = worker.leg
-    leg.trail.note(1, exchange())
-    leg.heartbeat.legs.write_receipt(1, {"parts": []})
-
-    worker.end()
-
-    assert rows_of(leg.results, leg.plan, "exchanges") == [1]
-    assert leg.results.store.names("_runs/20261120T120000Z_000aa/journal/001") == []
 
 
 def work(budget: GrantedBudget, rows: range) -> int:
@@ -292,18 +204,15 @@ def test_calls_are_counted_once(worker: Worker) -> None:
     assert work(budget, range(6, 9)) == 0
 
 
-DONE = SliceResult(is_done=True)
 LOST = SliceResult(is_lost=True)
 PIECES = [Slice(shard, 0, 100) for shard in range(3)]
 
 
 def queue_of(new_leg: LegBuilder, max_calls: int | None = None) -> SliceQueue:
-    """Let three slices of a hundred items wait."""
     return SliceQueue(new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=max_calls)), PIECES)
 
 
 def given(queue: SliceQueue, slots: int) -> list[GrantedSlice]:
-    """Return away all that may be given."""
     return list(iter(lambda: queue.grant(slots), None))
 
 
@@ -321,21 +230,6 @@ def test_each_slice_has_its_share(new_leg: LegBuilder) -> None:
     calls = [each.calls for each in given(queue, 3)]
 
     assert calls == [100, 66, 44]
-
-
-def test_what_is_left_of_a_slice_waits_again(new_leg: LegBuilder) -> None:
-    """Its calls that were not made are free again."""
-    queue = queue_of(new_leg, max_calls=101)
-    granted = queue.grant(1)
-    assert granted is not None
-    assert granted.calls == 100
-    assert queue.grant(1) is None
-
-    queue.take(granted, replace(DONE, is_done=False, calls=60))
-
-    assert [each.calls for each in given(queue, 1)] == [40]
-    assert queue._leg.stop.reason is None
-    assert queue._waiting[-1] == (granted.piece, 1)
 
 
 def test_a_lost_attempt_has_spent_all_its_calls(new_leg: LegBuilder) -> None:
@@ -361,18 +255,6 @@ def test_a_slice_that_is_lost_again_and_again_ends_the_leg(new_leg: LegBuilder) 
 
     with pytest.raises(RunMustStop, match="4 worker processes that worked on shard 0 were lost"):
         queue._leg.stop.check()
-
-
-def test_a_process_that_must_stop_ends_the_leg(new_leg: LegBuilder) -> None:
-    """No slice begins then."""
-    queue, stop = queue_of(new_leg), RunMustStop("The key is refused.", ended_by="key_refused")
-    granted = queue.grant(1)
-    assert granted is not None
-
-    queue.take(granted, replace(DONE, stop=stop))
-
-    assert queue._leg.stop.reason is stop
-    assert queue.grant(1) is None
 
 
 @pytest.mark.parametrize("seed", range(20))

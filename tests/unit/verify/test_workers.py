@@ -4,13 +4,12 @@ import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import pytest
 
 from proofsweep.verify import threads
-from proofsweep.verify.session import _say_if_fewer
 from proofsweep.verify.threads import Workers, most_open_files, workers_that_fit
 
 
@@ -38,7 +37,6 @@ class Shop:
 
 @pytest.fixture(autouse=True)
 def short_idle_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads leave soon."""
     monkeypatch.setattr(threads, "_IDLE_SECONDS", 0.2)
 
 
@@ -107,33 +105,6 @@ def test_who_is_not_needed_leaves_and_says_so() -> None:
     assert left == ["verify"] * 2
 
 
-def test_the_one_that_rested_least_works_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the others stay idle and leave, though work comes all the time."""
-    monkeypatch.setattr(threads, "_IDLE_SECONDS", 20.0)
-    shop = Shop(Workers(20))
-    shop.let_through(40)
-    wait(submit(shop, 40))
-
-    def who_works() -> int:
-        time.sleep(0.001)  # the last one comes to rest
-        return shop.workers.submit(threading.get_ident).result(10.0)
-
-    until(lambda: len({who_works() for _ in range(20)}) == 1)
-    assert shop.workers.threads > 1
-    shop.workers.shutdown()
-
-
-def test_a_mistake_reaches_whoever_asks_and_nobody_else(shop: Shop) -> None:
-    """The thread goes on with the next item."""
-    shop.let_through(8)
-
-    failed = shop.workers.submit(int, "no number")
-
-    with pytest.raises(ValueError, match="no number"):
-        failed.result(10.0)
-    assert shop.workers.submit(shop.work, 1).result(10.0) == 1
-
-
 def test_the_end_finishes_what_is_begun_and_cancels_the_rest(shop: Shop) -> None:
     """No new item begins once the leg is over."""
     futures = submit(shop, 30)
@@ -149,23 +120,6 @@ def test_the_end_finishes_what_is_begun_and_cancels_the_rest(shop: Shop) -> None
     assert all(future.cancelled() for future in futures[8:])
     with pytest.raises(RuntimeError):
         shop.workers.submit(int)
-
-
-def test_room_made_twice_counts_once(shop: Shop) -> None:
-    """An item that waited for the same bytes may call later; a call from outside of an item does not count at all."""
-
-    def work(number: int) -> None:
-        shop.workers.make_room()
-        shop.workers.make_room()
-        shop.work(number)
-
-    shop.workers.make_room()
-    for number in range(9):
-        shop.workers.submit(work, number)
-    submit(shop, 100)
-
-    until(lambda: len(shop.begun) == 9 + 8)
-    assert shop.workers.threads == 9 + 8  # an item gets its thread in the very call that makes room for it
 
 
 @dataclass
@@ -208,20 +162,6 @@ def test_items_for_which_there_is_no_thread_wait_for_the_threads_that_exist(
     assert few_threads.left == 0
 
 
-def test_an_item_fails_where_there_is_no_thread_at_all(shop: Shop, few_threads: FewThreads) -> None:
-    """Nobody waits for it for ever, and the next one begins as soon as there is a thread again."""
-    shop.let_through(2)
-    few_threads.left = 0
-
-    failed = shop.workers.submit(shop.work, 0)
-    few_threads.left = 1
-
-    with pytest.raises(RuntimeError, match="can't start new thread"):
-        failed.result(10.0)
-    assert shop.workers.submit(shop.work, 1).result(10.0) == 1
-    assert shop.begun == [1]
-
-
 @pytest.mark.parametrize(
     ("wanted", "open_files", "workers"),
     [(60, 150, 21), (128, 160, 24), (128, 576, 128), (128, 575, 127), (128, 2**63 - 1, 128), (60, 64, 1), (60, 0, 1)],
@@ -240,13 +180,3 @@ def test_the_limit_is_raised_as_far_as_it_can_be() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-@pytest.mark.parametrize(("workers", "lines"), [(21, 1), (60, 0)])
-def test_one_line_says_how_many_workers_work(workers: int, lines: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a line, all that are set do."""
-    _say_if_fewer(60, workers)
-
-    said = capsys.readouterr().err
-    assert said.count("\n") == lines
-    assert not lines or said.startswith("proofsweep: pace.workers is 21, not 60: ")
