@@ -54,29 +54,11 @@ def test_a_single_run_is_checked_without_the_others(results: Results, root: Path
     assert done.head == audit_store(results).head
 
 
-def test_a_run_at_work_or_killed_is_a_note(results: Results) -> None:
-    """Its rows are not in question yet."""
-    plan = planned(results, "20261103T120000Z_000aa", "q")
-    Legs(results, plan.run_id).claim(1)
-
-    done = audit_store(results)
-
-    assert wrong(done) == []
-    assert [note.where for note in done.notes] == [plan.run_id]
-
-
 @pytest.mark.parametrize("run_id", ["nobody", "../x"])
 def test_a_run_that_is_not_there_is_said(results: Results, run_id: str) -> None:
     """So is a store without runs."""
     with pytest.raises(ResultsError, match=r"^There is no run"):
         audit_store(results, run_id)
-
-
-def test_shards_without_a_plan_are_no_run(results: Results) -> None:
-    """Planning broke off before the run existed."""
-    results.store.create("_runs/20261104T120000Z_000aa/shards/00000.parquet", b"")
-
-    assert wrong(audit_store(results)) == []
 
 
 def test_an_old_head_holds_what_was_there(results: Results) -> None:
@@ -99,13 +81,6 @@ def test_a_snapshot_that_nobody_changed_passes(results: Results, step: int, monk
     assert wrong(audit_store(results)) == []
     complete_snapshot(results)
     assert wrong(audit_store(results)) == []
-
-
-def test_a_damaged_snapshot_is_found(results: Results, root: Path) -> None:
-    """And no traceback."""
-    max(root.glob("_snapshot/*/*.parquet")).write_bytes(b"PAR1")
-
-    assert [finding.where for finding in audit_store(results).wrong] == ["_snapshot"]
 
 
 def of_run(results: Results, run_id: str = TWO_LEGS) -> tuple[list[str], list[str]]:
@@ -150,14 +125,6 @@ def test_late_exchanges_of_a_killed_leg_are_a_note(results: Results, root: Path)
     assert of_run(results)[0] == ["is named by no receipt, and holds exchanges of another part or leg"]
     late.write_bytes(b"PAR1")
     assert of_run(results)[0] == ["cannot be read as a part of its table"]
-
-
-def test_a_row_of_runs_without_a_receipt_is_found(results: Results, root: Path) -> None:
-    """Whoever adds up the table would count it."""
-    (path,) = root.glob(f"runs/*/{TWO_LEGS}-001.parquet")
-    shutil.copyfile(path, path.with_name(f"{TWO_LEGS}-007.parquet"))
-
-    assert of_run(results)[0] == ["is the row of a leg that has no receipt"]
 
 
 def rewrite_part(root: Path, table: str, rows: Callable[[list[Row]], list[Row]], *, count: int | None = None) -> None:
@@ -299,24 +266,6 @@ def test_a_row_that_uses_another_s_answer_names_that_row_s_exchanges(results: Re
 @pytest.fixture
 def bare(tmp_path: Path) -> Results:
     return Results(FolderStore(tmp_path))
-
-
-def test_a_whole_operation_is_as_it_was_written(bare: Results) -> None:
-    """Its calls lie in the table of the runs' calls, and are no strays there."""
-    leave_operation(bare, OPERATION, CALLS, ROWS)
-
-    done = audit_store(bare)
-
-    assert (done.wrong, done.notes, done.operations, done.parts) == ([], [], 1, 2)
-
-
-def test_an_operation_at_work_is_a_note(bare: Results) -> None:
-    """Nobody can say yet whether all of it is there."""
-    leave_operation(bare, OPERATION, CALLS, ROWS, is_killed=True)
-
-    done = audit_store(bare)
-
-    assert (done.wrong, [note.where for note in done.notes]) == ([], [OPERATION.operation_id])
 
 
 def changed(path: Path) -> None:

@@ -322,17 +322,5 @@ def test_an_erasure_changed_with_its_receipt_is_found(root: Path) -> None:
     assert places(audit(root)) == {f"_operations/{ERASURE.operation_id}/receipt.json"}
 
 
-def test_a_request_id_that_was_never_received_is_found(root: Path) -> None:
-    """The exchanges were written anew without one answer, and their receipt follows."""
-    (path,) = files(root, f"exchanges/*/{NEWEST}*")
-    table = pq.ParquetFile(path).read()
-    other = pa.array(["forged", *table["request_id"].to_pylist()[1:]])
-    changed = table.set_column(table.column_names.index("request_id"), table.schema.field("request_id"), other)
-    path.write_bytes(parquet_of(changed))
-    follow(root, NEWEST, str(path.relative_to(root)))
-
-    assert [finding.what for finding in audit(root).wrong] == ["1 request IDs of its rows are in no row of exchanges"]
-
-
 def places(done: Audit) -> set[str]:
     return {finding.where for finding in done.wrong}

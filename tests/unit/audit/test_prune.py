@@ -12,7 +12,6 @@ from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store.layout import exchanges_name, listed_name
-from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -77,24 +76,6 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
     assert prune_all(results) == []
 
 
-def test_what_would_go_is_said_before(results: Results, tmp_path: Path) -> None:
-    """Rows by the receipts, and bytes as they lie in the store; nothing is written."""
-    before = objects(tmp_path)
-
-    of_part, of_whole = found(results).new
-
-    assert (of_whole.rows_of("verdicts"), of_whole.rows_of("exchanges"), of_whole.kept) == (4, 1, ())
-    assert (of_part.rows_of("verdicts"), len(of_part.kept)) == (2, 1)
-    assert of_whole.size_bytes == sum((tmp_path / each.name).stat().st_size for each in of_whole.deleted)
-    assert objects(tmp_path) == before
-
-
-def test_young_runs_stay(results: Results) -> None:
-    """A run counts from the end of its last leg."""
-    assert found(results, 687).old_runs == 1
-    assert found(results, 688).new == []
-
-
 def test_the_snapshot_is_completed_before(results: Results, tmp_path: Path) -> None:
     """Else the newest answers would not be known. Nothing goes while they cannot be."""
     shutil.rmtree(tmp_path / "_snapshot")
@@ -104,13 +85,6 @@ def test_the_snapshot_is_completed_before(results: Results, tmp_path: Path) -> N
     next((tmp_path / "_snapshot").glob("*.json.gz")).write_bytes(b"")
     with pytest.raises(ResultsError, match=r"is damaged\. It is derived: delete _snapshot, and it is made anew\.$"):
         found(results)
-
-
-def test_a_run_with_a_later_leg_stays(results: Results) -> None:
-    """Its claim is enough: the leg may be alive."""
-    Legs(results, SUPERSEDED.run_id).claim(2)
-
-    assert [pruning.run_id for pruning in found(results).new] == [PARTLY.run_id]
 
 
 @pytest.mark.parametrize("derived", ["", "_index", "_snapshot"])

@@ -13,7 +13,6 @@ from proofsweep.audit.receipts import (
     check_chain,
     check_claims,
     checked_head,
-    leg_numbers,
     read_graph,
     read_prunings,
     read_receipts,
@@ -33,22 +32,6 @@ def found(results: Results) -> list[str]:
     receipts = read_receipts(results.store, TWO_LEGS, audit)
     check_chain(results.store, TWO_LEGS, receipts, audit)
     return [f"{finding.where} {finding.what}" for finding in audit.wrong]
-
-
-def test_a_run_of_two_legs_is_a_chain(results: Results) -> None:
-    """The second receipt names the first."""
-    first, second = read_receipts(results.store, TWO_LEGS, Audit()).values()
-
-    assert found(results) == []
-    assert (first.previous, second.previous) == (None, first.sha256)
-    assert leg_numbers(results.store, TWO_LEGS) == [1, 2]
-
-
-def test_a_folder_without_a_claim_is_no_leg(results: Results, root: Path) -> None:
-    """A process may be killed between both."""
-    (root / LEGS / "003").mkdir()
-
-    assert found(results) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"null", b"[]", b"{}", b"\xff", b'{"run_id": "r", "leg": []}'])
@@ -99,11 +82,6 @@ def wrong(results: Results, now: datetime = NOW, **claims: object) -> list[str]:
     return [finding.what for finding in audit.wrong]
 
 
-def test_a_pruning_that_was_made_passes(results: Results) -> None:
-    """It is old enough, and the answers of its items are newer elsewhere."""
-    assert wrong(results) == []
-
-
 @pytest.mark.parametrize(
     ("claims", "said"),
     [
@@ -118,27 +96,6 @@ def test_a_pruning_that_was_made_passes(results: Results) -> None:
 def test_a_false_claim_is_found(results: Results, claims: dict[str, object], said: str) -> None:
     """Of the age, the end, the instant, what was kept, or the receipt that holds it."""
     assert any(what.startswith(said) for what in wrong(results, **claims))
-
-
-def test_what_a_pruning_deleted_is_known(results: Results) -> None:
-    """By name, for the run it belongs to."""
-    audit = Audit()
-
-    (pruning,) = read_prunings(results.store, PRUNED, audit)
-
-    assert {each.name.partition("/")[0] for each in pruning.deleted} == {"verdicts", "exchanges", "_runs"}
-    assert read_prunings(results.store, NEWEST, audit) == []
-    assert (audit.wrong, audit.notes) == ([], [])
-
-
-def test_an_interrupted_pruning_is_a_note(results: Results, root: Path) -> None:
-    """Repeated, it comes to its end."""
-    (root / f"_pruned/{PRUNED}/001-receipt.json").unlink()
-    audit = Audit()
-
-    read_prunings(results.store, PRUNED, audit)
-
-    assert [note.where for note in audit.notes] == [f"_pruned/{PRUNED}/001-intent.json"]
 
 
 @pytest.mark.parametrize("name", ["001-intent.json", "001-receipt.json"])
@@ -190,8 +147,3 @@ def test_what_is_no_head_is_refused(text: str) -> None:
     """Before anything is read."""
     with pytest.raises(UsageError, match=r"^A head is one digest of 64 hex digits"):
         checked_head(text)
-
-
-def test_a_head_is_read_as_a_message_shows_it() -> None:
-    """With a line break, or in capitals."""
-    assert checked_head(" " + "A" * 64 + "+\n" + "b" * 64) == "a" * 64 + "+" + "b" * 64

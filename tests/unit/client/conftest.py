@@ -47,26 +47,16 @@ class Received:
 
 @dataclass(slots=True)
 class ScriptedServer:
-    """Answers each request with the next of its scripted bytes, and keeps the requests.
-
-    Attributes:
-        script: the answers, in order, whole or in pieces; after the last one no answer comes.
-        keeps_open: whether a connection stays open after an answer.
-        reads_bodies: whether a body is read before the answer goes out.
-        resets: whether the connection is reset, instead of closed, after the answer.
-        stalls: whether no answer goes out until the client closes.
-        sent_bytes: of answers, as far as the client read them.
-        before_answering: called with each request before its answer goes out.
-    """
+    """Answers each request with the next of its scripted bytes, and keeps the requests."""
 
     url: str
-    script: list[bytes | Iterator[bytes]] = field(default_factory=list)
+    script: list[bytes | Iterator[bytes]] = field(default_factory=list)  # the answers, whole or in pieces
     received: list[Received] = field(default_factory=list)
-    reads_bodies: bool = True
-    resets: bool = False
-    stalls: bool = False
-    keeps_open: bool = False
-    sent_bytes: int = 0
+    reads_bodies: bool = True  # before the answer goes out
+    resets: bool = False  # instead of closing, after the answer
+    stalls: bool = False  # no answer until the client closes
+    keeps_open: bool = False  # after an answer
+    sent_bytes: int = 0  # of answers, as far as the client read them
     before_answering: Callable[["Received"], object] = lambda _request: None
 
     def targets(self) -> list[str]:
@@ -151,18 +141,13 @@ def key_path(tmp_path: Path) -> Path:
 
 @dataclass(slots=True)
 class Client:
-    """A partner client, and the parts that a test looks at.
-
-    Attributes:
-        exchanges: recorded for the item, oldest first.
-        unattributed: recorded for no item.
-    """
+    """A partner client, and the parts that a test looks at."""
 
     partner: Partner
     stop: StopSwitch
     dispatcher: Dispatcher
     exchanges: list[Exchange]
-    unattributed: list[Exchange]
+    unattributed: list[Exchange]  # recorded for no item
 
     def facts(self) -> list[tuple[str, int | None, str | None]]:
         """Return call, status and failure of each recorded exchange."""

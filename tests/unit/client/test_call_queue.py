@@ -1,12 +1,14 @@
-"""Which call goes next: work in hand first, and no slot too early; and when a call's failures are in doubt."""
+"""Which call goes next, how many are on their way at once, and when a call's failures are in doubt."""
 
+import heapq
 import math
 from collections import deque
+from collections.abc import Callable
 
 import pytest
 
 from proofsweep.client.call_queue import FAILURES_IN_A_ROW, CallQueue, Priority, ServiceHealth, Ticket
-from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.in_flight import ConcurrencyLimit, UploadLimit
 from proofsweep.client.pacer import Pacer
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 
@@ -122,53 +124,6 @@ def test_a_slot_that_is_not_used_makes_room() -> None:
     assert queue.wake_at(17_000.0) < math.inf
 
 
-def test_a_slot_whose_holder_never_reports_its_end_is_forgotten() -> None:
-    """A mistake elsewhere must not hold a run back for ever."""
-    queue = CallQueue(Pacer(first_rate=0.001))
-    for holder in range(10):
-        queue.enter(Priority.NEW_SLOT, holder)
-    for number in range(40):
-        queue.take_next(number * 2000.0)
-
-    assert queue.waiting(Priority.NEW_SLOT) == 0
-
-
-def test_no_more_calls_are_in_flight_than_a_concurrency_limit_allows() -> None:
-    """The end of one lets the next one go."""
-    queue = fast_queue(limit_of(2))
-    for _ in range(3):
-        queue.enter(Priority.OTHER, object())
-    first, second = served(queue)
-
-    queue.was_answered(first, 2.0)
-
-    assert (second.in_flight, queue.in_flight) == (2, 1)
-    assert len(served(queue)) == 1
-
-
-def test_a_call_is_over_once() -> None:
-    """However often its end is reported."""
-    queue = fast_queue()
-    ticket = queue.enter(Priority.OTHER, 1)
-    served(queue)
-
-    queue.was_answered(ticket, 2.0)
-    queue.drop(1, ticket, 2.0)
-
-    assert queue.in_flight == 0
-
-
-def test_a_call_that_is_released_from_the_queue_holds_no_other_back() -> None:
-    """The leg ends, and a waiting call is not made."""
-    queue = fast_queue()
-    gone = queue.enter(Priority.OTHER, 1)
-    stays = queue.enter(Priority.OTHER, 2)
-
-    queue.release(gone)
-
-    assert served(queue) == [stays]
-
-
 def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> None:
     """All calls pause nevertheless."""
     limit = limit_of(2)
@@ -227,19 +182,6 @@ def test_controls_go_before_all_others_and_also_while_those_are_held() -> None:
         Priority.RETRIED_SLOT,
         Priority.NEW_SLOT,
     ]
-
-
-def test_the_slot_of_a_control_is_a_slot_like_any_other() -> None:
-    """Its upload counts, though its priority does not say that it asks for a slot; a 429 gives it back."""
-    queue = fast_queue()
-    for number in range(8):
-        queue.enter(Priority.CONTROL, number, is_for_slot=True)
-    queue.enter(Priority.NEW_SLOT, "item")
-    controls = served(queue)
-
-    assert len(controls) == 8
-    queue.was_throttled(controls[0], 1.1, 0.0)
-    assert len(served(queue, now=60.0)) == 1
 
 
 def test_a_control_is_not_held_back_by_uploads() -> None:
@@ -301,20 +243,6 @@ def test_a_call_that_fails_often_enough_in_a_row_is_doubtful(events: list[Event]
     assert {call for call in Call if health.is_doubtful(call)} == doubtful
 
 
-def test_after_a_control_that_came_out_right_failures_are_counted_anew() -> None:
-    """Of all calls."""
-    health = ServiceHealth()
-    for _ in range(ENOUGH):
-        health.note(exchange(VERIFY, 500))
-
-    health.trust()
-
-    assert not health.is_doubtful(VERIFY)
-    for _ in range(FEW):
-        health.note(exchange(VERIFY, 500))
-    assert not health.is_doubtful(VERIFY)
-
-
 WAITS: list[tuple[list[tuple[float, Call, float]], bool]] = [
     # (when, call, seconds to wait): a wait that is too long is lost before anybody waits.
     ([(0, VERIFY, 120.0)], False),
@@ -356,3 +284,111 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(between: Exchange, is_los
     health.note(between)
 
     assert health.told_to_wait(VERIFY, 1.0, 121.0) is is_lost
+
+
+def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]:
+    """Refuse a call at each time, after others with fewer in flight have gone through."""
+    explained = []
+    for time in times:
+        for _ in range(in_flight - 1):
+            limit.was_admitted(in_flight - 1)
+        explained.append(limit.was_refused(in_flight, time))
+    return explained
+
+
+def test_refusals_beyond_one_number_show_a_limit() -> None:
+    """Eight at once always went through, nine almost never."""
+    limit = ConcurrencyLimit()
+    for _ in range(100):
+        limit.was_admitted(8)
+
+    explained = refuse(limit, 9, 0.0, 2.0, 4.0)
+
+    assert explained == [False, False, True]
+    assert limit.most == 8
+
+
+def test_one_burst_is_not_enough() -> None:
+    """When a search overshoots, many calls are refused at once, with more in flight than ever before."""
+    limit = ConcurrencyLimit()
+
+    refuse(limit, 50, *(0.01 * number for number in range(30)))
+
+    assert limit.most == math.inf
+
+
+def test_a_limit_is_tested_every_few_minutes() -> None:
+    """With one call more, since it may have been lifted."""
+    limit = ConcurrencyLimit()
+    refuse(limit, 9, 0.0, 2.0, 4.0)
+
+    assert (limit.allowed(5.0), limit.allowed(300.0)) == (8, 9)
+
+    refuse(limit, 9, 300.0)
+    assert (limit.most, limit.allowed(301.0)) == (8, 8)
+
+
+def test_a_limit_that_shrinks_is_followed() -> None:
+    """Calls below it are refused, and almost none goes through."""
+    limit = ConcurrencyLimit()
+    refuse(limit, 9, 0.0, 2.0, 4.0)
+
+    refuse(limit, 6, 10.0, 12.0, 14.0)
+
+    assert limit.most == 5
+
+
+def test_hours_of_a_rate_do_not_add_up_to_a_limit() -> None:
+    """Old counts fade."""
+    limit = ConcurrencyLimit()
+
+    for hour_part in range(1000):
+        for number in range(1, 30):
+            for _ in range(10):
+                limit.was_admitted(number)
+        refuse(limit, 5 + hour_part % 20, 40.0 * hour_part)
+
+    assert limit.most == math.inf
+
+
+def run(limit: UploadLimit, seconds: float, speed_of_each: Callable[[int], float]) -> list[int]:
+    """Upload files of one to five megabytes for so long, as many as may; give how many were there at each end."""
+    now, order, counts = 0.0, 0, []
+    ends: list[tuple[float, int, float, float]] = []
+    while now < seconds and limit.most < 500:
+        while not limit.is_reached:
+            order += 1
+            limit.began(order)
+            size = 1.0 + order % 5
+            heapq.heappush(ends, (now + size / speed_of_each(len(ends) + 1), order, size, now))
+        now, holder, size, began_at = heapq.heappop(ends)
+        counts.append(len(ends) + 1)
+        limit.ended(holder, size, now - began_at, now)
+    return counts
+
+
+def test_it_grows_where_each_upload_has_a_link_of_its_own() -> None:
+    """Twice as many carry twice as much."""
+    limit = UploadLimit()
+
+    run(limit, 60.0, lambda _at_once: 2.0)
+
+    assert limit.most > 100
+
+
+def test_it_stays_low_where_all_share_a_full_link() -> None:
+    """More uploads only make each slower, and slots older."""
+    limit = UploadLimit()
+
+    counts = run(limit, 600.0, lambda at_once: 20.0 / at_once)
+
+    assert sum(counts) / len(counts) < 12
+
+
+def test_it_finds_the_number_that_fills_a_link() -> None:
+    """Thirty are needed here: each carries at most a thirtieth."""
+    limit = UploadLimit()
+
+    counts = run(limit, 900.0, lambda at_once: min(1.0, 30.0 / at_once))
+
+    assert 20 < sorted(counts)[len(counts) // 2] < 75

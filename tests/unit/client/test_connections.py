@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpcore
 import pytest
 
-from proofsweep.client.connections import DeadlineBackend, DeadlineStream, cause_of, proxy_for
+from proofsweep.client.connections import cause_of, proxy_for
 from proofsweep.client.transport import Reply, Request, Transport
 from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import ConfigError
@@ -117,15 +116,6 @@ def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -
     assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
 
 
-def test_the_next_answer_has_its_own_time(api: ScriptedServer, impatient: Transport) -> None:
-    """A connection serves many requests."""
-    api.script, api.keeps_open = [WHOLE, WHOLE], True
-
-    for _ in range(2):
-        assert impatient.send(request_for(api), attempt=1, key=None).exchange.is_success
-        time.sleep(ANSWER_SECONDS)
-
-
 @pytest.fixture
 def send(api: ScriptedServer, transport: Transport) -> Send:
     """Ask for one verdict; give the reply."""
@@ -141,50 +131,6 @@ def test_an_answer_that_came_before_its_request_is_refused(api: ScriptedServer, 
     assert first.exchange.is_success
     assert (second.exchange.failure, second.exchange.request_id, second.document) == ("connection", None, None)
     assert third.exchange.is_success
-
-
-class Wire(httpcore.NetworkStream):
-    """A connection that keeps each write, or refuses them all, and always has an answer."""
-
-    def __init__(self, *, refuses: bool = False) -> None:
-        self.refuses = refuses
-        self.written: list[bytes] = []
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Keep it."""
-        del timeout
-        if self.refuses:
-            raise httpcore.WriteError
-        self.written.append(buffer)
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Answer."""
-        del max_bytes, timeout
-        return b"413"
-
-
-def test_a_small_request_goes_in_one_piece() -> None:
-    """Its head and its body are written one after the other; a large body is not held back."""
-    wire = Wire()
-    stream = DeadlineStream(wire, 60.0, DeadlineBackend(60.0))
-    for piece in (b"head", b"body", b"end"):
-        stream.write(piece)
-    stream.read(100)
-    for piece in (b"head", bytes(100_000), bytes(100_000), b"end"):
-        stream.write(piece)
-    stream.read(100)
-
-    assert list(map(len, wire.written)) == [len(b"headbodyend"), 100_004, 100_000, len(b"end")]
-    assert wire.written[0] == b"headbodyend"
-
-
-def test_a_small_request_that_is_refused_may_have_an_answer() -> None:
-    """A server may answer before it has read all, and close."""
-    stream = DeadlineStream(Wire(refuses=True), 60.0, DeadlineBackend(60.0))
-    stream.write(b"head")
-
-    assert stream.read(100) == b"413"
-    assert stream.has_read
 
 
 class MuteServer:
@@ -283,11 +229,6 @@ def test_the_systems_own_error_tells_the_cause(cause: OSError, words: str) -> No
     assert "SECRET" not in said
 
 
-def test_without_an_error_of_the_system_nothing_is_said() -> None:
-    """A guess would send a person the wrong way."""
-    assert cause_of(httpcore.ConnectError("?")) is None
-
-
 VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
@@ -347,15 +288,6 @@ def test_an_unusable_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, variable:
     assert f"The proxy in {variable.lower()} or {variable.upper()} cannot be used" in refused.value.message
     assert "SECRET" not in refused.value.message
     assert proxy_for("https", "127.0.0.1") is None
-
-
-@pytest.mark.skipif(find_spec("socksio") is not None, reason="the package is there")
-def test_a_socks_proxy_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is no dependency: few need it."""
-    monkeypatch.setenv("all_proxy", "socks5://proxy.example:1080")
-
-    with pytest.raises(ConfigError, match="package socksio"):
-        proxy_for("https", "partner.example")
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "::1"])

@@ -22,33 +22,10 @@ from proofsweep.domain.errors import ConfigError
 KEY = "pk_SECRET-1"
 
 
-def test_a_file_holds_the_key_and_at_most_a_line_s_end(tmp_path: Path) -> None:
-    """Editors end a file with a newline."""
-    (tmp_path / "key").write_text(f"{KEY}\r\n")
-
-    assert key_file(tmp_path / "key")().get_secret_value() == KEY
-
-
 def test_a_missing_key_file_is_named(tmp_path: Path) -> None:
     """The message says which file, and why it cannot be read."""
     with pytest.raises(ConfigError, match=r"nowhere cannot be read \(No such file"):
         key_file(tmp_path / "nowhere")()
-
-
-def test_a_variable_is_read_afresh_each_time() -> None:
-    """A rotated key is found where the old one was."""
-    environ = {"THE_KEY": "first"}
-    source = key_variable("THE_KEY", environ)
-    source()
-    environ["THE_KEY"] = "second"
-
-    assert source().get_secret_value() == "second"
-
-
-def test_a_variable_that_is_not_set_is_named() -> None:
-    """A person must set it."""
-    with pytest.raises(ConfigError, match="variable THE_KEY holds no key"):
-        key_variable("THE_KEY", {})()
 
 
 @pytest.mark.parametrize("text", ["", " \n", "two keys", "a\nb", "clé", "a\x00b", "a\x7f"])

@@ -16,8 +16,6 @@ from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import UploadResponse
 
 if TYPE_CHECKING:
-    from proofsweep.domain.exchanges import Exchange
-
     from .conftest import Client, NewClient, ScriptedServer, Write
 
 KEY = "pk_SECRET_of_this_test"
@@ -70,17 +68,6 @@ def test_health_is_asked_without_the_key(api: ScriptedServer, client: Client, an
     assert api.targets() == ["GET /v1/health"]
     assert "x-api-key" not in api.received[0].headers
     assert (health.ok, health.version, health.deployed_at) == (True, "v9", datetime(2026, 11, 20, 12, tzinfo=UTC))
-
-
-def test_a_base_url_may_have_a_path_before_its_version(
-    api: ScriptedServer, new_client: NewClient, answer: Write
-) -> None:
-    """The rules for relative links would drop it."""
-    api.script = [answer()]
-
-    new_client(base_url=f"{api.url}/behind/a/gateway/v1").partner.proofs()
-
-    assert api.targets() == ["GET /behind/a/gateway/v1/proofs"]
 
 
 def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Client, answer: Write) -> None:
@@ -197,26 +184,3 @@ def test_an_asset_is_downloaded_without_the_key(storage: ScriptedServer, client:
     assert "x-api-key" not in storage.received[0].headers
     assert taken == [(asset, len(asset))]
     assert client.facts() == [("download", 503, None), ("download", 200, None)]
-
-
-def test_an_expired_download_says_nothing_about_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:
-    """The body of its error is not the asset, and the run goes on."""
-    storage.script = [answer(403, b"<Error/>")]
-
-    with pytest.raises(CallFailed) as failed:
-        downloaded(client, f"{storage.url}/SECRET")
-
-    assert (failed.value.reason, failed.value.status) == ("http_403", 403)
-    assert client.stop.reason is None
-    assert "SECRET" not in f"{failed.value!r}{failed.value}"
-
-
-def test_a_new_session_counts_attempts_anew(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """Each item has its own attempts, and its own record."""
-    record: list[Exchange] = []
-    api.script = [answer(), answer()]
-
-    client.partner.proofs()
-    client.partner.in_new_session(record.append).proofs()
-
-    assert [exchange.attempt for exchange in client.exchanges + record] == [1, 1]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from python_multipart.multipart import Field, File
 
-    from .conftest import Client, NewClient, Received, ScriptedServer, Write
+    from .conftest import Client, NewClient, ScriptedServer, Write
 
 Fill = Callable[[], None]
 NASTY = st.lists(st.sampled_from(['"', "\r", "\n", "\0", ";", "=", "name", "file", "--", " ", "Ж", "%22"])).map("".join)
@@ -43,31 +43,6 @@ FIELDS = st.dictionaries(ANY_TEXT.filter(lambda name: "\\" not in name), ANY_TEX
 def fill(client: Client, slot: UploadResponse, audio: Bytes) -> Fill:
     """Fill the slot with the audio, once."""
     return lambda: client.partner.fill_slot(slot, audio)
-
-
-def parts_of(request: Received) -> list[bytes]:
-    """Take a form apart at its boundary."""
-    boundary = request.headers["content-type"].removeprefix("multipart/form-data; boundary=").encode()
-    first, *parts, last = (b"\r\n" + request.body).split(b"\r\n--" + boundary)
-    assert (first, last) == (b"", b"--\r\n")
-    return parts
-
-
-def test_the_form_is_every_field_in_order_and_then_the_file(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
-    """Storage reads the policy before the file, and ignores everything after the file."""
-    storage.script = [answer(204, b"")]
-
-    fill()
-
-    (request,) = storage.received
-    *fields, file = parts_of(request)
-    named = [part.split(b'"')[1].decode() for part in fields]
-    assert named == ["key", "policy", "Content-Type", "acl"]
-    assert fields[0] == b'\r\nContent-Disposition: form-data; name="key"\r\n\r\nincoming/u-1'
-    assert file == (
-        b'\r\nContent-Disposition: form-data; name="file"; filename="audio"\r\n'
-        b"Content-Type: application/octet-stream\r\n\r\nRIFF....WAVE\r\n--more\r\n"
-    )
 
 
 def test_the_form_has_a_known_length_and_no_key(
@@ -128,19 +103,6 @@ def test_a_refusal_during_the_upload_is_read(
     assert refused.value.status == 413
     assert client.exchanges[0].bytes_sent is not None
     assert client.exchanges[0].bytes_sent < 64 * 1024 * 1024
-
-
-def test_a_success_during_the_upload_is_none(
-    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
-) -> None:
-    """Storage answers before it has read the form, and closes: it holds a part of the audio, so a fresh slot is due."""
-    storage.reads_bodies = False
-    storage.script = [answer(204, b"")]
-
-    with pytest.raises(SlotSpent):
-        client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
-
-    assert client.facts() == [("slot", 204, "bad_answer")]
 
 
 class Zeros:
@@ -234,18 +196,6 @@ def test_a_port_that_cannot_be_is_not_taken_for_another(
 
     assert client.facts() == [("slot", None, "connection")]
     assert storage.received == []
-
-
-def test_each_attempt_sends_the_audio_from_its_start(storage: ScriptedServer, answer: Write, fill: Fill) -> None:
-    """A fresh slot gets the whole file, not the rest of it."""
-    storage.script = [answer(403, b""), answer(204, b"")]
-
-    with pytest.raises(SlotSpent):
-        fill()
-    fill()
-
-    first, second = storage.received
-    assert parts_of(first)[-1] == parts_of(second)[-1]
 
 
 def read_back(content: bytes, content_type: str) -> list[tuple[bytes | None, bytes]]:

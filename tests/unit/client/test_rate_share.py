@@ -47,13 +47,6 @@ def test_a_lane_is_divided_by_need_and_new_files_go_first(
     assert fair_rates(20.0, members, 1.0) == pytest.approx(expected)
 
 
-def test_slots_in_hand_are_used_before_they_are_old() -> None:
-    """A sweep that goes after new files may have many of them."""
-    members = {"new": member(INGEST), "a": Member(priority=VERIFY, rate=1.0, slots=300)}
-
-    assert fair_rates(200.0, members, 1.0) == pytest.approx({"new": 180.0, "a": 20.0})
-
-
 def test_the_one_that_finds_the_rate_stays_the_same() -> None:
     """A search is left to one that has much to do; and one that is gone is followed by another."""
     members = {"a": member(need=0.5), "b": member()}
@@ -83,15 +76,6 @@ def test_a_pace_that_is_too_fast_becomes_the_rate_and_is_refused_rarely() -> Non
 
     assert kept(keeper, 20.0, 600, start=121) < 40
     assert 18.5 < keeper.rate < 21.0
-
-
-def test_a_pace_that_is_too_slow_grows() -> None:
-    """If no 429 comes."""
-    keeper = LaneKeeper(5.0)
-
-    kept(keeper, 20.0, 200)
-
-    assert keeper.pace > 17.0
 
 
 def test_a_lane_that_became_narrower_is_followed() -> None:
@@ -137,14 +121,6 @@ def settled(*processes: Process, rounds: int = 20) -> Lane:
     return lane
 
 
-def test_a_process_alone_finds_the_lane_as_if_nothing_were_shared() -> None:
-    """It tells what it knows, for those that come."""
-    met, lane = Process("a").look(Lane(), 0.0)
-
-    assert met.share is None
-    assert (lane.bucket, lane.keeper) == (LANE, "a")
-
-
 def test_alike_processes_have_the_same_part_and_together_no_more_than_the_lane() -> None:
     """Whoever came first."""
     lane = settled(*(Process(str(number)) for number in range(20)))
@@ -169,15 +145,6 @@ def test_a_newcomer_takes_a_small_part_until_the_others_have_made_room() -> None
     assert met.share.rate > 9.0
 
 
-def test_new_files_go_first() -> None:
-    """The others keep a little."""
-    lane = settled(Process("a"), Process("b"), Process("new", LanePriority.INGEST))
-
-    assert lane.bucket is not None
-    assert lane.members["new"].rate > 0.8 * lane.bucket.rate
-    assert lane.members["a"].rate == pytest.approx(1.0)
-
-
 def test_a_process_that_tells_nothing_any_more_is_dropped() -> None:
     """By the clock of the one that looks, from when it looked first."""
     first, second = Process("a"), Process("b")
@@ -190,20 +157,6 @@ def test_a_process_that_tells_nothing_any_more_is_dropped() -> None:
 
     assert list(lane.members) == ["b"]
     assert met.share is None
-
-
-def test_a_process_that_was_dropped_because_it_slept_comes_back() -> None:
-    """With its part, by its next look."""
-    first, second = Process("a"), Process("b")
-    _, lane = first.look(Lane(), 0.0, report())
-    _, lane = second.look(lane, 0.0)
-    for second_ in range(30):
-        _, lane = second.look(lane, float(second_))
-    assert "a" not in lane.members
-
-    _, lane = first.look(lane, 40.0, report())
-
-    assert "a" in lane.members
 
 
 def test_a_pause_is_everybodys_and_no_longer_than_it_was_told() -> None:
@@ -244,29 +197,6 @@ def test_others_wait_for_a_search_but_not_for_long() -> None:
     assert waits.share is not None
     assert waits.share.rate < 1.0
     assert met.share is None
-
-
-def test_a_write_that_was_not_made_is_made_again() -> None:
-    """Another process was first."""
-    process = Process("a")
-    process.member.note(report(), 0.0)
-    process.member.meet(Lane(), 0.0)
-
-    _, lane = process.look(Lane(members={"b": Member(priority=1, rate=1.0)}), 1.0, report())
-
-    assert set(lane.members) == {"a", "b"}
-
-
-def test_one_that_leaves_makes_room() -> None:
-    """The others keep what it knew."""
-    first, second = Process("a"), Process("b")
-    lane = settled(first, second)
-    first.member.note(report(), 21.0)
-
-    lane = first.member.leave(lane)
-
-    assert (list(lane.members), lane.keeper) == (["b"], "b")
-    assert lane.bucket is not None
 
 
 def test_a_429_pauses_and_moves_the_calls_to_another_moment() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proofsweep.client.retry import Decision, FreshSlot, GiveUp, PauseAll, RenewKey, Retry, backoff, call_error, decide
 from proofsweep.config.sections import RetrySettings
-from proofsweep.domain.errors import CallFailed, SlotRefused
+from proofsweep.domain.errors import SlotRefused
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
 
@@ -191,11 +191,3 @@ def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
 def test_the_sentence_names_what_failed(failed: Exchange, sentence: str) -> None:
     """The storage target has statuses of its own, so the contract's meanings are not added to them."""
     assert call_error(SlotRefused, failed, "slot_refused").message == sentence
-
-
-def test_the_sentence_adds_the_contract_s_meaning_of_a_status() -> None:
-    """A status alone says little to a person."""
-    message = call_error(CallFailed, exchange(Call.VERIFY, 404, code="not_found"), "http_404").message
-
-    assert message.startswith("Status 404 (")
-    assert message.endswith(") from the call verify.")

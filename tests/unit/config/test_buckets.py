@@ -1,31 +1,11 @@
 """A bucket of each kind is opened by its URL, and nothing is sent yet."""
 
-import sys
 from pathlib import Path
 
 import pytest
 from obstore import exceptions
-from obstore.store import AzureStore, GCSStore, S3Store
 
 from proofsweep.config.buckets import FAILURES, FailureKind, aws_credentials, failure_of, open_bucket
-
-
-@pytest.mark.parametrize(
-    ("url", "kind"),
-    [
-        ("s3://b/k", S3Store),
-        ("gs://b", GCSStore),
-        ("az://b", AzureStore),
-        ("abfs://c@a.dfs.core.windows.net/k", AzureStore),
-        ("abfss://c@a.dfs.core.windows.net/k", AzureStore),
-    ],
-)
-def test_a_bucket_is_opened_without_a_request(monkeypatch: pytest.MonkeyPatch, url: str, kind: type) -> None:
-    """What is wrong with it shows at the first use."""
-    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-
-    assert isinstance(open_bucket(url), kind)
 
 
 def test_an_azure_url_may_name_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,14 +40,6 @@ def test_a_profile_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(ValueError, match="profile"):
         aws_credentials()
-
-
-def test_without_boto3_there_are_no_credentials_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Obstore then looks in the environment by itself."""
-    monkeypatch.delenv("AWS_PROFILE", raising=False)
-    monkeypatch.setitem(sys.modules, "obstore.auth.boto3", None)
-
-    assert aws_credentials() is None
 
 
 def answer(status: int, code: str) -> str:
@@ -109,8 +81,3 @@ def test_a_failure_has_one_meaning(error: Exception, kind: FailureKind) -> None:
 
     assert failure.kind is kind
     assert "secret" not in failure.sentence
-
-
-def test_an_unknown_status_is_told() -> None:
-    """It helps the people who run the store."""
-    assert failure_of(exceptions.GenericError(answer(503, "SlowDown"))).sentence.endswith("(status 503)")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from proofsweep.config.load import (
@@ -14,9 +14,7 @@ from proofsweep.config.load import (
     Settings,
     load_settings,
     misspelt_variables,
-    mistakes_in,
     sources_of,
-    words_of,
 )
 from proofsweep.config.sections import PaceSettings
 from proofsweep.domain.errors import ConfigError
@@ -108,19 +106,6 @@ def test_a_key_source_of_the_environment_replaces_the_profile_s(monkeypatch: Env
     assert str(sources[source]) == "there"
 
 
-def test_a_place_of_the_alert_urls_in_the_environment_replaces_the_profile_s(
-    monkeypatch: Environ, profile: Path
-) -> None:
-    """The variable that holds them may have any name, also one that begins as our settings do."""
-    profile.write_text(profile.read_text() + '[alerts]\nurls_file = "here"\nrepeat_days = 3\n')
-    monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_ENV", "PROOFSWEEP_ALERT_URLS")
-    monkeypatch.setenv("PROOFSWEEP_ALERT_URLS", "json://127.0.0.1/")
-
-    alerts = load_settings(str(profile)).alerts
-
-    assert (alerts.urls_file, alerts.urls_env, alerts.repeat_days) == (None, "PROOFSWEEP_ALERT_URLS", 3.0)
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -161,14 +146,6 @@ def test_all_mistakes_are_named_at_once(monkeypatch: Environ, tmp_path: Path) ->
     assert places[:3] == sorted(places[:3])
 
 
-def test_the_variable_that_holds_the_key_may_have_any_name(monkeypatch: Environ) -> None:
-    """The profile, or the environment, names it."""
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_ENV", "PROOFSWEEP_API_KEY_FILES")
-    monkeypatch.setenv("PROOFSWEEP_API_KEY_FILES", "pk_1")
-
-    assert load_settings("sandbox").service.api_key_env == "PROOFSWEEP_API_KEY_FILES"
-
-
 @pytest.mark.parametrize("where", ["https://partner.example/v1", "https://10.0.0.1/v1", "https://localhost.example/v1"])
 def test_the_sandbox_s_profile_is_refused_for_another_machine(monkeypatch: Environ, where: str) -> None:
     """Its first rate, wire name and label are wrong for a partner, and it is the default; the message names others."""
@@ -177,13 +154,6 @@ def test_the_sandbox_s_profile_is_refused_for_another_machine(monkeypatch: Envir
     for config in ("sandbox", str(PROFILES / "sandbox.toml")):
         assert "--config production (or PROOFSWEEP_CONFIG=production)" in mistake_in(config)
     assert load_settings("production").pace == PaceSettings()
-
-
-def test_the_sandbox_s_profile_takes_another_port_of_this_machine(monkeypatch: Environ) -> None:
-    """The sandbox may serve anywhere on loopback."""
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://localhost:9000/v1")
-
-    assert load_settings().service.base_url == "http://localhost:9000/v1"
 
 
 @pytest.mark.parametrize(
@@ -210,18 +180,6 @@ def test_a_missing_config_is_named(tmp_path: Path) -> None:
     """A path is shown as a path; for a name, the message lists the known names."""
     assert "cannot be read (No such file" in mistake_in(tmp_path / "none.toml")
     assert "beta, ingest, nightly, production, sandbox" in mistake_in("producton")
-
-
-def test_the_runner_is_set_outside_of_the_sections(monkeypatch: Environ, profile: Path) -> None:
-    """Its variable has one underscore; another word is refused."""
-    before = load_settings(str(profile)).runner
-    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
-    monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", "3")
-    settings = load_settings(str(profile))
-    monkeypatch.setenv("PROOFSWEEP_RUNNER", "ray")
-
-    assert (before, settings.runner, settings.dask.processes) == ("threads", "dask", 3)
-    assert "runner" in mistake_in(profile)
 
 
 NAMES = {
@@ -256,13 +214,6 @@ def test_a_variable_that_looks_like_a_setting_is_refused(variable: str, meant: s
     assert f"(did you mean {meant}?)" in mistake
 
 
-def test_a_section_that_does_not_exist_is_refused() -> None:
-    """Even if no setting is like it: two underscores are our own way of writing."""
-    assert misspelt_variables(["PROOFSWEEP_X__Y"], NAMES, ()) == [
-        "PROOFSWEEP_X__Y sets nothing: there is no section 'x'"
-    ]
-
-
 @pytest.mark.parametrize(
     "variable",
     [
@@ -285,41 +236,6 @@ def test_other_variables_are_left_alone(variable: str) -> None:
     assert misspelt_variables([variable], NAMES, {"PROOFSWEEP_API_KEY_FILES"}) == []
 
 
-class Pace(BaseModel):
-    """A section."""
-
-    model_config = ConfigDict(extra="forbid")
-    workers: int = 1
-
-
-class Whole(BaseModel):
-    """All settings."""
-
-    model_config = ConfigDict(extra="forbid")
-    pace: Pace
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"pace": {"workres": 1}}, "pace.workres: there is no such setting (did you mean pace.workers?)"),
-        ({"pace": {"dedupe": 1}}, "pace.dedupe: there is no such setting (did you mean catalog.dedupe?)"),
-        ({"pace": {"colour": 1}}, "pace.colour: there is no such setting"),
-        ({"pace": {}, "catalgo": {}}, "catalgo: there is no such section (did you mean catalog?)"),
-        ({"pace": {"workers": "SECRET"}}, "pace.workers: Input should be a valid integer"),
-        ({}, "pace: must be set, in the config or as PROOFSWEEP_PACE"),
-    ],
-)
-def test_a_mistake_is_described_without_its_value(given: dict[str, object], words: str) -> None:
-    """A value may be a secret in the wrong place."""
-    with pytest.raises(ValidationError) as refused:
-        Whole.model_validate(given)
-
-    (mistake,) = mistakes_in(refused.value, NAMES)
-    assert mistake.startswith(words)
-    assert "SECRET" not in mistake
-
-
 def test_each_setting_has_its_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A variable takes the place of a profile, the command line that of both; what has its default has no source."""
     file = tmp_path / "b.toml"
@@ -336,13 +252,6 @@ def test_each_setting_has_its_source(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         "service.base_url": "PROOFSWEEP_SERVICE__BASE_URL",
         "results.url": "--results",
     }
-
-
-def test_sources_are_told_in_a_clause() -> None:
-    """Settings of one source stand together."""
-    sources = {"service.base_url": "A", "service.environment": "b.toml", "service.api_key_file": "b.toml"}
-
-    assert words_of(sources) == "service.base_url of A; service.environment, service.api_key_file of b.toml"
 
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"

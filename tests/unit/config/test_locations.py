@@ -83,11 +83,6 @@ def test_a_path_is_named_as_seen_from_its_catalog(path: str, expected: str) -> N
     assert path_within(path, "/drop") == expected
 
 
-def test_a_path_is_named_as_seen_from_the_root() -> None:
-    """The root's own slash is not counted twice."""
-    assert path_within("/a.wav", "/") == "a.wav"
-
-
 def test_a_location_in_a_message_stays_a_line() -> None:
     """Line breaks, and bytes that are no text, are shown by their codes."""
     assert one_line("a\nb\udce9ü.wav") == r"a\nb\xe9ü.wav"

@@ -64,12 +64,6 @@ def test_an_event_is_a_line_of_json_where_a_worker_writes_it() -> None:
     assert logging.getLogger(LOGGER).propagate
 
 
-def test_every_event_is_in_the_past_tense() -> None:
-    """A line says what was done, not what will be done."""
-    assert all(event == event.lower() for event in Event)
-    assert {event.split("_")[1][-2:] for event in Event} <= {"ed", "en", "st"}  # as in closed, taken, lost
-
-
 def test_every_event_has_its_sentence() -> None:
     """A person who reads the log need not know the events."""
     assert set(SENTENCES) == set(Event)

@@ -4,7 +4,6 @@ import pytest
 from pydantic import ValidationError
 
 from proofsweep.config.sections import (
-    AlertsSettings,
     BoundsSettings,
     CatalogSettings,
     DaskSettings,
@@ -110,14 +109,6 @@ def test_an_unreadable_window_is_refused_when_settings_are_read(name: str, text:
         BoundsSettings.model_validate({name: text})
 
 
-def test_two_places_of_the_alert_urls_are_refused() -> None:
-    """It would not be clear who is told."""
-    with pytest.raises(ValidationError) as refused:
-        AlertsSettings(urls_env="A", urls_block="b")
-
-    assert "give only one of urls_file, urls_env, urls_block" in mistakes_in(refused)
-
-
 @pytest.mark.parametrize(
     "address", ["scheduler:8786", "tcp://scheduler", "tcp://a:SECRET@scheduler:8786", "tcp://:8786"]
 )
@@ -128,12 +119,6 @@ def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:
 
     assert "like tcp://host:8786" in mistakes_in(refused)
     assert "SECRET" not in mistakes_in(refused)
-
-
-def test_a_scheduler_may_be_anywhere() -> None:
-    """Over TLS too; without an address each run starts a cluster of its own."""
-    assert DaskSettings(address="tls://scheduler.example:8786").address == "tls://scheduler.example:8786"
-    assert DaskSettings().address is None
 
 
 def test_known_good_files_stand_alone_or_with_their_sidecars() -> None:

@@ -1,6 +1,5 @@
 """Every ending of a leg is one entry, and all that ask for it agree."""
 
-import pickle
 from pathlib import Path
 
 import pytest
@@ -31,10 +30,3 @@ def test_the_table_names_every_ending() -> None:
     (column,) = (column for column in RUNS.columns if column.name == "ended_by")
 
     assert column.meaning.split(", ") == [str(each) for each in EndedBy]
-
-
-def test_an_ending_is_its_word() -> None:
-    """Receipts hold text, and an error with an ending crosses between processes."""
-    assert EndedBy("quota") is EndedBy.QUOTA
-    assert f"{EndedBy.QUOTA}" == "quota"
-    assert pickle.loads(pickle.dumps(EndedBy.QUOTA)) is EndedBy.QUOTA  # noqa: S301 - our own bytes

@@ -17,18 +17,10 @@ from proofsweep.domain.items import (
     declared_json,
     hex_digest,
     item_id_of,
-    raw_bytes,
     relative_path_of,
     utf8_text,
 )
 from proofsweep.domain.reasons import Ineligible, Reason
-
-
-def test_the_manifests_own_id_names_the_item() -> None:
-    """If the catalog has ids, runs are joined by them."""
-    row = ManifestRow(number=0, audio="/d/a.wav", named_audio="a.wav", item_id="ISRC-1")
-
-    assert item_id_of(row, "d") == "ISRC-1"
 
 
 def test_the_same_row_has_the_same_id_on_another_machine() -> None:
@@ -51,14 +43,6 @@ def test_catalog_and_audio_identify_an_item() -> None:
 
     assert len({item_id_of(row, catalog) for catalog, row in rows}) == len(rows)
     assert item_id_of(pair, "x") == item_id_of(rows[0][1], "x")
-
-
-def test_a_name_that_is_not_utf8_is_shown_and_kept() -> None:
-    """It can be printed, and its exact bytes are not lost."""
-    name = b"caf\xe9.wav".decode("utf-8", "surrogateescape")
-
-    assert utf8_text(name) == r"caf\xe9.wav"
-    assert raw_bytes(name) == b"caf\xe9.wav"
 
 
 @given(st.text(st.characters(exclude_categories=())))
@@ -134,19 +118,6 @@ def test_declared_survives_the_plan() -> None:
     assert declared_from(declared_json(declared)) == declared
     assert declared_from(declared_json(Declared())) is None
     assert declared_json(None) is None
-
-
-def test_strongest_digest_is_compared() -> None:
-    """Of several digests one is enough, the strongest."""
-    declared = Declared(digests={"sha256": "11" * 32, "md5": "00" * 16})
-    assert declared.strongest == ("sha256", "11" * 32)
-    assert Declared(size_bytes=1).strongest is None
-
-
-def test_lists_complete_each_other() -> None:
-    """What two lists say of a file is one; the first wins."""
-    both = Declared(digests={"md5": "00"}).with_others(Declared(size_bytes=3, digests={"md5": "11", "sha1": "22"}))
-    assert both == Declared(size_bytes=3, digests={"md5": "00", "sha1": "22"})
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Every reason is one entry, and all that ask for it agree. Its words are for people who never see a column."""
 
-import pickle
 from pathlib import Path
 
 import pytest
@@ -66,15 +65,3 @@ def test_a_reason_without_an_entry_gets_the_general_remedy(reason: str) -> None:
     """HTTP statuses are reasons too, and there are many."""
     assert about(reason).at_fault is AtFault.SERVICE
     assert remedy_for(reason).startswith("verify again")
-
-
-def test_an_accepted_row_has_plain_words_too() -> None:
-    """Whatever its verdict is; a spreadsheet has one column for all rows."""
-    assert plain_words_for("accepted", "") == "the service confirmed the credential"
-
-
-def test_a_reason_is_its_word() -> None:
-    """Columns hold text, not members of an enumeration; errors with a reason cross between processes."""
-    assert Reason("not_wav") is Reason.NOT_WAV
-    assert f"{Reason.NOT_WAV}" == "not_wav"
-    assert pickle.loads(pickle.dumps(Reason.NOT_WAV)) is Reason.NOT_WAV  # noqa: S301 - our own bytes

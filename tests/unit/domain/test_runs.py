@@ -1,4 +1,4 @@
-"""How a run is cut into shards and tasks, when a leg counts as dead, and when its window closes."""
+"""How a run is cut into shards and tasks, when a leg is dead, and when its window closes and its quota resets."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -11,7 +11,6 @@ from proofsweep.domain.runs import (
     Bounds,
     ClockReading,
     Plan,
-    Slice,
     closing_of,
     duration_of,
     instant_of,
@@ -19,10 +18,12 @@ from proofsweep.domain.runs import (
     is_fresh,
     left_of,
     new_run_id,
+    seconds_after_reset,
     shard_items_for,
     shard_of,
     slices_of,
 )
+from proofsweep.domain.text import reset_clause
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -69,13 +70,6 @@ def test_slices_cover_every_row_once(items: int) -> None:
 
     assert rows == list(range(items))
     assert [shard_of(plan, row) for row in rows] == [row // 1_000 for row in rows]
-
-
-def test_a_small_run_shows_each_of_its_items() -> None:
-    """Up to 200 files, each file is a task; in a larger run, each shard is one."""
-    assert list(slices_of(plan_of(2))) == [Slice(0, 0, 1), Slice(0, 1, 2)]
-    assert len(list(slices_of(plan_of(200)))) == 200
-    assert list(slices_of(plan_of(1_200))) == [Slice(0, 0, 1_000), Slice(1, 0, 200)]
 
 
 def test_a_run_is_dated_in_utc() -> None:
@@ -196,11 +190,6 @@ def test_an_unreadable_time_is_refused_in_one_line(until: str) -> None:
     assert "\n" not in refused.value.message
 
 
-def test_a_closing_in_the_past_is_given_as_it_is() -> None:
-    """The caller decides: before a run it is a mistake; in a flow that began late the window is over."""
-    assert instant_of("2026-10-25T02:30", utc("11-20T21:00"), BERLIN) == utc("10-25T01:30")
-
-
 @pytest.mark.parametrize(
     ("text", "minutes"), [("7h", 420), ("90m", 90), ("1h30m", 90), ("90s", 1.5), ("1d", 1440), ("1h 5min", 65)]
 )
@@ -243,3 +232,25 @@ def test_a_second_leg_has_what_the_first_one_left(
     bounds = Bounds(max_calls=max_calls, closes_at=None if closes is None else utc(closes))
 
     assert left_of(bounds, 7, utc("11-20T21:00")) == left
+
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("reset", [None, NOW, NOW - timedelta(days=1)])
+def test_a_reset_that_is_past_or_missing_says_nothing(reset: datetime | None) -> None:
+    """A reset time in the past is stale."""
+    assert reset_clause(reset, NOW) == "its reset time is not known"
+    assert reset_clause(NOW + timedelta(days=11), NOW) == "it resets 2026-12-01 00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("passed_seconds", "wait_seconds"),
+    [(None, 0.0), (-1, 0.0), (0, 2.0), (59, 2.0), (60, 0.0), (86_400, 0.0)],
+)
+def test_a_run_right_after_a_reset_waits_a_moment(passed_seconds: int | None, wait_seconds: float) -> None:
+    """Many runs may have waited for the reset; each draws its own wait of at most five seconds."""
+    reset = None if passed_seconds is None else NOW - timedelta(seconds=passed_seconds)
+
+    assert seconds_after_reset(reset, NOW, 0.4) == wait_seconds
+    assert seconds_after_reset(reset, NOW, 0.0) == 0.0

@@ -1,10 +1,11 @@
-"""Text that others wrote is shown on one line, and steers nothing."""
+"""Text that others wrote is shown on one line and steers nothing, in errors too."""
 
 import json
 
 import pytest
 
-from proofsweep.domain.text import ask_for, did_you_mean, markdown, printable, printable_json
+from proofsweep.domain.errors import SourceError
+from proofsweep.domain.text import markdown, printable, printable_json
 
 HOSTILE = [
     ("a\nb", r"a\nb"),
@@ -50,12 +51,8 @@ def test_markdown_shows_the_text_itself() -> None:
     assert markdown("a|b\n`c` <d> [e](f) *g* h_i #") == r"a\|b\\n\`c\` \<d\> \[e\]\(f\) \*g\* h\_i \#"
 
 
-def test_two_letters_in_the_wrong_order_are_guessed() -> None:
-    """A person who types fast swaps letters."""
-    assert did_you_mean("suplpier", ["release", "supplier"]) == " (did you mean supplier?)"
+def test_a_message_is_one_line() -> None:
+    """It quotes names and answers that others wrote, and is shown in many places, Prefect's log among them."""
+    error = SourceError("The file a\nb\x1b[2J is gone.", reason="missing_audio")
 
-
-def test_an_unlike_name_is_not_guessed() -> None:
-    """A wrong guess is worse than none."""
-    assert did_you_mean("isrc", ["release", "supplier"]) == ""
-    assert ask_for("") == ""
+    assert str(error) == error.message == r"The file a\nb\x1b[2J is gone."

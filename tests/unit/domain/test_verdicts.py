@@ -3,7 +3,7 @@
 import pytest
 
 from proofsweep.domain.models import VerifyResponse
-from proofsweep.domain.outcomes import Accepted, Answer, Rejected, outcome_of
+from proofsweep.domain.outcomes import Answer, Rejected, outcome_of
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.verdicts import (
     VERDICT_ACTIONS,
@@ -55,13 +55,6 @@ def test_nothing_but_true_and_valid_is_accepted(good: object, verdict: object) -
 def answer(*, good: bool, verdict: str) -> Answer:
     """Make an answer to POST /verify."""
     return Answer(VerifyResponse.model_validate({"good": good, "verdict": verdict}), "00")
-
-
-def test_only_true_and_valid_is_an_acceptance() -> None:
-    """Both signals agree."""
-    valid = answer(good=True, verdict="valid")
-
-    assert outcome_of(valid) == Accepted(valid)
 
 
 @pytest.mark.parametrize(

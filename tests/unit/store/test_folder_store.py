@@ -2,13 +2,12 @@
 
 import errno
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.store.objects import FolderStore, Store
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
@@ -37,53 +36,6 @@ def test_an_object_and_all_folders_above_it_survive_a_power_cut(
     path = tmp_path / "deep" / "results" / NAME
     above = [folder for folder in path.parents if folder.is_relative_to(tmp_path)]
     assert [each for each in [path, *above] if each.stat().st_ino not in durable] == []
-
-
-def test_what_cannot_be_deleted_is_an_error_of_the_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system may turn read-only in mid-run."""
-    store.create(NAME, b"content")
-
-    def refuse(_path: Path, *, missing_ok: bool) -> None:
-        raise OSError(errno.EROFS, f"read-only, missing or not: {missing_ok}")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-
-    with pytest.raises(ResultsError, match="cannot be written"):
-        store.delete(NAME)
-
-
-def test_of_many_racers_one_wins(store: Store) -> None:
-    """The others each hear of it, and the winner's content stands whole."""
-    start, won, lost = threading.Barrier(16), list[bytes](), list[bytes]()
-
-    def race(content: bytes) -> None:
-        start.wait(30.0)
-        try:
-            store.create(NAME, content)
-        except NameTaken:
-            lost.append(content)
-        else:
-            won.append(content)
-
-    racers = [threading.Thread(target=race, args=(bytes([number]) * 100_000,)) for number in range(16)]
-    for racer in racers:
-        racer.start()
-    for racer in racers:
-        racer.join(60.0)
-
-    assert (len(won), len(lost)) == (1, 15)
-    assert store.read(NAME) == won[0]
-
-
-def test_a_write_that_broke_off_is_no_object(store: Store, tmp_path: Path) -> None:
-    """What a killed process leaves behind is neither listed nor in the way."""
-    folder = tmp_path / "deep" / "results" / "verdicts"
-    folder.mkdir(parents=True)
-    (folder / ".draft-0011").write_bytes(b"half of")
-
-    store.create("verdicts/a", b"whole")
-
-    assert store.names("verdicts") == ["verdicts/a"]
 
 
 @pytest.mark.parametrize("write", ["create", "replace"])

@@ -5,7 +5,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from proofsweep.domain.errors import ResultsError
@@ -71,29 +70,6 @@ def exchange(request_id: str) -> Row:
 def rows_of(results: Results, table: str) -> list[Row]:
     """Read all of a leg's journal of one table."""
     return [row for segment in Segments(results, "r", 1).tables(table) for row in segment.to_pylist()]
-
-
-def test_what_was_flushed_is_there_in_order(results: Results) -> None:
-    """With the whole schema, and each table in segments of its own."""
-    journal = Journal(results, "r", 1, "w")
-    for number in range(3):
-        journal.add(verdict(number), [exchange(f"a{number}"), exchange(f"b{number}")])
-        journal.flush()
-
-    assert rows_of(results, "verdicts") == [verdict(0), verdict(1), verdict(2)]
-    assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a0", "b0", "a1", "b1", "a2", "b2"]
-    assert all(segment.schema.equals(SCHEMAS["verdicts"]) for segment in Segments(results, "r", 1).tables("verdicts"))
-
-
-def test_nothing_waiting_makes_no_segment(results: Results) -> None:
-    """A leg that waits for an hour leaves no 3,600 empty objects."""
-    journal = Journal(results, "r", 1, "w")
-    journal.add(None, [exchange("aside")])
-    for _ in range(5):
-        journal.flush()
-
-    assert len(list(Segments(results, "r", 1).tables("exchanges"))) == 1
-    assert list(Segments(results, "r", 1).tables("verdicts")) == []
 
 
 def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:
@@ -224,19 +200,6 @@ def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
 
     assert sorted(str(row["manifest_row"]) for row in rows_of(results, "verdicts")) == sorted(map(str, range(400)))
     assert sorted(str(row["request_id"]) for row in rows_of(results, "exchanges")) == sorted(map(str, range(400)))
-
-
-def test_a_journal_goes_when_its_rows_are_in_parts(results: Results) -> None:
-    """Of this leg, and of no other."""
-    for leg in (1, 2):
-        journal = Journal(results, "r", leg, "w")
-        journal.add(verdict(leg), [exchange("a")])
-        journal.flush()
-
-    Segments(results, "r", 1).delete()
-
-    assert rows_of(results, "verdicts") == []
-    assert pa.concat_tables(Segments(results, "r", 2).tables("verdicts")).num_rows == 1
 
 
 def test_segments_that_come_later_are_not_deleted(results: Results) -> None:

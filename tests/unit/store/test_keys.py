@@ -79,12 +79,6 @@ def test_the_first_row_counts(results: Results) -> None:
     assert rotations.answered() == [row]
 
 
-def test_an_old_key_ends_when_the_service_says_else_by_the_contract() -> None:
-    """72 hours after the rotation (contract, Limits)."""
-    assert rotation(NOW + timedelta(hours=5)).old_key_ends_at == NOW + timedelta(hours=5)
-    assert rotation().old_key_ends_at == NOW + timedelta(hours=72)
-
-
 @pytest.mark.parametrize(("hours", "expected"), [(0, True), (71, True), (72, False), (-5, True)])
 def test_a_rotation_is_recent_while_the_old_key_works(hours: int, *, expected: bool) -> None:
     """A clock that was set back makes it no older."""

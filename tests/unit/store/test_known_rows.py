@@ -46,14 +46,6 @@ def test_rows_of_the_snapshot_of_parts_and_of_journals_are_known(results: Result
     assert not any(table.num_rows for table in known_rows(results, "production", ["item_id"]))
 
 
-def test_an_answer_counts_as_soon_as_it_is_in_a_journal(results: Results) -> None:
-    """`--since-last` and `--max-age` leave out what a run that was killed has paid for."""
-    answered_at = AnswerTimes(results, "beta", ("accepted", "rejected")).of
-
-    assert all(answered_at(item, "v1", None) for item in ("killed", "missed", "noted"))
-    assert answered_at("killed", "v2", None) is None
-
-
 @pytest.mark.parametrize(
     ("run", "items", "are_known"),
     [
@@ -69,26 +61,6 @@ def test_only_other_runs_since_the_plan_answer_for_a_run(
 ) -> None:
     """Its own rows do not, nor do older ones."""
     assert are_known_since(results, run, items) is are_known
-
-
-def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
-    """What it said is older than each run that began after it had ended, and than their answers."""
-    ahead, stopped = plan_of_run("20300101T120000Z_000aa"), plan_of_run("20261121T120000Z_000aa", 2)
-    end_leg(results, ahead, [answered(ahead, 0, "a", audio_version="v1")])
-    results.write_plan(stopped)
-    Legs(results, stopped.run_id).claim(1, {"epoch": 1})
-    end_leg(results, later := plan_of_run("20261122T120000Z_000aa"), [answered(later, 0, "b", epoch=1)])
-    answered_at = AnswerTimes(results, "beta", ("accepted", "rejected")).of
-
-    assert not are_known_since(results, stopped, ["a"])
-    assert are_known_since(results, stopped, ["b"])
-    assert str(answered_at("a", "v1", None)).startswith("2030")
-
-    end_leg(
-        results, again := plan_of_run("20261123T120000Z_000aa"), [answered(again, 0, "a", audio_version="v1", epoch=1)]
-    )
-
-    assert str(AnswerTimes(results, "beta", ("accepted",)).of("a", "v1", None)).startswith("2026-11-23")
 
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, 123456, tzinfo=UTC)
@@ -136,13 +108,6 @@ def test_the_newest_time_of_an_outcome_is_found(timed: Results) -> None:
     assert (answered("c", "v1", None), tried("c", "v1", None)) == (None, NOW - timedelta(days=2))
 
 
-def test_a_store_without_a_snapshot_has_no_times(tmp_path: Path) -> None:
-    """Then every row is due."""
-    times = AnswerTimes(Results(FolderStore(tmp_path / "new")), "beta", ("accepted",))
-
-    assert times.of("a", "v1", None) is None
-
-
 OLD, NEW = plan_of_run("20261101T120000Z_000aa", items=4), plan_of_run("20261120T120000Z_000aa", items=3)
 
 
@@ -173,8 +138,3 @@ def test_the_newest_answers_of_some_items_are_given(
         ("a", "rejected", NEW.run_id),
         ("b", "accepted", OLD.run_id),
     ]
-
-
-def test_another_environment_has_no_answers_here(two_nights: Results) -> None:
-    """An answer of beta is none of production."""
-    assert list(newest_answers(two_nights, "production", ["a"])) == []

@@ -113,17 +113,6 @@ def test_a_claim_that_cannot_be_read_back_is_released(tmp_path: Path, clock: Clo
     assert lease_of(FolderStore(tmp_path), clock).last() == 0
 
 
-def test_a_released_leg_can_be_claimed_again(lease: Lease) -> None:
-    """It did nothing."""
-    lease.claim(1)
-    lease.release(1)
-    before = lease.last()
-
-    lease.claim(1)
-
-    assert (before, lease.last()) == (0, 1)
-
-
 def test_two_claims_of_one_process_are_not_equal(lease: Lease) -> None:
     """In two containers the process number, its start and the time may be the same."""
     lease.claim(1)
@@ -244,15 +233,6 @@ def test_a_leg_elsewhere_that_was_just_killed_is_taken_over(
     assert clock.uptime_seconds <= 103 + STALE_SECONDS + 1
 
 
-def test_a_stale_leg_of_another_container_is_not_waited_for(lease: Lease, clock: Clock) -> None:
-    """Both have the monotonic clock of one boot, which cannot be wrong."""
-    claim_of(lease, pid_namespace="pid:[1]")
-    clock.move(31)
-
-    assert not lease.is_active(1)
-    assert clock.uptime_seconds == 131
-
-
 def work_until_killed(folder: Path, beaten: Event) -> None:
     """Claim a lease in another process, beat once, and hang."""
     lease = Lease(Results(FolderStore(folder)), "r")
@@ -360,18 +340,6 @@ def test_a_receipt_that_is_no_object_is_damaged(lease: Lease, content: bytes) ->
         lease.receipt(1)
 
 
-def test_a_leg_is_active_from_its_claim_to_its_receipt(lease: Lease) -> None:
-    """This process lives, so a leg that it claimed does, until it has ended."""
-    before = lease.active_claim()
-    lease.claim(1)
-    during = lease.active_claim()
-    lease.write_receipt(1, {"ended_by": "complete"})
-
-    assert before is None
-    assert during == lease.holder(1)
-    assert lease.active_claim() is None
-
-
 @pytest.fixture
 def erasures(tmp_path: Path) -> Lease:
     return Lease(Results(FolderStore(tmp_path)), "erasures", busy="It is busy.")
@@ -381,16 +349,6 @@ def test_a_second_process_is_refused(erasures: Lease) -> None:
     """It would take the journal of the first one for that of a dead process."""
     with sole_process(erasures), pytest.raises(RunIsActive, match="busy"), sole_process(erasures):
         pass
-
-    with sole_process(erasures):
-        pass
-
-
-def test_a_dead_process_holds_nobody_up(erasures: Lease, tmp_path: Path) -> None:
-    """Its claim is there, and the process is not."""
-    erasures.claim(1)
-    (claim,) = tmp_path.rglob("claim.json")
-    claim.write_text(json.dumps(json.loads(claim.read_text()) | {"process_started": "earlier"}))
 
     with sole_process(erasures):
         pass

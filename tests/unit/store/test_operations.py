@@ -10,7 +10,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import CallCounts
 from proofsweep.operations.erase import Erasure
 from proofsweep.store.objects import FolderStore, open_store
-from proofsweep.store.operations import OperationJournals, Operations, recovered_sidecars
+from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
 
 from ..ended_operations import call_of, leave_operation, operation_named
@@ -79,24 +79,6 @@ def test_rows_come_back_in_their_order(journals: OperationJournals) -> None:
     assert list(journals.read("op_1")) == []
 
 
-def test_a_name_that_is_no_valid_text_is_written(journals: OperationJournals) -> None:
-    """What follows is kept."""
-    journals.add("op", 0, [{"proof_id": "ü\ud800b"}, ONE])
-
-    assert list(journals.read("op"))[1] == ONE
-
-
-def test_a_deleted_journal_is_gone(journals: OperationJournals) -> None:
-    """Others stay."""
-    journals.add("op_1", 0, [ONE])
-    journals.add("op_2", 0, [TWO])
-
-    journals.delete("op_1")
-
-    assert journals.open() == ["op_2"]
-    assert list(journals.read("op_1")) == []
-
-
 @pytest.mark.parametrize("content", ["", "[", '{"proof_id": "p"}', '["one"]', '[{"asked_at": "one"}]', "1"])
 def test_a_damaged_step_is_named(journals: OperationJournals, tmp_path: Path, content: str) -> None:
     """It is not taken for the journal's end: it may be the only record of an erasure."""
@@ -106,21 +88,6 @@ def test_a_damaged_step_is_named(journals: OperationJournals, tmp_path: Path, co
 
     with pytest.raises(ResultsError, match=r"op_1-00000000\.json .* is damaged"):
         list(journals.read("op_1"))
-
-
-def test_only_what_was_written_counts(tmp_path: Path) -> None:
-    """A store without a recovery has none."""
-    results = Results(FolderStore(tmp_path))
-    before = recovered_sidecars(results)
-    rows = [
-        dict.fromkeys(("proof_id", "item_id", "audio"), "x")
-        | {"outcome": outcome, "recovered_to": place, "sidecar_sha256": "cc", "acted_at": FIRST.started_at}
-        for outcome, place in (("recovered", "/m/a"), ("same", None), ("differs", "/m/b.recovered"))
-    ]
-    leave_operation(results, operation_named("20261121T120000Z_000aa", "recovery"), rows={"recoveries": rows})
-
-    assert before == frozenset()
-    assert recovered_sidecars(results) == {("/m/a", "cc"), ("/m/b.recovered", "cc")}
 
 
 def test_keyed_calls_are_counted_by_day() -> None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Mode, Row
@@ -59,23 +58,6 @@ def test_an_acceptance_of_any_run_counts(results: Results) -> None:
     ran(results, "20261120T120000Z_000aa", row_of("a", "rejected"), row_of("b", "failed"))
 
     assert knows(PastAnswers(results, NOW), "a", "b", "c", "d") == [True, True, True, False]
-
-
-def test_other_environments_do_not_count(results: Results) -> None:
-    """What was accepted in another registry says nothing here; another catalog is as good."""
-    ran(results, "20261119T120000Z_000aa", row_of("a"), catalog="/c/other.csv")
-    ran(results, "20261120T120000Z_000aa", row_of("b", environment="beta"), environment="beta")
-
-    assert knows(PastAnswers(results, NOW), "a", "b") == [True, False]
-
-
-def test_an_empty_store_knows_nothing(results: Results) -> None:
-    """The first run ever doubts no verdict."""
-    past = PastAnswers(results, NOW)
-
-    assert knows(past, "a") == [False]
-    assert past.accepted() == []
-    assert past.files_read(3) == []
 
 
 def test_the_same_bytes_are_known_by_another_name_and_not_in_another_mode(results: Results) -> None:
@@ -180,35 +162,6 @@ def test_a_damaged_snapshot_is_no_reason_to_stop(results: Results) -> None:
         file.write_bytes(b"PAR1")
 
     assert knows(PastAnswers(results, NOW), "a", "b") == [False, True]
-
-
-class CountingStore(FolderStore):
-    """A store that counts what is read of its parts, and can be away."""
-
-    reads = 0
-    is_away = False
-
-    def read(self, name: str) -> bytes | None:
-        if self.is_away:
-            raise ResultsError("The store is away.")
-        self.reads += name.endswith(".parquet")
-        return super().read(name)
-
-
-def test_the_store_is_read_once(results: Results) -> None:
-    """With the first question; one that cannot be read is asked again."""
-    ran(results, "20261120T120000Z_000aa", row_of("a"))
-    store = CountingStore(Path(results.store.url))
-    past = PastAnswers(Results(store), NOW)
-    store.is_away = True
-    with pytest.raises(ResultsError):
-        past.accepted()
-    store.is_away = False
-
-    assert knows(past, "a", "b") == [True, False]
-    store.is_away = True
-    assert [item.audio for item in past.accepted()] == ["/c/a"]
-    assert knows(past, "a") == [True]
 
 
 class SlowlyFailingStore(FolderStore):

@@ -13,7 +13,7 @@ import pytest
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.models import HealthResponse, PartnerUsageResponse, VerifyResponse
+from proofsweep.domain.models import HealthResponse, VerifyResponse
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.store import schemas
@@ -24,8 +24,6 @@ from proofsweep.store.rows import (
     planned_row,
     probe_row,
     row_of,
-    usage_rows,
-    with_instants,
 )
 from proofsweep.store.schemas import SCHEMAS
 
@@ -101,14 +99,6 @@ def test_each_outcome_has_its_row(outcome: Outcome, words: tuple[object, ...]) -
     assert (row["run_id"], row["leg"], row["environment"], row["manifest_row"]) == ("r1", 2, "sandbox", 3)
 
 
-def test_a_row_without_calls_counts_zero() -> None:
-    """The number of calls is known; what a call would have given is null."""
-    row = written(MISSING)
-
-    assert (row["calls"], row["verify_attempts"]) == (0, 0)
-    assert [row[name] for name in ("http_status", "verify_request_id", "slot_ms", "answered_by_row")] == [None] * 4
-
-
 @pytest.mark.parametrize(
     ("credential", "publicly_trusted"),
     [
@@ -140,26 +130,6 @@ def test_a_grade_is_kept_whole_and_read_if_possible() -> None:
     assert json.loads(str(row["grade_json"])) == grade
 
 
-@pytest.mark.parametrize("grade", [None, 7, "low", [], [{"human": 1}]])
-def test_no_grade_changes_the_verdict(grade: object) -> None:
-    """It is report-only (contract, What the service does)."""
-    row = written(answered(grade=grade))
-
-    assert row["outcome"] == "accepted"
-    assert row["grade_human"] is None
-    assert row["grade_json"] == (None if grade is None else json.dumps(grade, separators=(",", ":")))
-
-
-def test_text_that_is_not_utf8_does_not_lose_the_row() -> None:
-    """It may be in an answer or in a file's name."""
-    odd = WorkItem(manifest_row=0, item_id="i", audio="/caf\udce9.wav", sidecar="/s\udcff")
-
-    row = written(answered(song="a\ud800", interpretation={"\ud800": "\udfff"}), item=odd)
-
-    assert (row["song"], row["interpretation_json"]) == ("a?", '{"?":"?"}')
-    assert (row["audio"], row["sidecar"]) == (r"/caf\xe9.wav", r"/s\xff")
-
-
 def test_the_sidecar_chooses_the_mode() -> None:
     """A row without audio has no mode, nor has one whose sidecar may be another's."""
     pair = WorkItem(manifest_row=0, item_id="i", audio="/a.mp3", sidecar="/a.sidecar")
@@ -171,14 +141,6 @@ def test_the_sidecar_chooses_the_mode() -> None:
 
     assert [row["mode"] for row in rows] == ["one_file", "legacy_pair", None, None]
     assert [row["sidecar_source"] for row in rows] == [None, "given", None, None]
-
-
-def test_the_file_as_read_replaces_the_file_as_listed() -> None:
-    """The listing may be a day old when the item runs."""
-    listed, read = written(MISSING, read=None), written(MISSING)
-
-    assert (listed["audio_bytes"], listed["audio_version"], listed["audio_format"]) == (9, "v0", None)
-    assert (read["audio_bytes"], read["audio_version"], read["audio_format"]) == (10, "v1", "wav")
 
 
 def test_the_last_attempt_gives_ids_and_times() -> None:
@@ -258,26 +220,6 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said(read_back: Callable[
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
 
 
-def test_an_exchange_without_an_answer_has_a_row(read_back: Callable[[Row, pa.Schema], Row]) -> None:
-    """It has no status and no request ID, and says why."""
-    lost = replace(EXCHANGE, failure=Failure.CONNECTION, bytes_sent=None)
-
-    row = read_back(audit_row(lost), SCHEMAS["exchanges"])
-
-    assert (row["status"], row["failure"], row["request_id"], row["bytes_sent"]) == (None, "connection", None, None)
-
-
-def test_the_storage_target_s_own_id_replaces_the_request_id() -> None:
-    """The slot's target is not the partner, and has IDs of its own."""
-    assert audit_row(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"
-
-
-def test_what_the_contract_does_not_name_is_a_list_or_null() -> None:
-    """Most answers hold no such name."""
-    assert audit_row(EXCHANGE)["unnamed"] is None
-    assert audit_row(replace(EXCHANGE, unnamed=("grade.x", "y")))["unnamed"] == "grade.x,y"
-
-
 OPERATION = operation_named("20261120T010000Z_000aa", "monitoring")
 
 
@@ -316,27 +258,6 @@ def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str 
     assert probe_row(exchange, HealthResponse(ok=ok))["trouble"] == expected
 
 
-def test_each_day_is_a_row() -> None:
-    """Figures that read as numbers are numbers; what is missing is null."""
-    answer = {
-        "plan": {"quotaLimit": "1000", "quotaPeriod": "month"},
-        "days": [{"date": "20.11.", "used": "3", "remaining": 997.0}, {}],
-    }
-
-    first, second = usage_rows(PartnerUsageResponse.model_validate(answer), NOON)
-
-    assert first == {
-        "asked_at": NOON,
-        "day": "20.11.",
-        "used": 3,
-        "remaining": 997,
-        "quota_limit": 1000.0,
-        "quota_period": "month",
-    }
-    assert (second["day"], second["used"], second["quota_limit"]) == (None, None, 1000.0)
-    assert usage_rows(PartnerUsageResponse(), NOON) == []
-
-
 @pytest.mark.parametrize(
     "item",
     [
@@ -350,19 +271,3 @@ def test_each_day_is_a_row() -> None:
 def test_a_planned_item_is_read_as_it_was_written(item: WorkItem, read_back: Callable[[Row, pa.Schema], Row]) -> None:
     """Its locations are the same bytes, also if a file's name is not UTF-8."""
     assert planned_item(read_back(planned_row(item), schemas.ITEMS)) == item
-
-
-def test_a_leg_s_row_is_read_from_its_receipt(read_back: Callable[[Row, pa.Schema], Row]) -> None:
-    """JSON has no instants, so a receipt holds them as text."""
-    cells = dict.fromkeys(SCHEMAS["runs"].names) | {
-        "run_id": "r",
-        "leg": 1,
-        "environment": "sandbox",
-        "ended_by": "complete",
-        "started_at": NOON.isoformat(),
-        "items": 4,
-    }
-
-    row = read_back(with_instants("runs", cells), SCHEMAS["runs"])
-
-    assert (row["started_at"], row["finished_at"], row["items"]) == (NOON, None, 4)

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import ResultsError
-from proofsweep.store.legs import Legs
-from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord
 
@@ -16,13 +13,6 @@ from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 25)]
-
-
-class ReadOnlyStore(FolderStore):
-    """A store in which this reader may write nothing."""
-
-    def create(self, name: str, content: bytes) -> None:
-        raise ResultsError(f"{name} of {len(content)} bytes may not be written.")
 
 
 def index_of(results: Results) -> RunIndex:
@@ -44,16 +34,6 @@ def test_a_store_without_an_index_is_read_as_it_is_and_indexed(results: Results)
 
     assert remaining(first) == remaining(second) == dict.fromkeys(RUNS[:3], 0)
     assert second.complete_to == RUNS[2]
-
-
-def test_a_reader_without_the_right_to_write_reads_all_the_same(results: Results) -> None:
-    """Only the next reader is not spared the work."""
-    end_leg(results, plan_of_run(RUNS[0]), accepted=1, remaining=0)
-
-    index = index_of(Results(ReadOnlyStore(Path(results.store.url)))).refreshed()
-
-    assert remaining(index) == {RUNS[0]: 0}
-    assert not Path(results.store.url, "_index").exists()
 
 
 def test_a_run_and_a_leg_that_were_never_added_are_found(results: Results) -> None:
@@ -119,54 +99,7 @@ def test_the_index_can_be_lost_at_any_time(results: Results, damage: str) -> Non
     assert index_of(results).read() == before
 
 
-def test_an_unfinished_plan_is_no_run(results: Results) -> None:
-    """Its process was killed before the plan was written, or works on it."""
-    results.store.create(f"_runs/{RUNS[0]}/shards/00000.parquet", b"x")
-
-    assert index_of(results).refreshed().records == {}
-
-
-def test_a_live_leg_is_not_counted_as_ended(results: Results) -> None:
-    """It has a claim and no receipt."""
-    plan = plan_of_run(RUNS[0])
-    results.write_plan(plan)
-    Legs(results, plan.run_id).claim(1)
-
-    record = index_of(results).refreshed().records[RUNS[0]]
-
-    assert (record.legs, record.remaining) == ([], 1)
-
-
-def test_an_index_that_a_clock_ahead_began_hides_no_run(results: Results) -> None:
-    """The process of a later run may be killed before it adds itself."""
-    end_leg(results, ahead := plan_of_run("20300101T120000Z_000aa"))
-    RunIndex(results, lambda: datetime(2030, 1, 1, 13, tzinfo=UTC)).refreshed()
-    end_leg(results, plan_of_run(RUNS[0]))
-
-    assert set(index_of(results).refreshed().records) == {ahead.run_id, RUNS[0]}
-
-
 PLAN = plan_of_run("20261120T120000Z_000aa", items=9)
-ENDED = LegRecord(leg=1, receipt={"counts": {"remaining": 4}})
-
-
-def test_what_remains_is_what_the_last_leg_left() -> None:
-    """Without a leg, or with a receipt that does not say, all rows count as remaining."""
-    assert RunRecord(plan=PLAN).remaining == 9
-    assert RunRecord(plan=PLAN, legs=[ENDED]).remaining == 4
-    assert RunRecord(plan=PLAN, legs=[LegRecord(leg=1, receipt={"counts": None})]).remaining == 9
-
-
-def test_the_record_with_more_legs_or_more_counts_is_newer() -> None:
-    """The same record again is not."""
-    planned, ended = RunRecord(plan=PLAN), RunRecord(plan=PLAN, legs=[ENDED])
-    counted = RunRecord(plan=PLAN, legs=[LegRecord(leg=1, receipt=ENDED.receipt, groups=[])])
-
-    assert ended.is_newer_than(planned)
-    assert counted.is_newer_than(ended)
-    assert planned.is_newer_than(None)
-    assert not ended.is_newer_than(ended)
-    assert not planned.is_newer_than(counted)
 
 
 @pytest.mark.parametrize(
@@ -191,11 +124,3 @@ def test_a_leg_after_one_that_ended_later_is_of_a_later_epoch(
     assert index.epoch() == 0
     index.add([run])
     assert index.epoch() == epoch
-
-
-def test_a_leg_after_a_run_that_was_planned_later_is_of_a_later_epoch(results: Results) -> None:
-    """The first leg of that run may have been killed: it has no receipt that says when it ended."""
-    index = RunIndex(results, lambda: datetime(2026, 11, 19, tzinfo=UTC))
-    index.add([RunRecord(plan=PLAN)])
-
-    assert index.epoch() == 1

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.queries.views import NAMES, views
+from proofsweep.queries.views import views
 from proofsweep.store import schemas, tables
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.store.tables import TABLES, Table, written_by
+from proofsweep.store.tables import TABLES, Table
 
 VERDICTS = """
 run_id:string! leg:int32! environment:string! manifest_row:int64! item_id:string! audio:string! sidecar:string
@@ -73,13 +73,6 @@ def test_all_that_a_table_needs_is_made_of_its_declaration(table: Table) -> None
     assert table.written_by != "operation" or "operation_id" in names
 
 
-def test_tables_are_known_by_who_writes_them() -> None:
-    """Legs have receipts that name parts, operations have theirs."""
-    assert written_by("leg") == ("verdicts", "exchanges", "runs")
-    assert written_by("operation") == ("rotations", "erasures", "proofs", "interpretations", "recoveries")
-    assert NAMES[: len(TABLES)] == tuple(TABLES)
-
-
 def test_no_column_can_hold_a_key_or_a_sidecar() -> None:
     """Keys are named by IDs and fingerprints, sidecars by digests and sizes."""
     keys = [column.name for column in tables.ROTATIONS.columns if "key" in column.name]
@@ -101,15 +94,3 @@ def test_each_file_says_what_its_columns_mean() -> None:
     assert (read.metadata or {})[b"proofsweep.table"] == b"verdicts"
     assert (read.field("item_id").metadata or {})[b"comment"].startswith(b"the same in every run")
     assert all((field.metadata or {}).get(b"comment") for schema in ALL for field in schema)
-
-
-def test_a_column_that_a_file_lacks_is_null() -> None:
-    """Also one that is never null in newer files; what the schema does not know is left out."""
-    older = pa.table({"leg": pa.array([1], pa.int64()), "run_id": ["r"], "gone": [0]})
-
-    whole = schemas.conformed(older, SCHEMAS["runs"])
-
-    assert whole.schema.names == SCHEMAS["runs"].names
-    assert {name: cell for name, cell in whole.to_pylist()[0].items() if cell is not None} == {"run_id": "r", "leg": 1}
-    assert whole.schema.field("ended_by").nullable
-    assert whole.schema.field("leg") == SCHEMAS["runs"].field("leg")

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain.errors import ResultsError
@@ -15,7 +14,7 @@ from proofsweep.store import schemas
 from proofsweep.store import snapshot as module
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.runs import LegRecord, RunRecord, missing_legs
-from proofsweep.store.snapshot import DerivedLog, Snapshot, files_of, legs_in, merged, newest_rows, reduced
+from proofsweep.store.snapshot import DerivedLog, Snapshot, files_of, legs_in, newest_rows, reduced
 
 from ...worlds.ended_runs import answered, plan_of_run
 
@@ -78,15 +77,6 @@ def test_a_small_leg_does_not_write_a_large_snapshot_again(snapshot: Snapshot, m
     assert large in entries
     assert len(entries) <= 7
     assert [(file.rows, file.first, file.last) for file in files_of(large)][-1] == (50, "400", "449")
-
-
-def test_files_are_plain_parquet_with_the_types_of_verdicts(tmp_path: Path, snapshot: Snapshot) -> None:
-    """Any reader can use them."""
-    add(snapshot, RUNS[0], answered(plan_of_run(RUNS[0]), 0, "a"))
-
-    (file,) = (tmp_path / "_snapshot").glob("*/*.parquet")
-
-    assert pq.read_schema(file).equals(schemas.SNAPSHOT)
 
 
 @pytest.mark.parametrize("damage", ["damaged", "missing"])
@@ -156,20 +146,6 @@ def test_many_rows_give_the_same_as_few(monkeypatch: pytest.MonkeyPatch) -> None
     assert [row[0] for row in found] == sorted(row[0] for row in found)
 
 
-def test_an_item_that_fills_whole_tables_is_merged() -> None:
-    """Its rows are read on until another item comes."""
-    one = [table_of(answered(PLAN, 0, "a", environment=f"e{each}")) for each in range(5)]
-
-    (table,) = merged([iter(one), iter([table_of(answered(PLAN, 9, "a", environment="e2"))])])
-
-    assert table["manifest_row"].to_pylist() == [0, 0, 9, 0, 0]
-
-
-def test_nothing_gives_nothing() -> None:
-    """A leg may have finished no row."""
-    assert list(reduced([])) == list(reduced([schemas.SNAPSHOT.empty_table()])) == []
-
-
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -225,20 +201,6 @@ def test_two_processes_that_replace_the_same_entries_lose_nothing(log: DerivedLo
     assert said(log) == [2, 10, 11]
 
 
-def test_what_is_replaced_is_deleted_only_later(log: DerivedLog, clock: Clock) -> None:
-    """A reader that listed it before can still read it; ten minutes later the next replacement deletes it."""
-    log.add({"n": 1}, objects=[])
-    first = log.names()
-    log.add({"n": 2}, replaced=log.entries())
-    kept = log.names()
-    clock.now += timedelta(minutes=11)
-    log.add({"n": 3}, replaced=log.entries())
-
-    assert kept[0] == first[0]
-    assert first[0] not in log.names()
-    assert said(log) == [3]
-
-
 def test_objects_of_an_entry_go_with_it(tmp_path: Path, log: DerivedLog, clock: Clock) -> None:
     """A file of a snapshot is deleted with the entry that names it."""
     log.store.create("_derived/a/0.parquet", b"x")
@@ -260,12 +222,3 @@ def test_a_deletion_during_a_read_is_no_error(tmp_path: Path, log: DerivedLog) -
     assert said(DerivedLog(LateStore(tmp_path, 2), "_derived")) == [0, 1, 2, 3]
     with pytest.raises(ResultsError, match="changes while it is read"):
         DerivedLog(LateStore(tmp_path, 4), "_derived").entries()
-
-
-def test_a_damaged_entry_is_named_in_one_line(tmp_path: Path, log: DerivedLog) -> None:
-    """It is derived, so the line says what makes it anew."""
-    log.add({"n": 1})
-    (tmp_path / log.names()[0]).write_bytes(b"no gzip")
-
-    with pytest.raises(ResultsError, match=r"^_derived/\S+ in .* delete _derived, and it is made anew\.$"):
-        log.entries()

@@ -1,6 +1,10 @@
-"""A results store is opened by its location, of whatever kind it is."""
+"""A results store is opened by its location; of whatever kind it is, an object is created once."""
 
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import obstore
 import pytest
@@ -24,11 +28,6 @@ def test_a_kind_of_store_that_is_not_known_is_named() -> None:
     """Rather than made as a folder of that name."""
     with pytest.raises(ResultsError, match="ftp://"):
         open_store("ftp://host/results")
-
-
-def test_a_bucket_url_opens_a_store_and_asks_nothing() -> None:
-    """Credentials are looked for at the first use."""
-    assert open_store("s3://bucket/results/").url == "s3://bucket/results"
 
 
 def test_a_url_with_a_password_is_refused() -> None:
@@ -96,31 +95,68 @@ def test_an_object_is_created_once_and_read_as_it_was_created(store: Store, tmp_
     assert [path for path in tmp_path.rglob("*") if path.name.startswith(".")] == []
 
 
-def test_an_object_that_is_replaced_has_its_last_content(store: Store, tmp_path: Path) -> None:
-    """The first replacement makes it, and no draft stays behind."""
-    for content in (b"first", b"second"):
-        store.replace("legs/001/heartbeat.json", content)
+class Forgetful(BaseHTTPRequestHandler):
+    """An S3 that takes an object and then fails to say so; after that it knows that the name is taken."""
 
-    assert store.read("legs/001/heartbeat.json") == b"second"
-    assert {path.name for path in tmp_path.rglob("*") if path.is_file()} <= {"heartbeat.json"}
+    kept: ClassVar[dict[str, bytes]] = {}
+
+    def do_PUT(self) -> None:
+        content = self.rfile.read(int(self.headers["content-length"]))
+        self._answer(412 if self.kept.setdefault(self.path, content) is not content else 503, b"")
+
+    def do_GET(self) -> None:
+        self._answer(200, self.kept[self.path])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def _answer(self, status: int, content: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-length", str(len(content)))
+        self.send_header("etag", '"1"')
+        self.send_header("last-modified", "Fri, 20 Nov 2026 00:00:00 GMT")
+        self.end_headers()
+        self.wfile.write(content)
 
 
-def test_names_are_sorted_and_full_and_of_one_folder(store: Store) -> None:
-    """Folders beside them are listed by themselves; hidden names are left out."""
-    for name in ("t/b", "t/a", "t/.hidden", "t/sub/c", "t/other/d", "t-else/e"):
-        store.create(name, b"")
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketStore]:
+    Forgetful.kept.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Forgetful) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield BucketStore("s3://bucket")
+        server.shutdown()
 
-    assert store.names("t") == ["t/a", "t/b"]
-    assert store.folders("t") == ["other", "sub"]
-    assert store.folders("t", "other") == ["sub"]
+
+def test_what_an_unanswered_attempt_has_put_is_ours(forgetful: BucketStore) -> None:
+    """The library tries again by itself, and then finds the name taken by its own first attempt."""
+    forgetful.create("a", b"content")
+
+    assert forgetful.read("a") == b"content"
 
 
-def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:
-    """A new store has nothing in it; deleting twice is deleting once."""
-    store.create("t/a", b"")
-    store.delete("t/a")
-    store.delete("t/a")
+def test_what_somebody_else_has_put_is_not_ours_though_it_is_the_same(forgetful: BucketStore) -> None:
+    """A create that is refused at its first attempt has put nothing."""
+    forgetful.create("a", b"content")
 
-    assert store.read("t/a") is None
-    assert (store.names("nowhere"), store.folders("nowhere")) == ([], [])
-    assert (store.read("t/a/b"), store.names("t/a")) == (None, [])
+    with pytest.raises(NameTaken):
+        forgetful.create("a", b"content")
+
+
+def test_a_bucket_that_cannot_be_opened_is_one_line() -> None:
+    """Nothing of what the library says is repeated: it may hold anything."""
+
+    def fail(_root: str) -> MemoryStore:
+        raise ValueError("secret")
+
+    with pytest.raises(ResultsError, match="s3://bucket cannot be opened") as refused:
+        BucketStore("s3://bucket", fail).create("a", b"")
+
+    assert "secret" not in refused.value.message

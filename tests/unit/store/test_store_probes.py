@@ -146,18 +146,6 @@ def test_a_store_that_keeps_the_last_of_two_writers_loses_nothing(
     assert (len(objects(results)), seen(results)) == (2, requests_of(passes))
 
 
-def test_hours_before_a_pause_are_published_after_it(results: Results) -> None:
-    """The monitoring stood still for days."""
-    passes = leave_passes(results, FIRST, 2)
-    later = FIRST + timedelta(days=9)
-    leave_passes(results, later, 1)
-
-    publish_hours(results, later)
-
-    assert len(objects(results)) == 2
-    assert seen(results)[3] == requests_of(passes)[3]
-
-
 def test_a_damaged_object_is_an_error_and_nothing_is_deleted(results: Results) -> None:
     """It is not taken for one that another machine has deleted."""
     leave_passes(results, FIRST, 2)
