@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit import store as module
 from proofsweep.audit.receipts import Audit
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import ResultsError
@@ -18,7 +17,6 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, sha256_hex
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results, parquet_of
-from proofsweep.verify.history import complete_snapshot
 
 from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
 from ..ended_operations import call_of, leave_operation, operation_named
@@ -71,16 +69,6 @@ def test_an_old_head_holds_what_was_there(results: Results) -> None:
 
     assert wrong(done) == []
     assert [note.what for note in done.notes] == ["does not hold 1 of 6 receipts: they are newer"]
-
-
-@pytest.mark.parametrize("step", [1, 3, 5_000])
-def test_a_snapshot_that_nobody_changed_passes(results: Results, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However it was merged, and in whatever steps it is compared; so does a store without one."""
-    monkeypatch.setattr(module, "_STEP_ROWS", step)
-
-    assert wrong(audit_store(results)) == []
-    complete_snapshot(results)
-    assert wrong(audit_store(results)) == []
 
 
 def of_run(results: Results, run_id: str = TWO_LEGS) -> tuple[list[str], list[str]]:

@@ -132,16 +132,6 @@ def test_a_head_may_have_several_digests(results: Results) -> None:
     assert unknown == []
 
 
-def test_a_receipt_that_another_names_differently_is_found(results: Results, root: Path) -> None:
-    """Whoever rewrote it."""
-    (root / f"_runs/{TWO_LEGS}/legs/002/receipt.json").write_text("{}")
-    audit = Audit()
-
-    read_graph(results.store, results.store.folders("_runs"), audit)
-
-    assert {finding.where for finding in audit.wrong} == {f"_runs/{TWO_LEGS}/legs/002/receipt.json"}
-
-
 @pytest.mark.parametrize("text", ["", "abc", "g" * 64, "a" * 63, "a" * 64 + "+", "a" * 128])
 def test_what_is_no_head_is_refused(text: str) -> None:
     """Before anything is read."""

@@ -126,6 +126,14 @@ def api(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
 
 
 @pytest.fixture
+def safe_api(new_server: Callable[..., ScriptedServer], certificate: Path) -> ScriptedServer:
+    """The partner's API under TLS."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    return new_server(tls)
+
+
+@pytest.fixture
 def storage(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
     """Return the storage target, which is another origin."""
     return new_server()
@@ -147,7 +155,6 @@ class Client:
     stop: StopSwitch
     dispatcher: Dispatcher
     exchanges: list[Exchange]
-    unattributed: list[Exchange]  # recorded for no item
 
     def facts(self) -> list[tuple[str, int | None, str | None]]:
         """Return call, status and failure of each recorded exchange."""
@@ -177,6 +184,14 @@ def tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+@pytest.fixture(scope="session")
+def unchecked() -> ssl.SSLContext:
+    """Return a context that trusts any certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
 @pytest.fixture
 def transport(tls: ssl.SSLContext) -> Iterator[Transport]:
     """Yield a transport, and close its connections at the end."""
@@ -196,7 +211,7 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
         health: ServiceHealth | None = None,
         base_url: str | None = None,
     ) -> Client:
-        stop, exchanges, unattributed = StopSwitch(), list[Exchange](), list[Exchange]()
+        stop, exchanges = StopSwitch(), list[Exchange]()
         dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e4)), health or ServiceHealth(), stop)
         context = ClientContext(
             service=ServiceSettings(
@@ -205,11 +220,11 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
             transport=transport,
             dispatcher=dispatcher,
             key=CurrentKey(key_file(key_path)),
-            record_unattributed=unattributed.append,
+            record_unattributed=lambda _exchange: None,
         )
         retry = RetrySettings(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002)
         partner = Partner(Session(context, exchanges.append, retry))
-        return Client(partner, stop, dispatcher, exchanges, unattributed)
+        return Client(partner, stop, dispatcher, exchanges)
 
     return make
 

@@ -7,8 +7,6 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpcore
@@ -133,65 +131,31 @@ def test_an_answer_that_came_before_its_request_is_refused(api: ScriptedServer, 
     assert third.exchange.is_success
 
 
-class MuteServer:
-    """Accepts connections, does the TLS handshake if there is one, and then neither reads nor writes."""
-
-    def __init__(self, tls: ssl.SSLContext | None) -> None:
-        self._tls = tls
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self.taken: list[socket.socket] = []
-        self.has_one = threading.Event()
-        threading.Thread(target=self._take, daemon=True).start()
-
-    def _take(self) -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = self._listening.accept()
-                if self._tls is not None:
-                    connection = self._tls.wrap_socket(connection, server_side=True)
-                self.taken.append(connection)
-                self.has_one.set()
-
-    def close(self) -> None:
-        """Hang up."""
-        self._listening.close()
-        for connection in self.taken:
-            connection.close()
-
-
-@pytest.fixture(params=["http", "https"])
-def mute(request: pytest.FixtureRequest, certificate: Path) -> Iterator[tuple[MuteServer, str]]:
-    """Yield such a server, and its URL."""
-    tls = None
-    if request.param == "https":
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(certificate)
-    server = MuteServer(tls)
-    yield server, f"{request.param}://127.0.0.1:{server.port}/v1"
-    server.close()
-
-
 @pytest.mark.parametrize("size_bytes", [0, LARGE_BYTES])
-def test_an_aborted_exchange_ends_at_once(mute: tuple[MuteServer, str], size_bytes: int) -> None:
+@pytest.mark.parametrize("kind", ["api", "safe_api"])
+def test_an_aborted_exchange_ends_at_once(
+    request: pytest.FixtureRequest, unchecked: ssl.SSLContext, kind: str, size_bytes: int
+) -> None:
     """Whether it waits for an answer, or for the server to read; a later one fails before it is sent."""
-    unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+    server, has_one, over = request.getfixturevalue(kind), threading.Event(), threading.Event()
+    server.reads_bodies = False
+    server.before_answering = lambda _request: (has_one.set(), over.wait(30.0))
     transport = Transport(TimeoutSettings(read_seconds=600.0), user_agent="proofsweep/0.0", tls=unchecked)
     content = (bytes(1024 * 1024) for _ in range(size_bytes // (1024 * 1024)))
-    request = Request(call=Call.SLOT, method="POST", url=mute[1], content=content, content_bytes=size_bytes)
+    upload = Request(call=Call.SLOT, method="POST", url=server.url, content=content, content_bytes=size_bytes)
     ended: list[Exchange] = []
 
     def send() -> None:
-        ended.append(transport.send(request, attempt=1, key=None).exchange)
+        ended.append(transport.send(upload, attempt=1, key=None).exchange)
 
     waiting = threading.Thread(target=send, daemon=True)
     waiting.start()
-    assert mute[0].has_one.wait(30.0)
+    assert has_one.wait(30.0)
     transport.abort()
     waiting.join(30.0)
     send()
     transport.close()
+    over.set()
 
     assert [(exchange.status, exchange.failure) for exchange in ended] == [(None, "connection")] * 2
 

@@ -26,8 +26,6 @@ from proofsweep.domain.models import UploadResponse
 from .conftest import Bytes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from python_multipart.multipart import Field, File
 
     from .conftest import Client, NewClient, ScriptedServer, Write
@@ -134,18 +132,8 @@ def test_audio_that_changes_meanwhile_is_never_complete(
 
 
 @pytest.fixture
-def safe_api(new_server: Callable[..., ScriptedServer], certificate: Path) -> ScriptedServer:
-    """The partner's API under TLS."""
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate)
-    return new_server(tls)
-
-
-@pytest.fixture
-def safe_client(safe_api: ScriptedServer, new_client: NewClient) -> Iterator[Client]:
+def safe_client(safe_api: ScriptedServer, new_client: NewClient, unchecked: ssl.SSLContext) -> Iterator[Client]:
     """A client of it, which tries twice and trusts its certificate."""
-    unchecked = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
     client = new_client(base_url=f"{safe_api.url}/v1", attempts=2)
     transport = Transport(TimeoutSettings(), user_agent="proofsweep/0.0", tls=unchecked)
     context = replace(client.partner.session.context, transport=transport)

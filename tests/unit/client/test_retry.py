@@ -1,7 +1,6 @@
 """The retry rule as one table: what follows which exchange, and why; and the errors of what is given up."""
 
 import math
-from datetime import UTC, datetime
 from typing import get_args
 
 import pytest
@@ -13,6 +12,8 @@ from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.errors import SlotRefused
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
+
+from .. import left_behind
 
 SETTINGS = RetrySettings(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
 SHORT = 4.0
@@ -29,16 +30,8 @@ def exchange(
     code: str | None = None,
 ) -> Exchange:
     """Make an exchange with the facts that the rule uses."""
-    return Exchange(
-        call=call,
-        attempt=attempt,
-        started_at=datetime(2026, 11, 20, tzinfo=UTC),
-        elapsed_ms=1.0,
-        headers=AnswerHeaders(retry_after_seconds=retry_after),
-        status=status,
-        failure=failure,
-        error_code=code,
-    )
+    headers = AnswerHeaders(retry_after_seconds=retry_after)
+    return left_behind.exchange(call, status, failure, headers=headers, attempt=attempt, error_code=code)
 
 
 # Jitter is 1 throughout: our own waits are 1, 2, 4 and 8 seconds.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 from proofsweep.client.call_queue import FAILURES_IN_A_ROW
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.models import UploadResponse
+
+from ..left_behind import exchange
 
 if TYPE_CHECKING:
     from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
@@ -66,16 +66,8 @@ def test_an_expired_slot_does_not_use_up_the_fresh_upload(
 
 def with_many_failures(client: Client, call: Call = Call.UPLOADS) -> Client:
     """Let a call fail for so many items that one more is doubtful."""
-    failed = Exchange(
-        call=call,
-        attempt=1,
-        started_at=datetime(2026, 11, 20, tzinfo=UTC),
-        elapsed_ms=1.0,
-        headers=AnswerHeaders(),
-        status=500,
-    )
     for _ in range(FAILURES_IN_A_ROW):
-        client.dispatcher.note(failed)
+        client.dispatcher.note(exchange(call, 500))
     return client
 
 

@@ -11,19 +11,7 @@ from proofsweep.domain import headers
 from proofsweep.domain.exchanges import Call, Exchange, Failure, is_spent_slot, is_transient, may_be_outage
 from proofsweep.domain.headers import AnswerHeaders
 
-
-def exchange(call: Call, status: int | None, failure: Failure | None = None, *, bytes_sent: int | None = 0) -> Exchange:
-    """Make an exchange."""
-    return Exchange(
-        call=call,
-        attempt=1,
-        started_at=datetime(2026, 11, 20, tzinfo=UTC),
-        elapsed_ms=1.0,
-        headers=AnswerHeaders(),
-        status=status,
-        failure=failure,
-        bytes_sent=bytes_sent,
-    )
+from ..left_behind import exchange
 
 
 def test_all_calls_but_three_carry_the_key() -> None:

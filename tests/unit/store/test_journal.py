@@ -2,7 +2,6 @@
 
 import threading
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,12 @@ from proofsweep.store import layout
 from proofsweep.store.journal import MERGED_SEGMENTS, Journal, Segments
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.rows import exchange_row
+
+from ...worlds.ended_runs import plan_of_run
+from .. import left_behind
+
+PLAN = plan_of_run("20261120T120000Z_000aa")
 
 
 class FullStore(FolderStore):
@@ -41,30 +45,11 @@ def results(store: FullStore) -> Results:
 
 
 def verdict(manifest_row: int) -> Row:
-    words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
-    row: Row = dict.fromkeys(SCHEMAS["verdicts"].names) | dict.fromkeys(words, "x")
-    return row | {
-        "leg": 1,
-        "accepted": False,
-        "epoch": 0,
-        "verify_attempts": 0,
-        "calls": 0,
-        "manifest_row": manifest_row,
-    }
+    return left_behind.verdict(PLAN, 1, manifest_row)
 
 
 def exchange(request_id: str) -> Row:
-    now = datetime(2026, 11, 20, tzinfo=UTC)
-    row: Row = dict.fromkeys(SCHEMAS["exchanges"].names)
-    return row | {
-        "run_id": "r",
-        "leg": 1,
-        "call": "verify",
-        "attempt": 1,
-        "started_at": now,
-        "elapsed_ms": 1.0,
-        "request_id": request_id,
-    }
+    return exchange_row(left_behind.exchange(request_id=request_id), run_id="r", leg=1, manifest_row=None)
 
 
 def rows_of(results: Results, table: str) -> list[Row]:

@@ -15,7 +15,7 @@ from proofsweep.store.known_rows import AnswerTimes, are_known_since, known_rows
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.snapshot import COLUMNS, Snapshot, reduced
+from proofsweep.store.snapshot import Snapshot, reduced
 from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -71,22 +71,19 @@ def timed(tmp_path: Path) -> Results:
     """A store whose snapshot holds answers and failures of two environments."""
     results = Results(FolderStore(tmp_path))
     cells = [
-        ("a", "beta", "accepted", "v1", None, 5),
-        ("a", "beta", "failed", "v1", None, 1),
-        ("a", "production", "accepted", "v1", None, 0),
-        ("b", "beta", "rejected", "v1", "s1", 3),
-        ("c", "beta", "failed", "v1", None, 2),
+        ("a", "beta", "accepted", None, 5),
+        ("a", "beta", "failed", None, 1),
+        ("a", "production", "accepted", None, 0),
+        ("b", "beta", "rejected", "s1", 3),
+        ("c", "beta", "failed", None, 2),
     ]
-    names = ("item_id", "environment", "outcome", "audio_version", "sidecar_version")
-    common = dict.fromkeys(COLUMNS) | {"run_id": "r", "leg": 1, "audio": "x", "action": "x", "epoch": 0}
     rows = [
-        common
-        | dict(zip(names, row[:5], strict=True))
-        | {"manifest_row": number, "finished_at": NOW - timedelta(days=row[5]), "accepted": row[2] == "accepted"}
-        | {"sidecar": row[4] and "/drop/b.proof"}
-        for number, row in enumerate(cells)
+        answered(NOTED, number, item, outcome, environment=environment, finished_at=NOW - timedelta(days=days))
+        | {"audio_version": "v1", "sidecar_version": version, "sidecar": version and "/drop/b.proof"}
+        for number, (item, environment, outcome, version, days) in enumerate(cells)
     ]
-    table = pa.Table.from_pylist(rows, schema=schemas.SNAPSHOT)
+    found = [{name: row.get(name) for name in schemas.SNAPSHOT.names} for row in rows]
+    table = pa.Table.from_pylist(found, schema=schemas.SNAPSHOT)
     Snapshot(results.store).add(reduced([table]), {"r": [1]})
     return results
 

@@ -26,6 +26,7 @@ from proofsweep.store.parts import (
 from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.ended_runs import plan_of_run
+from .. import left_behind
 
 PLAN = plan_of_run(
     "20261120T120000Z_ab12", 3, environment="sandbox", catalog="/c/Ж.csv", eligible=2, reasons={"empty": 1}
@@ -33,14 +34,8 @@ PLAN = plan_of_run(
 
 
 def row_of(manifest_row: int, **cells: object) -> Row:
-    """Make a verdicts row with what may never be null."""
-    words = ("run_id", "environment", "item_id", "audio", "outcome", "action")
-    row: Row = dict.fromkeys(SCHEMAS["verdicts"].names) | dict.fromkeys(words, "x")
-    return (
-        row
-        | {"leg": 1, "accepted": False, "epoch": 0, "verify_attempts": 0, "calls": 0, "manifest_row": manifest_row}
-        | cells
-    )
+    """Make a whole verdicts row."""
+    return dict.fromkeys(SCHEMAS["verdicts"].names) | left_behind.verdict(PLAN, 1, manifest_row, **cells)
 
 
 def part_name(shard: int, leg: int) -> str:

@@ -19,6 +19,7 @@ from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from .. import left_behind
 
 NOW = plan_of_run("20261121T120000Z_000aa", 3, environment="sandbox")
 
@@ -36,12 +37,9 @@ def row_of(name: str, outcome: str = "accepted", **cells: object) -> Row:
 def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: str) -> Plan:
     """Leave an earlier run behind with these rows, which no snapshot shows."""
     plan = replace(NOW, run_id=run_id, **otherwise)
-    words = ("run_id", "environment", "audio", "item_id", "outcome", "action")
-    blank: Row = dict.fromkeys(SCHEMAS["verdicts"].names) | dict.fromkeys(words, "x")
-    blank |= {"leg": leg, "epoch": 0, "verify_attempts": 0, "calls": 0}
     if results.store.read(f"_runs/{run_id}/plan.json") is None:
         results.write_plan(plan)
-    numbered = [blank | row | {"manifest_row": number} for number, row in enumerate(rows)]
+    numbered = [left_behind.verdict(plan, leg, number) | row for number, row in enumerate(rows)]
     results.create_part(layout.verdicts_name(run_id, plan.run_date, 0, leg), "verdicts", numbered)
     return plan
 
