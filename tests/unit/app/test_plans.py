@@ -1,60 +1,35 @@
-"""From settings to bounds, a catalog and a plan; and to a dead leg that is settled."""
+"""From settings and the options of a command to bounds, a catalog and a plan."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.app import App, utc_now
+from proofsweep.app import App
 from proofsweep.config.load import Settings
-from proofsweep.domain.errors import ConfigError, NothingDue, RunMustStop
+from proofsweep.config.sections import CatalogSettings
+from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.sources.catalog import PartOfCatalog
 from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
-from proofsweep.verify.forecast import Need
-from proofsweep.verify.service import ServiceStatus
+from proofsweep.verify.survey import items_of
 
-from ...worlds.ended_runs import end_leg, plan_of_run
 from ..left_behind import verdict
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
 
 
 def test_what_is_not_given_is_as_in_the_settings(change: Change) -> None:
-    """Each bound by itself."""
+    """Each bound by itself; a reserve of zero is given."""
     settings = change(BOUNDS__RESERVE=50, BOUNDS__MAX_CALLS=70, BOUNDS__UNTIL="2026-11-21T06:00Z")
     closing = datetime(2026, 11, 21, 6, tzinfo=UTC)
 
     assert App(settings).bounds() == Bounds(reserve=50, max_calls=70, closes_at=closing)
     assert App(settings).bounds(max_calls=7) == Bounds(reserve=50, max_calls=7, closes_at=closing)
+    assert App(settings).bounds(reserve=0) == Bounds(max_calls=70, closes_at=closing)
     assert App(settings).bounds(until="2026-11-21T05:00Z").closes_at == closing - timedelta(hours=1)
-
-
-def test_a_bound_of_zero_is_given(change: Change) -> None:
-    """Who reserves nothing tonight does not mean the settings' reserve."""
-    assert App(change(BOUNDS__RESERVE=50)).bounds(reserve=0) == Bounds()
-
-
-@pytest.mark.parametrize(
-    ("given", "hours"),
-    [
-        ({}, 4),
-        ({"max_duration": "7h"}, 7),
-        ({"max_duration": "2h"}, 2),
-        ({"until": "2200-01-01T00:00Z", "max_duration": "7h"}, 7),
-    ],
-)
-def test_a_given_window_replaces_that_of_the_settings(change: Change, given: dict[str, str], hours: int) -> None:
-    """Seven hours are seven hours, although the settings say four; of two given times the earlier counts."""
-    settings = change(BOUNDS__MAX_DURATION="4h", BOUNDS__UNTIL="2201-01-01T00:00Z")
-    before = datetime.now(UTC).replace(microsecond=0)
-
-    closing = App(settings).bounds(**given).closes_at
-
-    assert closing is not None
-    assert timedelta(hours=hours) <= closing - before < timedelta(hours=hours, minutes=5)
 
 
 def test_a_setting_leaves_them_out_of_every_whole_catalog(change: Change, catalog: str) -> None:
@@ -81,18 +56,6 @@ def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
 
     assert App(settings).results.store.folders("_runs") == []
     assert service.calls == []
-
-
-def test_a_run_that_could_send_nothing_is_not_planned(change: Change, catalog: str) -> None:
-    """Of 900 calls the settings keep 900 for others; a command that keeps none overrules them."""
-    settings = change(BOUNDS__RESERVE=900)
-
-    with pytest.raises(RunMustStop, match="too few calls left"):
-        App(settings).plan(catalog)
-    planned_before = App(settings).results.store.folders("_runs")
-    plan = App(settings).plan(catalog, bounds=Bounds())
-
-    assert (planned_before, App(settings).results.store.folders("_runs")) == ([], [plan.run_id])
 
 
 def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Settings, catalog: str) -> None:
@@ -136,23 +99,66 @@ def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
     results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
 
 
-NEED = Need(eligible=100, audio_bytes=1_000)
+def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
+    """By default it is the catalog's folder; leave to lead out of it is given, or is in the settings."""
+    settings = change(CATALOG__ROOT=tmp_path)
+
+    roots = [
+        App(settings).catalog(catalog, Selection(catalog=CatalogSettings(root=root, outside=outside))).root
+        for root, outside in ((None, "deny"), ("/", "deny"), (None, "allow"))
+    ]
+
+    assert roots == [str(tmp_path.resolve()), "/", None]
+    assert (
+        App(change(CATALOG__OUTSIDE="allow")).catalog(catalog, Selection(catalog=CatalogSettings(root="/"))).root
+        is None
+    )
+    with pytest.raises(CatalogError, match="the catalog's root is no folder"):
+        App(settings).catalog(catalog, Selection(catalog=CatalogSettings(root=str(tmp_path / "gone"))))
 
 
-def fifty_accepted(settings: Settings, environment: str) -> None:
-    """Leave a leg behind that accepted 50 rows in 100 seconds."""
-    began = datetime(2026, 11, 20, 12, tzinfo=utc_now().tzinfo)
-    times = {"started_at": began, "finished_at": began + timedelta(seconds=100)}
-    plan = plan_of_run("20261120T120000Z_000aa", environment=environment)
-    end_leg(App(settings).results, plan, accepted=50, calls=102, **times)
+def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
+    """The option of that command is not given again."""
+    (tmp_path / "a.wav").write_bytes(WAV)
+    (Path(catalog) / "link.wav").symlink_to(tmp_path / "a.wav")
+
+    plans = [
+        App(settings).plan(catalog),
+        App(settings).plan(catalog, selection=Selection(catalog=CatalogSettings(root=str(tmp_path)))),
+        App(settings).plan(catalog, selection=Selection(catalog=CatalogSettings(outside="allow"))),
+    ]
+
+    assert [plan.eligible for plan in plans] == [3, 4, 4]
+    assert [plan.catalog_root for plan in plans] == [f"file://{catalog}", f"file://{tmp_path}", None]
+    assert [App(settings).has_changed(plan) for plan in plans] == [False, False, False]
 
 
-def test_the_pace_is_that_of_earlier_legs_in_this_environment(settings: Settings) -> None:
-    """No call was refused, so that the pace grows; another environment's pace says nothing of this one's."""
-    before = App(settings).forecast(NEED, ServiceStatus(), Bounds())
-    fifty_accepted(settings, "beta")
+def test_items_have_one_id_however_the_catalog_is_spelled(
+    settings: Settings, catalog: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to the folder, a way round, and manifests of it in any spelling: the same three files."""
+    (tmp_path / "link").symlink_to(catalog)
+    (Path(catalog) / "m.csv").write_text(f"audio\n0.wav\n./1.wav\n{tmp_path}/link/2.wav\n")
+    monkeypatch.chdir(catalog)
+    places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
 
-    after = App(settings).forecast(NEED, ServiceStatus(), Bounds())
+    opened, limits = {place: App(settings).catalog(place) for place in places}, settings.service.sidecar_field
+    ids = {place: [item.item_id for item in items_of(each.rows(), each.name, limits)] for place, each in opened.items()}
 
-    assert (before.seconds, before.measured_rows) == (None, None)
-    assert (after.seconds is None, after.measured_rows) == (False, 50)
+    assert len(set(map(tuple, ids.values()))) == 1, ids
+
+
+def test_columns_of_the_command_go_before_those_of_the_settings(change: Change, catalog: str) -> None:
+    """Role by role."""
+    manifest = Path(catalog) / "m.csv"
+    manifest.write_text("Datei,Nr,release\n0.wav,1,R1\n1.wav,2,R1\n")
+    settings = change(CATALOG__COLUMNS='{"audio": "Datei", "id": "release"}')
+
+    by_settings, by_command = (
+        App(settings).catalog(str(manifest), Selection(catalog=CatalogSettings(columns=columns)))
+        for columns in ({}, {"id": "Nr"})
+    )
+
+    with pytest.raises(CatalogError, match="have the same id 'R1'"):
+        list(by_settings.rows())
+    assert [row.item_id for row in by_command.rows()] == ["1", "2"]

@@ -16,14 +16,13 @@ from proofsweep.verify.worker_process import PROCESSES, GrantedSlice, SliceResul
 
 from ...worlds.waiting import wait_for
 
+OVER = threading.Event()
+"""The leg is over when the test says so."""
+
 
 @pytest.fixture
 def run_id(settings: Settings, catalog: str) -> str:
     return App(settings).plan(catalog).run_id
-
-
-OVER = threading.Event()
-"""The leg is over when the test says so."""
 
 
 def is_over(_counts: dict[str, object], seconds: float) -> bool:

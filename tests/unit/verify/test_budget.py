@@ -119,17 +119,6 @@ def test_other_users_of_the_key_bring_the_end_forward() -> None:
     assert budget.shortage(now=100.0 + 881) is EndedBy.QUOTA
 
 
-@pytest.mark.parametrize(("headroom", "is_short"), [(8_800, False), (9_500, True)])
-def test_others_who_have_stopped_are_forgotten(headroom: int, is_short: bool) -> None:
-    """A burst that is over brings no end forward; only a snapshot that is higher shows nothing."""
-    budget = budget_of(10_000)
-    budget.take_snapshot(8_800, None, 0, now=1.0)
-
-    budget.take_snapshot(headroom, None, 0, now=60.0)
-
-    assert (budget.shortage(now=3_600.0) is EndedBy.QUOTA) is is_short
-
-
 @pytest.mark.parametrize(("max_calls", "may_begin"), [(3, False), (4, True)])
 def test_a_proof_begins_only_with_a_call_more_than_a_file(max_calls: int, may_begin: bool) -> None:
     """Its asset's URL costs one; the last probe of the headroom is the fourth."""
@@ -195,7 +184,6 @@ class Leg:
         return False
 
     def go_on(self, row: int) -> None:
-        """Make a file's next call; after its last it is done."""
         calls = self.in_flight[row]
         self.spend(calls.pop(), row)
         if not calls:
@@ -208,20 +196,6 @@ class Leg:
         for row in begun * 2:
             self.go_on(row)
         return first + len(begun)
-
-
-def test_a_probe_for_which_no_call_is_left_is_not_made() -> None:
-    """All that is left belongs to files in flight, and to the probe at the end."""
-    leg = Leg(quota=59)
-    for row in range(20):
-        leg.work_at_once(rows=1, first=row)
-    for row in range(20, 29):
-        assert leg.begin(row)
-    for row in [*range(20, 29), 20]:
-        leg.go_on(row)
-
-    assert not leg.begin(29)
-    assert leg.charged == 50
 
 
 @pytest.mark.parametrize("burst", [0, 500, 30_000])

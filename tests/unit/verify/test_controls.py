@@ -1,9 +1,7 @@
-"""A control takes something whose answer is known through the core flow."""
+"""A control takes something whose answer is known through the core flow; a long leg begins with silence of our own."""
 
-import io
 import math
 import threading
-import wave
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -11,23 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode, WorkItem
-from proofsweep.domain.models import VerifyResponse
-from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished
+from proofsweep.domain.outcomes import AudioRead, Failed, Finished
 from proofsweep.domain.runs import Bounds
-from proofsweep.sources.audio import open_audio
-from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
+from proofsweep.verify.attempt import send_negative_control
 from proofsweep.verify.fault import FAILURES_ALONE, ControlFinding, Doubt, Subject
-from proofsweep.verify.item import VerifyContext, verify_item
-from proofsweep.verify.probes import ControlCalls, ProbeFiles, probe_item
+from proofsweep.verify.probes import ControlCalls
 from proofsweep.verify.session import LegContext
 
 from ..conftest import WAV, LegBuilder
+from ..left_behind import journal_rows
 from ..scripted_service import NOW, VALID, Scripted, ScriptedService
 
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
@@ -44,6 +39,22 @@ WRONG, RIGHT, NO_CONTROL, NOT_NOW = (
     ControlFinding.NOT_NOW,
 )
 BREAKER, KEY_REFUSED = EndedBy.BREAKER, EndedBy.KEY_REFUSED
+PROBES = [
+    # Any answer but `valid` shows that the service works.
+    (Call.VERIFY, REJECTED, RIGHT, BREAKER),
+    (Call.VERIFY, VALID, WRONG, BREAKER),
+    # So does a status that speaks of what was sent.
+    *((Call.VERIFY, Scripted(status=status), RIGHT, BREAKER) for status in (400, 404, 413, 422)),
+    # It does not work, or cannot be reached.
+    *((Call.VERIFY, Scripted(status=status), WRONG, BREAKER) for status in (500, 408, 302, None)),
+    (Call.VERIFY, Scripted(document=[]), WRONG, BREAKER),
+    *((Call.UPLOADS, Scripted(status=status), WRONG, BREAKER) for status in (503, 404)),
+    *((Call.SLOT, Scripted(status=status), WRONG, BREAKER) for status in (503, 403, 413)),
+    # The service refuses the key; what is on the way refuses something else.
+    (Call.UPLOADS, REFUSED_KEY, WRONG, KEY_REFUSED),
+    (Call.VERIFY, REFUSED_KEY, WRONG, KEY_REFUSED),
+    (Call.UPLOADS, Scripted(status=403), WRONG, BREAKER),
+]
 
 
 class KnownPast(PastAnswers):
@@ -63,14 +74,12 @@ def leg(new_leg: LegBuilder) -> LegContext:
 
 @pytest.fixture
 def calls(leg: LegContext) -> ControlCalls:
-    """The controls of it; nothing was accepted before."""
     calls = leg.control.calls
     calls.known.past = KnownPast([])
     return calls
 
 
 def accepted(folder: Path, name: str, size: int = 60, sidecar: bytes | None = None) -> AcceptedItem:
-    """Write a file of so many bytes that an earlier run accepted."""
     audio, proof = folder / name, folder / f"{name}.proof"
     audio.write_bytes((WAV + name.encode()).ljust(size, b"\0"))
     digest = sha256(audio.read_bytes()).hexdigest()
@@ -81,7 +90,6 @@ def accepted(folder: Path, name: str, size: int = 60, sidecar: bytes | None = No
 
 
 def sent_names(service: ScriptedService, *names: str) -> list[str]:
-    """Return which of these files were sent, in order."""
     return [name for upload in service.uploads for name in names if name.encode() in upload]
 
 
@@ -93,24 +101,6 @@ def suspect(size: int) -> Finished:
         finished_at=NOW,
         read=AudioRead(audio_format="wav", size_bytes=size, version="v"),
     )
-
-
-PROBES = [
-    # Any answer but `valid` shows that the service works.
-    (Call.VERIFY, REJECTED, RIGHT, BREAKER),
-    (Call.VERIFY, VALID, WRONG, BREAKER),
-    # So does a status that speaks of what was sent.
-    *((Call.VERIFY, Scripted(status=status), RIGHT, BREAKER) for status in (400, 404, 413, 422)),
-    # It does not work, or cannot be reached.
-    *((Call.VERIFY, Scripted(status=status), WRONG, BREAKER) for status in (500, 408, 302, None)),
-    (Call.VERIFY, Scripted(document=[]), WRONG, BREAKER),
-    *((Call.UPLOADS, Scripted(status=status), WRONG, BREAKER) for status in (503, 404)),
-    *((Call.SLOT, Scripted(status=status), WRONG, BREAKER) for status in (503, 403, 413)),
-    # The service refuses the key; what is on the way refuses something else.
-    (Call.UPLOADS, REFUSED_KEY, WRONG, KEY_REFUSED),
-    (Call.VERIFY, REFUSED_KEY, WRONG, KEY_REFUSED),
-    (Call.UPLOADS, Scripted(status=403), WRONG, BREAKER),
-]
 
 
 @pytest.mark.parametrize("subject", [SERVICE, KEY])
@@ -163,18 +153,6 @@ def test_without_calls_for_it_no_control_is_made_now(
 
     assert calls.make(subject, [suspect(8)]).finding is NOT_NOW
     assert service.calls == []
-
-
-@pytest.mark.parametrize("subject", [SERVICE, SIZE, CONTENT])
-def test_a_control_that_the_end_of_the_leg_meets_has_shown_nothing(
-    calls: ControlCalls, service: ScriptedService, stop: StopSwitch, tmp_path: Path, *, subject: Subject
-) -> None:
-    """Nobody is to blame for it."""
-    calls.known.past = KnownPast([accepted(tmp_path, "small.wav")])
-    service.usual[Call.UPLOADS] = Scripted(status=500)
-    service.on_call = lambda _call: stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
-
-    assert calls.make(subject, [suspect(8)]).finding is NOT_NOW
 
 
 @pytest.mark.parametrize(
@@ -252,58 +230,53 @@ def test_a_pair_is_a_control_if_its_sidecar_has_not_changed_either(
     assert sent == ([{"uploadId", "sidecar"}] if finding is RIGHT else [])
 
 
-def test_known_good_files_go_first_wherever_they_lie(
-    calls: ControlCalls, service: ScriptedService, tmp_path: Path
-) -> None:
-    """They need no history, and may lie outside the catalog."""
-    known = accepted(tmp_path, "known.wav")
-    (tmp_path / "drop").mkdir()
-    calls.verify = replace(calls.verify, files=Files(str(tmp_path / "drop")))
-    calls.known_good = [
-        WorkItem(manifest_row=0, item_id="a", audio=known.audio),
-        WorkItem(manifest_row=1, item_id="b", audio=known.audio, sidecar="/none.proof"),
-    ]
-
-    assert calls.make(CONTENT, []).finding is RIGHT
-    assert sent_names(service, "known.wav") == ["known.wav"]
-    service.usual[Call.VERIFY] = UNREGISTERED
-    assert calls.make(CONTENT, []).finding is WRONG
+@pytest.fixture
+def many(new_leg: LegBuilder) -> LegContext:
+    return new_leg.leg(new_leg.plan(100))
 
 
-def noted(item: AcceptedItem, *, original: Finished | None = None, version: str | None = "v") -> Finished:
-    return replace(
-        suspect(item.audio_bytes),
-        item=WorkItem(manifest_row=0, item_id="a", audio=item.audio),
-        outcome=Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d")),
-        read=AudioRead(audio_format="wav", size_bytes=item.audio_bytes, version=version, sha256=item.audio_sha256),
-        original=original,
-    )
+def test_a_leg_of_many_files_begins_with_a_negative_control(many: LegContext, service: ScriptedService) -> None:
+    """The probe audio, once for the mode that the run has; its exchanges belong to no row."""
+    service.usual[Call.VERIFY] = REJECTED
 
+    send_negative_control(many)
 
-def test_what_this_leg_accepted_serves_as_a_control(calls: ControlCalls, tmp_path: Path) -> None:
-    """Not what another item's answer served, nor a proof, which has no file."""
-    known = accepted(tmp_path, "a.wav")
-    for done in (noted(known, original=noted(known)), noted(known, version=None), suspect(8)):
-        calls.known.note(done)
-    before = calls.make(CONTENT, []).finding
-
-    calls.known.note(noted(known))
-
-    assert (before, calls.make(CONTENT, []).finding) == (NO_CONTROL, RIGHT)
-
-
-def test_the_probe_audio_is_a_wav_without_a_credential_that_goes_all_the_way(
-    verify_context: VerifyContext, service: ScriptedService
-) -> None:
-    """A tenth of a second of mono silence in 16 bits, made here: only an acceptance shows that something is wrong."""
-    done = verify_item(probe_item(Mode.ONE_FILE), replace(verify_context, files=ProbeFiles()))
-
-    assert isinstance(done, Finished)
+    many.journal.flush()
+    assert many.stop.reason is None
     assert service.calls == THREE_CALLS
-    sent = service.uploads[0]
-    with wave.open(io.BytesIO(sent[sent.index(b"RIFF") :])) as audio:
-        assert (audio.getnchannels(), audio.getsampwidth(), audio.getframerate()) == (1, 2, 44_100)
-        assert audio.readframes(10_000) == bytes(8_820)
-    with open_audio(probe_item(Mode.ONE_FILE).audio, ProbeFiles()) as probe:
-        assert not probe.has_credential()
-        assert not probe.is_cut_short()
+    assert journal_rows(many.results, many.plan, 1, "exchanges") == [None] * 3
+
+
+def test_both_modes_are_asked_where_a_run_has_both(many: LegContext, service: ScriptedService) -> None:
+    """Each may be wrong by itself; a pair has a sidecar."""
+    service.usual[Call.VERIFY] = REJECTED
+
+    send_negative_control(replace(many, plan=replace(many.plan, pairs=60)))
+
+    assert service.calls == THREE_CALLS * 2
+    assert [set(body) for body in service.bodies if isinstance(body, dict)] == [{"uploadId", "sidecar"}, {"uploadId"}]
+
+
+def test_a_service_that_accepts_silence_ends_the_leg(many: LegContext) -> None:
+    """Before any answer of it is believed."""
+    send_negative_control(many)
+
+    assert many.stop.reason is not None
+    assert many.stop.reason.ended_by == "breaker"
+    assert "accepted silence" in many.stop.reason.message
+
+
+def test_a_negative_control_that_fails_says_nothing(many: LegContext, service: ScriptedService) -> None:
+    """Whether the service works is asked when items fail."""
+    service.usual[Call.VERIFY] = Scripted(status=500)
+
+    send_negative_control(many)
+
+    assert many.stop.reason is None
+
+
+def test_a_leg_of_few_files_has_no_negative_control(new_leg: LegBuilder, service: ScriptedService) -> None:
+    """Its two calls would be more than a hundredth of those of the leg."""
+    send_negative_control(new_leg.leg(new_leg.plan(99)))
+
+    assert service.calls == []

@@ -21,10 +21,11 @@ from proofsweep.verify.item import VerifyContext, verify_item
 from ..scripted_service import ScriptedService
 
 ALL_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+WRONG = Declared(digests={"md5": "0" * 32})
+LONG = b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES)
 
 
 def declared_of(path: Path, algorithm: str = "md5") -> Declared:
-    """What a delivery declares of a file that is as it was sent."""
     content = path.read_bytes()
     return Declared(size_bytes=len(content), digests={algorithm: new(algorithm, content).hexdigest()})
 
@@ -44,15 +45,10 @@ def finished(done: Finished | Deferred) -> Finished:
 
 
 def damaged(done: Finished | Deferred) -> str:
-    """See that an item was damaged in its delivery; give the detail."""
     outcome = finished(done).outcome
     assert isinstance(outcome, Ineligible)
     assert outcome.reason is Reason.DAMAGED_IN_DELIVERY
     return outcome.detail
-
-
-WRONG = Declared(digests={"md5": "0" * 32})
-LONG = b"RIFF\x24\0\0\0WAVEfmt " + bytes(2 * PIECE_BYTES)
 
 
 @pytest.fixture
@@ -63,7 +59,6 @@ def sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["read first", "sent at once"])
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file may be read before its upload, or not."""
     if request.param == "sent at once":
         monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
 

@@ -1,18 +1,22 @@
-"""A proof is verified by its asset, which is an audio file for a while; whatever happens is an outcome."""
+"""A proof is verified by its asset, for a while a file without a name; whatever happens is an outcome."""
 
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 
 import httpcore
 import pytest
 
 from proofsweep.client.client import Partner
-from proofsweep.client.stop import StopSwitch
+from proofsweep.domain.errors import RunMustStop, SourceError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished
+from proofsweep.domain.outcomes import Accepted, Failed, Finished
 from proofsweep.domain.reasons import Ineligible
+from proofsweep.verify.assets import AssetFile, AssetFiles
 from proofsweep.verify.item import VerifyContext, verify_item
 
 from ..scripted_service import Scripted, ScriptedService
@@ -21,6 +25,7 @@ WAV = b"RIFF\x2c\0\0\0WAVEfmt " + bytes(5_000)
 ITEM = WorkItem(manifest_row=0, item_id="item", audio="proof:p/1")
 LINK = Scripted(document={"url": "https://assets.example/a?sig=SECRET", "expiresAt": 7})
 FLOW = [Call.ASSET, Call.DOWNLOAD, Call.UPLOADS, Call.SLOT, Call.VERIFY]
+MOST = 10
 
 
 @pytest.fixture(autouse=True)
@@ -132,8 +137,11 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
 
     pieces: list[Iterable[bytes]] = [broken(), [WAV]]
     service.download = lambda: pieces.pop(0) if pieces else broken()
-    assert isinstance(finished(verify_context).outcome, Accepted)
+    done = finished(verify_context)
 
+    assert isinstance(done.outcome, Accepted)
+    assert done.read is not None
+    assert done.read.size_bytes == len(WAV), "what broke off has left nothing"
     assert service.calls == [Call.ASSET, Call.DOWNLOAD, *FLOW[1:]]
     outcome = finished(verify_context).outcome
 
@@ -141,13 +149,54 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
     assert (outcome.reason, service.uploads[1:]) == ("bad_answer", [])
 
 
-def test_a_full_disk_says_nothing_about_a_proof(
-    verify_context: VerifyContext, service: ScriptedService, stop: StopSwitch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The row remains, no call is spent, and the leg ends with a line that says what to do."""
-    monkeypatch.setattr("proofsweep.verify.item.SLOT_BYTES", 1 << 62)
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
 
-    assert isinstance(verify_item(ITEM, verify_context), Deferred)
-    assert service.calls == []
-    assert stop.reason is not None
-    assert (stop.reason.ended_by, "make room, or set TMPDIR" in stop.reason.message) == ("breaker", True)
+
+def new(files: AssetFiles, most_bytes: int = MOST) -> AssetFile:
+    file = files.new(most_bytes)
+    assert file is not None
+    return file
+
+
+def test_a_file_has_no_name(folder: Path) -> None:
+    """So nothing is left of it, even if the process is killed."""
+    with new(AssetFiles()) as file:
+        file.take([b"abc"])
+
+        assert file.read_at(0, MOST) == b"abc"
+        assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(("announced", "left"), [(None, 7), (54, 9)])
+def test_a_body_beyond_the_bound_is_not_read(announced: int | None, left: int) -> None:
+    """It may be endless; with an announced size not a byte of it is read."""
+    body = iter([b"123456"] * 9)
+
+    with new(AssetFiles()) as file:
+        file.take(body, announced)
+
+    assert isinstance(file.error, SourceError)
+    assert (file.error.reason, len(list(body))) == ("too_large", left)
+
+
+def test_a_full_disk_is_kept_as_an_error() -> None:
+    """The download itself has not failed, and says nothing about the proof."""
+    with AssetFile(os.open("/dev/full", os.O_RDWR), MOST, lambda: None) as file:
+        file.take([b"abc"])
+
+    assert isinstance(file.error, RunMustStop)
+    assert "set TMPDIR" in file.error.message
+
+
+def test_room_is_kept_for_those_that_are_open() -> None:
+    """Each may grow to its bound; the next one waits until one of them is closed."""
+    files, disk = AssetFiles(), os.statvfs(tempfile.gettempdir())
+    most_bytes = disk.f_bavail * disk.f_frsize * 6 // 10
+
+    with new(files, most_bytes):
+        assert files.new(most_bytes) is None
+    with new(files, most_bytes):
+        pass

@@ -6,7 +6,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.items import FileFacts, item_id_of
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import open_catalog
@@ -48,7 +47,6 @@ def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None)
 
 
 def items_in(rows: DueRows) -> list[str]:
-    """Return the items that are listed, due or not."""
     with TemporaryDirectory() as folder:
         rows.listing.write(results := Results(open_store(folder)), "run")
         ids: list[str] = results.object_table(listed_name("run", 0), ["item_id"])["item_id"].to_pylist()
@@ -70,30 +68,6 @@ def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> No
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
 
 
-def test_rows_that_a_run_has_planned_are_not_due(catalog: Catalog, tmp_path: Path) -> None:
-    """Whatever became of them; one that has changed since is."""
-    planned = {
-        (item_id_of(row, catalog.name), row.audio_facts.version, None)
-        for row in catalog.rows()
-        if isinstance(row.audio_facts, FileFacts)
-    }
-    (tmp_path / "b.wav").write_bytes(b"RIFF, and more")
-    (tmp_path / "e.wav").write_bytes(b"RIFF")
-    rows = DueRows(
-        catalog,
-        Selection(),
-        sidecar_field="sidecar",
-        answered_at=lambda *_: None,
-        tried_at=lambda *_: None,
-        now=NOW,
-        planned=planned,
-    )
-
-    assert [row.named_audio for row in rows.rows()] == ["b.wav", "e.wav"]
-    assert rows.skipped == 3
-    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
-
-
 def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock was ahead: the file is due by age, but it has its answer."""
     monkeypatch.setitem(AGES, "b.wav", -1_000)
@@ -110,35 +84,12 @@ def test_rows_that_do_not_meet_a_condition_are_left_out_and_listed(catalog: Cata
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
 
 
-def test_when_no_row_meets_the_conditions_these_are_named(catalog: Catalog) -> None:
-    """With the number of rows that each rule left out."""
-    message = 'nothing is due; rows that do not meet --where "size > 100": 4; rows whose answer is new enough: 0'
-
-    with pytest.raises(NothingDue, match=message):
-        due_of(catalog, Selection(where="size > 100", since_last=True))
-
-
 def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
     """A file takes two calls, and three are kept to begin."""
     oldest = Selection(oldest_first=True)
 
     assert [most_rows(oldest, calls) for calls in (103, 1)] == [50, 1]
     assert most_rows(Selection(), 100) is None
-
-
-def test_only_items_that_stand_so_are_taken(catalog: Catalog) -> None:
-    """The others are listed, and counted as rows that do not meet a condition."""
-    facts = {"sidecar_field": "sidecar", "answered_at": lambda *_: None, "tried_at": lambda *_: None, "now": NOW}
-    every = [item_id_of(row, catalog.name) for row in catalog.rows()]
-    selection = Selection(only=("failed",))
-
-    rows = DueRows(catalog, selection, **facts, only={every[1]})
-    none = DueRows(catalog, selection, **facts, only=())
-
-    assert [row.named_audio for row in rows.rows()] == ["b.wav"]
-    assert (rows.skipped, rows.unmet) == (len(every) - 1, len(every) - 1)
-    with pytest.raises(NothingDue, match=r"nothing is due; rows that do not meet --only failed: 4$"):
-        list(none.rows())
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,6 @@ def test_many_copies_of_one_file_do_not_starve_the_run(path: str) -> None:
 
 
 def ended(outcome: Outcome, sha256: str | None, sidecar_sha256: str | None = None) -> Finished:
-    """An item that ended with this outcome and these bytes."""
     read = AudioRead(audio_format="wav", size_bytes=3, version="v", sha256=sha256, sidecar_sha256=sidecar_sha256)
     return Finished(item=ITEM, outcome=outcome, started_at=NOW, finished_at=NOW, read=read)
 
@@ -103,7 +102,6 @@ def item(wav: Path) -> WorkItem:
 
 
 def verified(item: WorkItem, context: VerifyContext) -> Finished:
-    """Verify an item, and see that it was finished."""
     done = verify_item(item, context)
     assert isinstance(done, Finished)
     return done

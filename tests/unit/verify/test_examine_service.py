@@ -101,8 +101,7 @@ def test_a_leg_begins_with_calls_for_one_item_and_the_last_probe(
 
 @pytest.fixture
 def uptime(stop: StopSwitch, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Monotonic seconds: each rest lasts no time, and is added here."""
-    passed = [0.0]
+    passed = [0.0]  # monotonic seconds: a rest lasts no time, and is added
 
     def rest(_stop: StopSwitch, seconds: float) -> None:
         passed.append(passed[-1] + seconds)

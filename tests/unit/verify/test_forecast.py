@@ -6,15 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.domain.runs import Bounds
-from proofsweep.verify.forecast import (
-    Bind,
-    LegSpeed,
-    Means,
-    Measurement,
-    Need,
-    forecast,
-    speed_of,
-)
+from proofsweep.verify.forecast import Bind, Means, Measurement, Need, forecast, speed_of
 
 NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
@@ -65,15 +57,6 @@ def test_the_end_goes_by_the_lowest_limit(
     assert cost.ends_at == NOW + timedelta(seconds=cost.seconds or 0)
 
 
-def test_what_would_help_is_said() -> None:
-    """Twice of what limits the speed; if another limit is near, it helps less."""
-    alone = forecast(NEED, TWENTY, [LEG], NOW)
-    near = forecast(NEED, replace(TWENTY, workers=25), [replace(LEG, call_seconds=2.0)], NOW)
-
-    assert alone.seconds_if_doubled == pytest.approx(55.0)
-    assert near.seconds_if_doubled == pytest.approx(5.0 + 1_000 / 12.5)
-
-
 @pytest.mark.parametrize(
     ("headroom", "reserve", "short"),
     [(2_001, 0, 0), (2_000, 0, 1), (2_500, 500, 1), (2_501, 500, 0), (0, 0, 1_000), (10, 50, 1_000), (None, 0, None)],
@@ -91,15 +74,6 @@ def test_what_a_row_costs_is_learned_from_the_headroom(spent: int, cost: float, 
     predicted = forecast(NEED, replace(TWENTY, headroom=2_000), [replace(LEG, quota_spent=spent)], NOW)
 
     assert (predicted.cost_of_row, predicted.rows_short, predicted.calls) == (cost, short, 2_000)
-
-
-@pytest.mark.parametrize(("reset", "told"), [(DECEMBER, DECEMBER), (NOW, None)])
-def test_a_run_that_the_quota_ends_stops_sooner(reset: datetime, told: datetime | None) -> None:
-    """The rest must wait for the reset; a reset in the past is left out."""
-    cost = forecast(NEED, replace(TWENTY, headroom=1_006, reset=reset), [LEG], NOW)
-
-    assert (cost.binds, cost.rows_short, cost.seconds) == (Bind.QUOTA, 500, pytest.approx(55.0))
-    assert cost.quota_reset == told
 
 
 @pytest.mark.parametrize(
@@ -123,18 +97,6 @@ def test_a_leg_ends_by_the_bound_that_it_meets_first(
     cost = forecast(NEED, means, [replace(LEG, quota_spent=200)], NOW)
 
     assert (cost.rows_left, cost.binds, cost.seconds) == (left, binds, pytest.approx(seconds))
-
-
-def test_a_rate_that_nobody_knows_is_searched_for() -> None:
-    """The pace doubles from six calls a second, every second and a half, until something else bounds it."""
-    speed = LegSpeed(limits={}, first_rate=6.0, around_seconds=0.0)
-    bound = replace(speed, limits={Bind.THREADS: 12.0})
-
-    assert speed.seconds_for(3) == pytest.approx(0.82, abs=0.01)
-    assert speed.seconds_for(1_000) == pytest.approx(10.9, abs=0.1)
-    assert (speed.binds, bound.binds) == (Bind.ANSWERS, Bind.THREADS)
-    assert bound.seconds_for(1_200) - bound.seconds_for(600) == pytest.approx(50.0)
-    assert bound.seconds_for(1_200) == pytest.approx(101.4, abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A leg gives a sign of life every ten seconds, and begins nothing that it could not write down."""
+"""A leg gives a sign of life every ten seconds, hears who asks it to stop, and begins nothing that it cannot write."""
 
 import threading
 from collections.abc import Callable
@@ -12,9 +12,10 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import Legs, ask_to_stop, progress_of
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
+from proofsweep.verify.attempt import StopRequests
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.session import Heartbeat
@@ -51,9 +52,13 @@ class SlowJournal(Journal):
 
 
 class CountingStore(FolderStore):
-    """A store that counts the heartbeats written to it."""
+    """A store that counts the heartbeats written to it, and what is read of requests to stop."""
 
-    heartbeats = 0
+    heartbeats = reads = 0
+
+    def read(self, name: str) -> bytes | None:
+        self.reads += "/stop-" in name
+        return super().read(name)
 
     def replace(self, name: str, content: bytes) -> None:
         super().replace(name, content)
@@ -206,4 +211,49 @@ def test_a_request_to_stop_is_seen_although_nothing_can_be_written(leg: Leg) -> 
     with pytest.raises(ResultsError):
         leg.heartbeat.write()
 
+    assert leg.stop.reason is not None
+
+
+def requests_of(leg: Leg, aborted: list[float]) -> StopRequests:
+    return StopRequests(
+        legs=leg.legs, leg=1, stop=leg.stop, drain_seconds=12.0, abort=lambda: aborted.append(leg.journal.now)
+    )
+
+
+def ask(leg: Leg) -> bool:
+    claimed = progress_of(leg.legs.results, "r")
+    assert claimed is not None
+    return ask_to_stop(leg.legs.results, claimed)
+
+
+@pytest.mark.parametrize(("is_asked", "aborted"), [(True, [112.0]), (False, [])])
+def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seconds(
+    leg: Leg, *, is_asked: bool, aborted: list[float]
+) -> None:
+    """Files are abandoned once, and their rows remain; a leg of a night makes some thousands of requests."""
+    found: list[float] = []
+    requests = requests_of(leg, found)
+    if is_asked:
+        ask(leg)
+
+    for _ in range(60):
+        requests.look()
+        leg.journal.now += 1.0
+
+    assert found == aborted
+    assert is_asked or leg.store.reads == 15
+
+
+def test_another_claim_of_the_same_leg_is_not_stopped(leg: Leg) -> None:
+    """A leg that could not begin is released, and its number claimed again."""
+    ask(leg)
+    leg.legs.release(1)
+    leg.legs.claim(1)
+
+    requests_of(leg, []).look()
+    before = leg.stop.reason
+    ask(leg)
+    requests_of(leg, []).look()
+
+    assert before is None
     assert leg.stop.reason is not None

@@ -73,7 +73,6 @@ def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path,
 
 @pytest.fixture
 def two_nights(results: Results) -> Results:
-    """A store of two nights; in the second, `b` failed."""
     for run_id, word in zip(RUNS, ("accepted", "failed"), strict=False):
         plan = plan_of_run(run_id, items=3)
         end_leg(results, plan, [answered(plan, 0, "a"), answered(plan, 1, "b", word)])
@@ -134,6 +133,7 @@ def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results
     (measured,) = measured_legs(results, "beta")
 
     assert (measured.rows, measured.cpu_seconds) == (2, 0.5)
+    assert measured_legs(results, "production") == []
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,23 @@
-"""The object in which processes tell each other how they share a lane."""
+"""Processes share a lane by an object of the store, and a leg begins with the rate that the last one learned."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from proofsweep.client.call_queue import CallQueue, ServiceHealth
 from proofsweep.client.lane_model import TokenBucket
-from proofsweep.client.rate_share import Lane, Member
-from proofsweep.store.objects import FolderStore
-from proofsweep.verify.lane_sharing import LaneObject
+from proofsweep.client.pacer import Pacer
+from proofsweep.client.rate_share import Lane, LanePriority, Member
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.client.stop import StopSwitch
+from proofsweep.store.objects import FolderStore, Store
+from proofsweep.verify.lane_sharing import LaneObject, LaneSharing
+
+from ...worlds.waiting import wait_for
 
 FOLDER = "_lanes/0123456789ab-01234567"
+NOW = datetime(2026, 11, 25, 23, 0, tzinfo=UTC)
 
 
 def lane_of(name: str) -> Lane:
@@ -77,3 +85,40 @@ def test_old_objects_are_deleted(store: FolderStore) -> None:
 
     assert len(store.names(FOLDER)) == 32
     assert LaneObject(store, FOLDER).latest() == lane_of("one")
+
+
+def sharing(store: Store) -> LaneSharing:
+    return LaneSharing(
+        lane=LaneObject(store, FOLDER),
+        dispatcher=Dispatcher(CallQueue(Pacer(20.0)), ServiceHealth(), StopSwitch()),
+        clock=lambda: NOW,
+        priority=LanePriority.VERIFY,
+        floor_rate=1.0,
+        remember_seconds=3_600.0,
+    )
+
+
+def test_two_processes_share_a_lane_and_one_that_ends_leaves_it(tmp_path: Path) -> None:
+    """The other has all of it then."""
+    store = FolderStore(tmp_path)
+    one, other = sharing(store), sharing(store)
+
+    with one.shared():
+        with other.shared():
+            wait_for(lambda: one.dispatcher.status().is_shared and other.dispatcher.status().is_shared)
+        wait_for(lambda: not one.dispatcher.status().is_shared)
+
+    assert not LaneObject(store, FOLDER).latest().members
+
+
+def test_a_rate_that_was_learned_is_a_first_guess_for_the_next(tmp_path: Path) -> None:
+    """Also where its own results store knows nothing of it."""
+    store = FolderStore(tmp_path)
+    with sharing(store).shared():
+        pass
+    fresh = sharing(store)
+    fresh.dispatcher = Dispatcher(CallQueue(Pacer()), ServiceHealth(), StopSwitch())
+
+    fresh.look()
+
+    assert fresh.dispatcher.status().rate == pytest.approx(19.0)

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import ConfigError, ResultsError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import Bounds, Plan, Slice
+from proofsweep.domain.runs import Plan, Slice
 from proofsweep.store import layout
-from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -34,7 +32,6 @@ from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.worker import verify_slice
 
-from ...worlds.ended_runs import end_leg, plan_of_run
 from ..conftest import RUN, LegBuilder
 from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -42,6 +39,7 @@ from ..scripted_service import NOW, Scripted, ScriptedService
 URL = "https://partner.example/v1"
 RESET = NOW + timedelta(days=3)
 STATUS = ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=1_000, quota_reset=RESET)
+FACTS = {"key_fingerprint": "abc", "quota_before": 900}
 
 
 class SteppingStore(FolderStore):
@@ -69,7 +67,6 @@ class BuiltRequest(LegRequest):
 
 @pytest.fixture
 def request_for(new_leg: LegBuilder) -> BuiltRequest:
-    """What the first leg of a run of three items is opened with."""
     plan = new_leg.plan(3)
     return BuiltRequest(
         results=new_leg.results,
@@ -142,16 +139,6 @@ def test_the_row_of_a_leg_says_how_it_began_and_ended(request_for: BuiltRequest,
     told |= {"started_at": NOW, "finished_at": NOW, "rate_learned": 500.0, "ended_by": "complete", "accepted": 3}
     assert {name: row[name] for name in told} == told
     assert receipt_of(request_for, new_leg)["quota_reset"] == str(RESET)
-
-
-def test_a_key_of_another_service_leaves_no_leg(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
-    """It was sent to another address before; keys belong to one environment."""
-    bind_key(request_for.results.store, "abc", "https://other.example/v1")
-
-    with pytest.raises(ResultsError, match="was used with"):
-        run(request_for)
-
-    assert new_leg.legs(request_for.plan).numbers() == []
 
 
 def test_a_leg_whose_context_cannot_be_made_is_released(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
@@ -231,67 +218,36 @@ def test_the_receipt_names_the_rows_in_doubt(
     assert new_leg.legs(request_for.plan).in_doubt_before(2) == {1}
 
 
-class _BrokenGuard(BudgetGuard):
-    """A guard whose thread ends by a mistake."""
-
-    def keep_probing(self, over: threading.Event) -> None:
-        del over
-        raise ZeroDivisionError
+def break_down(*_arguments: object) -> None:
+    raise ZeroDivisionError
 
 
-class _BrokenHeartbeat(Heartbeat):
-    """A heartbeat whose thread ends by a mistake."""
-
-    def keep(self, over: threading.Event) -> None:
-        del over
-        raise ZeroDivisionError
-
-
-@pytest.mark.parametrize("thread", ["heartbeat", "quota"])
-def test_a_helper_thread_that_fails_ends_the_leg(request_for: BuiltRequest, new_leg: LegBuilder, thread: str) -> None:
+@pytest.mark.parametrize(
+    ("thread", "kind", "work"), [("heartbeat", Heartbeat, "keep"), ("quota", BudgetGuard, "keep_probing")]
+)
+def test_a_helper_thread_that_fails_ends_the_leg(
+    request_for: BuiltRequest,
+    new_leg: LegBuilder,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    thread: str,
+    kind: type,
+    work: str,
+) -> None:
     """Without it the leg would be unwatched, or overspend: the rest remains, and the error is raised."""
-
-    def broken(number: int) -> LegContext:
-        leg = new_leg.leg(request_for.plan, number)
-        beat = leg.heartbeat
-        heartbeat = _BrokenHeartbeat(
-            legs=beat.legs,
-            leg=number,
-            journal=beat.journal,
-            trail=beat.trail,
-            budget=beat.budget,
-            stop=beat.stop,
-            store_outage_seconds=1.0,
-        )
-        guard = _BrokenGuard(Bounds(), leg.verify.partner, leg.stop, lambda: NOW)
-        return replace(leg, heartbeat=heartbeat) if thread == "heartbeat" else replace(leg, budget=guard)
+    monkeypatch.setattr(kind, work, break_down)
 
     def wait_for_the_end(leg: LegContext) -> None:
         with pytest.raises(RunMustStop):
             leg.stop.rest(10.0)
 
     with pytest.raises(ZeroDivisionError):
-        run(replace(request_for, context_of=broken), wait_for_the_end)
+        run(request_for, wait_for_the_end)
 
     receipt = receipt_of(request_for, new_leg)
     assert receipt["ended_by"] == "error"
     assert receipt["why"] == f"The thread {thread} failed through a mistake of this program (ZeroDivisionError)."
     assert row_of(request_for.results, request_for.plan)["remaining"] == 3
-
-
-def test_a_leg_after_one_whose_clock_was_ahead_is_of_a_later_epoch(
-    request_for: BuiltRequest, new_leg: LegBuilder
-) -> None:
-    """Its claim and its row of `runs` say so; the time of that other leg stays as it was written."""
-    end_leg(new_leg.results, plan_of_run("20261119T120000Z_000aa"), epoch=3, finished_at="2030-01-01T00:00:00+00:00")
-
-    run(request_for)
-
-    (row,) = new_leg.results.table("runs", new_leg.results.parts_of("runs", request_for.plan)).to_pylist()
-    assert row["epoch"] == new_leg.legs(request_for.plan).epoch(1) == 4
-
-
-FACTS = {"key_fingerprint": "abc", "quota_before": 900}
 
 
 @pytest.fixture
@@ -304,7 +260,6 @@ def open_next(results: Results, plan: Plan) -> int:
 
 
 def begin_next(results: Results, plan: Plan) -> int:
-    """Open the next leg, and settle those before it."""
     leg = open_next(results, plan)
     settle_legs_before(results, plan, lambda: NOW, leg)
     return leg
@@ -406,27 +361,6 @@ def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_le
     assert rows_of(results, plan) == [0, 1, 2]
     assert [receipt["ended_by"] for receipt in receipts] == ["killed"] * 2
     assert receipts[1]["previous_receipt_sha256"] == new_leg.legs(plan).receipt_digest(1)
-
-
-def other_run_of(results: Results, plan: Plan, **facts: str) -> Plan:
-    other = replace(plan, run_id=f"{plan.run_id}b", **facts)  # type: ignore[arg-type]
-    results.write_plan(other)
-    return other
-
-
-def test_a_run_that_has_worked_is_only_refused_while_another_works(results: Results, plan: Plan) -> None:
-    """Its leg is not there; it goes on afterwards."""
-    other = other_run_of(results, plan)
-    Legs(results, other.run_id).claim(1)
-    Legs(results, other.run_id).write_receipt(1, {"ended_by": "window"})
-    open_next(results, plan)
-
-    with pytest.raises(RunIsActive):
-        open_next(results, other)
-    numbers = Legs(results, other.run_id).numbers()
-    let_holder_die(results, plan, 1)
-
-    assert (numbers, open_next(results, other)) == ([1], 2)
 
 
 def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: Plan) -> None:

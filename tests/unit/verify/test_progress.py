@@ -1,25 +1,40 @@
-"""What a leg tells of its progress, and the rates that it goes by."""
+"""What a leg counts and tells of its progress, and the rates that it goes by."""
 
-from dataclasses import asdict, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 import pytest
 
 from proofsweep.client.scheduler import LaneStatus
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.models import VerifyResponse
+from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import WaitsFor
-from proofsweep.verify.session import LegContext, ProgressMeter, Speed
+from proofsweep.verify.audit_trail import Counters
+from proofsweep.verify.session import ProgressMeter, Speed
 
 from ..conftest import LegBuilder
 from ..left_behind import write_part
+from ..scripted_service import NOW
+
+ITEM = WorkItem(manifest_row=0, item_id="a", audio="/a.wav")
+ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d"))
+REJECTED = outcome_of(Answer(VerifyResponse(good=False, verdict="tampered"), "d"))
+FAILED = Failed(reason="timeout", detail="")
 
 
-def told_by_a_worker(leg: LegContext, accepted: int, in_flight: int, lane: LaneStatus) -> None:
-    leg.counters.take(
-        {"rows": {"accepted": accepted}, "audio_bytes": 10, "calls": 2 * accepted, "cpu_seconds": 0.1}
-        | {"writer": "w", "in_flight": in_flight, "lane": asdict(lane)}
-    )
+def ended(outcome: Outcome) -> Finished:
+    read = AudioRead(audio_format="wav", size_bytes=100, version="v")
+    return Finished(item=ITEM, outcome=outcome, started_at=NOW, finished_at=NOW, read=read)
+
+
+def told(writer: str, rate: float, *, accepted: int = 0, in_flight: int = 0, **lane: object) -> dict[str, object]:
+    """What a worker process hands over: ten bytes, two calls and 1.5 s."""
+    counted = {"rows": {"accepted": accepted}, "audio_bytes": 10, "calls": 2, "cpu_seconds": 1.5}
+    return counted | {"writer": writer, "in_flight": in_flight, "lane": asdict(LaneStatus(rate, None, None)) | lane}
 
 
 def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, new_leg: LegBuilder) -> None:
@@ -40,25 +55,24 @@ def test_what_worker_processes_do_is_in_it(new_leg: LegBuilder) -> None:
     leg = new_leg.leg(new_leg.plan(9))
     assert leg.remaining.count == 9
 
-    told_by_a_worker(leg, 4, 3, LaneStatus(5.0, None, None, pause_seconds=60.0, uploads=2))
-    told = leg.progress
+    leg.counters.take(told("w", 5.0, accepted=4, in_flight=3, pause_seconds=60.0, uploads=2))
+    seen = leg.progress
 
-    assert (told.done, told.calls, told.in_flight, told.uploads, told.lane_rate) == (4, 8, 3, 2, 5.0)
-    assert told.waits_for is WaitsFor.PAUSE
-    assert told.paused_until is not None
-    assert (told.paused_until - leg.verify.clock()).total_seconds() == 60.0
+    assert (seen.done, seen.calls, seen.in_flight, seen.uploads, seen.lane_rate) == (4, 2, 3, 2, 5.0)
+    assert seen.waits_for is WaitsFor.PAUSE
+    assert seen.paused_until is not None
+    assert (seen.paused_until - leg.verify.clock()).total_seconds() == 60.0
 
 
 def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder) -> None:
     """An outage before a pause, the request to stop before an outage, and the end before all."""
     leg = new_leg.leg(new_leg.plan(9))
     assert leg.remaining.count == 9
-    lane = LaneStatus(5.0, None, None, pause_seconds=60.0, yields=True)
 
     seen = []
-    told_by_a_worker(leg, 1, 1, replace(lane, pause_seconds=0.0))
+    leg.counters.take(told("w", 5.0, yields=True))
     seen.append(leg.progress.waits_for)
-    told_by_a_worker(leg, 1, 1, replace(lane, is_outage=True))
+    leg.counters.take(told("w", 5.0, pause_seconds=60.0, is_outage=True))
     seen.append(leg.progress.waits_for)
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
     seen.append(leg.progress.waits_for)
@@ -102,3 +116,44 @@ def test_a_leg_is_quiet_when_no_row_ends_for_a_while() -> None:
     meter.take(14.0, 1, 9)
 
     assert (meter.is_quiet(14.0), meter.is_quiet(15.0)) == (False, True)
+
+
+def test_rows_are_counted_by_outcome_and_bytes_by_answer() -> None:
+    """A file that got no answer was not verified, though it was sent; no thread loses one."""
+    counters = Counters()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(counters.note, [ended(outcome) for outcome in (ACCEPTED, ACCEPTED, REJECTED, FAILED)] * 300))
+
+    assert counters.rows == {"accepted": 600, "rejected": 300, "failed": 300}
+    assert counters.audio_bytes == 90_000
+
+
+def test_what_worker_processes_have_done_is_added_up() -> None:
+    """Each tells what it counted since the last time, and what it knows of the lane."""
+    process, counters = Counters(), Counters()
+    known = {"writer": "a", "lane": asdict(LaneStatus(5.0, 2, None, is_outage=True)), "in_flight": 0}
+    for outcome in (ACCEPTED, REJECTED):
+        process.note(ended(outcome))
+        counters.take(process.hand_over() | known)
+    counters.take(told("a", 5.0, most=2))
+    counters.take(told("b", 6.0, accepted=1))
+
+    assert counters.rows == {"accepted": 2, "rejected": 1}
+    assert (counters.audio_bytes, counters.calls) == (220, 4)
+    assert 3.0 <= counters.cpu_seconds < 4.0
+    assert counters.lane == LaneStatus(11.0, 2, None)
+
+
+def test_a_silent_process_no_longer_counts_for_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows do; once the leg is over for all, the last that told counts."""
+    counters = Counters()
+    before = counters.lane
+    monkeypatch.setattr("time.monotonic", lambda: 100.0)
+    counters.take(told("a", 5.0, accepted=3, in_flight=8))
+    monkeypatch.setattr("time.monotonic", lambda: 120.0)
+    counters.take(told("b", 6.0, in_flight=2))
+    monkeypatch.setattr("time.monotonic", lambda: 500.0)
+
+    assert (before, counters.rows.total()) == (None, 3)
+    assert (counters.lane, counters.in_flight) == (LaneStatus(6.0, None, None), 2)

@@ -1,7 +1,5 @@
 """A root that is away, or gives other bytes, is told from files that are bad; no call is made for that."""
 
-import errno
-import os
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +13,6 @@ from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.outcomes import Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.verify.fault import ControlFinding, Doubt, Subject
@@ -69,7 +66,6 @@ def past() -> KnownPast:
 
 @pytest.fixture
 def known(root: Path, past: KnownPast) -> KnownFiles:
-    """What the leg knows of that folder: nothing yet."""
     return KnownFiles(str(root), past)
 
 
@@ -162,27 +158,7 @@ def bucket(*names: str) -> MemoryStore:
     return store
 
 
-def bucket_files(open_root: Callable[[str], MemoryStore]) -> Files:
-    return Files(buckets=BucketFiles(open_root))
-
-
-def forbidden(_root: str) -> MemoryStore:
-    raise SourceError(os.strerror(errno.EACCES), reason=Reason.SOURCE_FORBIDDEN)
-
-
-@pytest.mark.parametrize(
-    ("open_root", "expected"),
-    [(lambda _root: bucket("a.wav"), True), (lambda _root: bucket(), False), (forbidden, False)],
-)
-def test_a_bucket_of_which_nothing_was_read_is_there_if_it_lists_any_object(
-    past: KnownPast, open_root: Callable[[str], MemoryStore], *, expected: bool
-) -> None:
-    """An object of it may be forbidden by itself; one that cannot be listed may hold nothing."""
-    assert is_there(KnownFiles("s3://b", past), "x.wav", files=bucket_files(open_root)) is expected
-
-
 def accepted_files(root: Path, count: int) -> list[AcceptedItem]:
-    """Write files that differ, as the service has accepted them."""
     contents = {root / f"accepted-{number}.wav": WAV + bytes([number]) for number in range(count)}
     for path, content in contents.items():
         path.write_bytes(content)

@@ -12,7 +12,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_leg
-from proofsweep.verify.commit import LegEnd, count_leg, publish_exchanges, publish_rows, settle_leg
+from proofsweep.verify.commit import LegEnd, count_leg, publish_exchanges, settle_leg
 
 from ...worlds.ended_runs import plan_of_run
 from ..conftest import LegBuilder
@@ -22,6 +22,8 @@ from ..scripted_service import NOW
 COMPLETE = LegEnd(leg=1, ended_by=EndedBy.COMPLETE)
 WRITES = 8
 """Of the killed leg below: three verdicts parts, one of exchanges, the receipt, the row in `runs`, two deletions."""
+Told = tuple[int | None, str, int | None]
+SAMPLE = plan_of_run("20261120T120000Z_000aa", items=10)
 
 
 @pytest.fixture
@@ -37,7 +39,6 @@ def segments(results: Results, plan: Plan) -> Segments:
 
 
 def parts_by_shard(results: Results, plan: Plan, leg: int) -> dict[int, int]:
-    """Count the rows of a leg's verdicts parts by shard."""
     named = [(layout.shard_and_leg_of(name), name) for name in results.parts_of("verdicts", plan)]
     return {shard: results.part(name).rows for (shard, of_leg), name in named if of_leg == leg}
 
@@ -52,18 +53,6 @@ def test_what_is_in_the_journal_alone_becomes_parts(results: Results, plan: Plan
     assert rows_of(results, plan) == [0, 1, 2, 3]
     assert parts_by_shard(results, plan, 1) == {0: 2, 1: 2}
     assert (row["accepted"], row["remaining"], row["calls"]) == (4, 1, 5)
-
-
-def test_a_name_that_is_taken_leaves_its_rows_remaining(results: Results, plan: Plan) -> None:
-    """Another process took the leg for dead and published what it found; what came later is verified by another leg."""
-    write_part(results, plan, 1, 0, [0])
-    write_part(results, plan, 1, 1, [])
-    write_journal(results, plan, 1, [0, 1, 2, 4])
-
-    published = publish_rows(results, plan, 1, segments(results, plan), keeps_out=False)
-
-    assert [part.rows for part in published.of_leg(1)] == [1, 0, 1]
-    assert (published.remaining, rows_of(results, plan)) == (3, [0, 4])
 
 
 def publish_trail(results: Results, plan: Plan) -> list[int]:
@@ -139,27 +128,6 @@ def test_a_take_over_whose_names_are_taken_leaves_a_run_that_can_be_resumed(
     assert (receipt["ended_by"], receipt["counts"]["remaining"]) == ("killed", 4)  # type: ignore[index]
 
 
-def test_receipts_are_chained(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Each names the plan, its parts and the receipt before it by digest: none can be changed unseen."""
-    legs = new_leg.legs(plan)
-    write_journal(results, plan, 1, [0])
-    settle_leg(results, plan, COMPLETE, legs)
-    legs.claim(2)
-    settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.QUOTA), legs)
-
-    first, second = legs.receipt(1), legs.receipt(2)
-
-    assert first is not None
-    assert second is not None
-    assert first["previous_receipt_sha256"] is None
-    assert second["previous_receipt_sha256"] == legs.receipt_digest(1)
-    assert first["plan_sha256"] == second["plan_sha256"] == results.plan_digest(plan.run_id)
-    names = [*results.parts_of("verdicts", plan), *results.parts_of("exchanges", plan)]
-    parts = [results.part(name) for name in names]
-    assert first["parts"] == [{"name": part.name, "rows": part.rows, "sha256": part.sha256} for part in parts]
-    assert second["parts"] == []
-
-
 def test_the_receipt_counts_duplicates(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """The next forecast must not take their price for a row's."""
     rows = [verdict(plan, 1, 0), verdict(plan, 1, 1, answered_by_row=0)]
@@ -179,10 +147,6 @@ def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan, 
     row = settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.CANCELLED), new_leg.legs(plan))
 
     assert (row["ended_by"], row["remaining"]) == ("complete", 0)
-
-
-Told = tuple[int | None, str, int | None]
-SAMPLE = plan_of_run("20261120T120000Z_000aa", items=10)
 
 
 def count(results: Results, leg: int) -> Row:

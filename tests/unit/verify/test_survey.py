@@ -10,18 +10,17 @@ import pytest
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.reasons import Reason
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.verify.survey import (
-    CredentialCheck,
-    refuse_hopeless,
-    survey_catalog,
-)
+from proofsweep.verify.survey import CredentialCheck, refuse_hopeless, survey_catalog
 
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 FLAC = b"fLaC" + bytes(60)
+SIGNED = WAV[:4] + b"\x36\0\0\0" + WAV[8:] + b"C2PA\2\0\0\0ok"
+CHECK = CredentialCheck(Files())
+ItemOf = Callable[[bytes], WorkItem]
 
 
 @pytest.fixture
@@ -44,25 +43,6 @@ def test_a_catalog_is_counted_by_its_listing(catalog: Catalog, monkeypatch: pyte
     assert (survey.audio_bytes, survey.largest_bytes, survey.over_slot) == (len(WAV) + 64 + 403, 403, 1)
 
 
-def test_a_survey_that_leaves_out_wavs_without_a_credential_opens_no_pair(catalog: Catalog, tmp_path: Path) -> None:
-    """What else is wrong with a file, the run finds out; only the WAV without a credential is ineligible."""
-    (tmp_path / "f.wav").write_bytes(WAV + b"more than the header says")
-
-    survey = survey_catalog(catalog, "sidecar", CredentialCheck(Files()))
-
-    assert (survey.eligible, survey.reasons) == (3, {"empty": 1, "no_credential": 1})
-    assert survey.formats == {"wav": 3, "mp3": 1, "aiff": 1}
-
-
-def test_pairs_are_not_sent_while_the_sidecars_wire_name_is_unknown(catalog: Catalog) -> None:
-    """A service ignores a field that it does not know, and would verify the audio alone; the others can be sent."""
-    survey = survey_catalog(catalog, None)
-
-    refuse_hopeless(survey, catalog)
-    assert (survey.items, survey.eligible, survey.pairs) == (4, 2, 0)
-    assert survey.reasons == {"sidecar_field_unknown": 1, "empty": 1}
-
-
 def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Path) -> None:
     """The line says what to give; a single row outside is only counted."""
     (tmp_path / "drop").mkdir()
@@ -80,16 +60,8 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     assert mixed.reasons == {"outside_catalog": 2}
 
 
-BARE = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
-SIGNED = BARE[:4] + b"\x36\0\0\0" + BARE[8:] + b"C2PA\2\0\0\0ok"
-CHECK = CredentialCheck(Files())
-
-ItemOf = Callable[[bytes], WorkItem]
-
-
 @pytest.fixture
 def item_of(tmp_path: Path) -> ItemOf:
-    """Makes an item of a new file without a sidecar."""
     numbers = count()
 
     def item_of(content: bytes) -> WorkItem:
@@ -106,7 +78,7 @@ def reasons(items: Iterable[WorkItem]) -> list[Reason | None]:
 
 def test_only_a_wav_without_a_credential_is_left_out(item_of: ItemOf) -> None:
     """A file that carries one is asked, and so is one that may carry one; the sentence names the option."""
-    judged = list(CHECK.judged([item_of(BARE), item_of(SIGNED), item_of(BARE + b"more"), item_of(b"fLaC")]))
+    judged = list(CHECK.judged([item_of(WAV), item_of(SIGNED), item_of(WAV + b"more"), item_of(b"fLaC")]))
 
     assert reasons(judged) == [Reason.NO_CREDENTIAL, None, None, None]
     assert "--skip-without-credential" in judged[0].ineligible.detail  # type: ignore[union-attr]  # it has one
@@ -114,15 +86,7 @@ def test_only_a_wav_without_a_credential_is_left_out(item_of: ItemOf) -> None:
 
 def test_a_file_of_another_version_than_was_listed_is_asked(item_of: ItemOf) -> None:
     """It may still be written, and its credential comes last."""
-    assert reasons(CHECK.judged([replace(item_of(BARE), audio_version="as it was listed")])) == [None]
-
-
-def test_pairs_and_what_is_ineligible_already_are_not_opened(item_of: ItemOf) -> None:
-    """The sidecar is the credential of a pair."""
-    pair = replace(item_of(BARE), sidecar="/nowhere/a.sidecar")
-    empty = replace(item_of(BARE), ineligible=Ineligible(Reason.EMPTY, "It holds no bytes."))
-
-    assert list(CHECK.judged([pair, empty])) == [pair, empty]
+    assert reasons(CHECK.judged([replace(item_of(WAV), audio_version="as it was listed")])) == [None]
 
 
 def test_a_look_goes_only_a_little_ahead(item_of: ItemOf) -> None:
@@ -130,7 +94,7 @@ def test_a_look_goes_only_a_little_ahead(item_of: ItemOf) -> None:
     drawn: list[str] = []
 
     def endless() -> Iterator[WorkItem]:
-        item = item_of(BARE)
+        item = item_of(WAV)
         for number in count():
             drawn.append(str(number))
             yield replace(item, item_id=str(number))

@@ -15,12 +15,10 @@ from proofsweep.verify.resume import supersede_older
 from proofsweep.verify.worker import verify_slice
 
 from ..left_behind import let_holder_die, write_journal
-from ..wired import Change
 
 
 @pytest.fixture
 def begun(settings: Settings, catalog: str) -> Plan:
-    """A run of three files whose process was killed after one."""
     plan, results = App(settings).plan(catalog), App(settings).results
     Legs(results, plan.run_id).claim(1)
     write_journal(results, plan, 1, [0])
@@ -28,9 +26,8 @@ def begun(settings: Settings, catalog: str) -> Plan:
     return plan
 
 
-def verify(settings: Settings, config: str, plan: Plan, bounds: Bounds | None = None) -> None:
+def verify(config: str, plan: Plan, bounds: Bounds | None = None) -> None:
     """Work on a run, even if another of its catalog began after it was planned."""
-    del settings
     with App(load_settings(config)).attempt(plan.run_id, bounds=bounds) as (_, leg):
         for piece in leg.remaining.slices():
             verify_slice(leg, piece)
@@ -64,26 +61,14 @@ def test_the_run_of_a_catalog_is_found_however_it_is_spelled(
     assert describe_run(App(settings).results, begun.run_id).remaining == 2
 
 
-def test_a_name_makes_one_catalog_of_two_places(change: Change, catalog: str, tmp_path: Path) -> None:
-    """As it does in item IDs."""
-    settings = change(CATALOG__NAME="label")
-    (tmp_path / "mirror").mkdir()
-    (tmp_path / "mirror" / "a.wav").write_bytes(b"RIFF")
-
-    plan = App(settings).plan(catalog)
-
-    assert plan.identity == "label"
-    assert App(settings).run_to_resume(str(tmp_path / "mirror")) == plan
-
-
 def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
     settings: Settings, config: str, catalog: str, begun: Plan
 ) -> None:
     """It is not sent again; one whose rest was answered in part goes on."""
     later = copied(settings, begun, 0)
-    verify(settings, config, later, Bounds(max_calls=5))
+    verify(config, later, Bounds(max_calls=5))
     in_part = App(settings).run_to_resume(catalog)
-    verify(settings, config, later)
+    verify(config, later)
 
     assert in_part == later
     assert App(settings).run_to_resume(catalog) is None
@@ -94,7 +79,7 @@ def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
 def test_the_run_of_a_pass_is_never_superseded(settings: Settings, config: str, begun: Plan) -> None:
     """Its files are moved when it ends."""
     ingest = copied(settings, begun, 0, catalog_kind=INGEST)
-    verify(settings, config, copied(settings, begun, 0.01))
+    verify(config, copied(settings, begun, 0.01))
 
     assert App(settings).run_to_resume() == ingest
 

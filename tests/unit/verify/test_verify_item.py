@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import FileFacts, Mode, WorkItem
+from proofsweep.domain.items import FileFacts, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import PIECE_BYTES
@@ -66,55 +66,12 @@ def test_a_healthy_item_takes_three_steps(
     assert done.exchanges == recorded
 
 
-def test_a_sidecar_travels_with_verify(service: ScriptedService, verify_context: VerifyContext, pair: WorkItem) -> None:
-    """As base64 under its wire name; its presence chooses the mode."""
-    done = finished(pair, verify_context)
-
-    assert service.bodies == [{"uploadId": "u", "sidecar": "cHJvb2Y="}]
-    assert done.item.mode is Mode.LEGACY_PAIR
-    assert done.read is not None
-    assert done.read.sidecar_sha256 == sha256(b"proof").hexdigest()
-
-
-@pytest.mark.parametrize(
-    ("document", "expected"),
-    [
-        ({"good": False, "verdict": "tampered"}, ("rejected", "tampered")),
-        ({"good": True, "verdict": "tampered"}, ("rejected", "contradictory_answer")),
-        ({"good": True, "verdict": "quantumSealed"}, ("rejected", "unknown_verdict")),
-        ({"good": "yes", "verdict": "valid"}, ("failed", "bad_answer")),
-    ],
-)
-def test_an_answer_is_read_as_the_contract_says(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, *, document: object, expected: object
-) -> None:
-    """A rejection is an answer, and is not asked for again; an answer without its parts is a failure."""
-    service.script[Call.VERIFY] = [Scripted(document=document)]
-
-    assert reason_of(finished(item, verify_context)) == expected
-    assert service.calls.count(Call.VERIFY) == 1
-
-
 def test_a_spent_slot_is_replaced(service: ScriptedService, verify_context: VerifyContext, item: WorkItem) -> None:
     """A 403 of the storage target says that the slot has expired: the item begins again with a fresh one."""
     service.script[Call.SLOT] = [Scripted(status=403)]
 
     assert isinstance(finished(item, verify_context).outcome, Accepted)
     assert service.calls == [*THREE_CALLS[:2], *THREE_CALLS]
-
-
-def test_an_upload_that_is_gone_is_brought_once_more(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """A 404 at verify leads to one fresh slot; a second one ends the item."""
-    service.usual[Call.VERIFY] = Scripted(status=404)
-
-    done = finished(item, verify_context)
-
-    assert done.outcome == Failed(
-        reason="http_404", detail="Status 404 (not_found) from the call verify.", error_code=None
-    )
-    assert service.calls == THREE_CALLS * 2
 
 
 def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(

@@ -52,6 +52,9 @@ OK, DOWN, UNFIT, NO_KEY = (
     exchange(Call.UPLOADS, 403),
 )
 SLOW = exchange(Call.SLOT, None, Failure.TIMEOUT)
+RIGHT, NOT_NOW, NO_CONTROL = (
+    Result(finding=finding) for finding in (ControlFinding.RIGHT, ControlFinding.NOT_NOW, ControlFinding.NO_CONTROL)
+)
 
 
 def rejected(verdict: str = "tampered") -> Outcome:
@@ -174,11 +177,6 @@ def test_the_first_control_goes_at_once_and_the_waits_after_it_double() -> None:
     assert waits == [10.0, 20.0, 40.0, 60.0, 60.0, 60.0, 60.0]
 
 
-RIGHT, NOT_NOW, NO_CONTROL = (
-    Result(finding=finding) for finding in (ControlFinding.RIGHT, ControlFinding.NOT_NOW, ControlFinding.NO_CONTROL)
-)
-
-
 def wrong(why: str = "It is down.", ended_by: EndedBy = EndedBy.BREAKER) -> Result:
     return Result(finding=ControlFinding.WRONG, why=why, ended_by=ended_by)
 
@@ -239,7 +237,6 @@ class World:
         return self.control.admit(done, {"manifest_row": item.manifest_row}, began_at)
 
     def fail(self, last: Exchange = DOWN, *, began_at: float | None = None, size: int = 8) -> bool:
-        """Fail the next item, by default because the service is down."""
         return self.admit(FAILED, last, began_at=began_at, size=size)
 
     @property
@@ -302,14 +299,7 @@ class ScriptedCalls(ControlCalls):
 
 @pytest.fixture
 def world() -> World:
-    """A leg in which every control comes out right."""
     return World()
-
-
-def test_what_is_not_strange_is_written_at_once(world: World) -> None:
-    """No control is made for it."""
-    assert [world.admit(outcome) for outcome in (ACCEPTED, rejected(), EMPTY, CHANGED)] == [True] * 4
-    assert (world.written, world.made) == ([0, 1, 2, 3], [])
 
 
 def test_one_right_control_decides_about_all_that_failed_before_it(world: World) -> None:
@@ -552,15 +542,3 @@ def test_many_damaged_files_are_written_when_the_source_is_right_or_nothing_is_k
     assert sorted(world.written) == list(range(100))
     assert {*world.doubts} == {Doubt.BYTES}
     assert len(world.made) < 20
-
-
-def test_damaged_files_of_a_source_that_gives_other_bytes_remain(world: World) -> None:
-    """They come last, and the leg says why; nobody asks a supplier to send them again."""
-    world.controls = [wrong("The source /c gives other bytes.")]
-
-    for _ in range(30):
-        world.admit(DAMAGED)
-    world.control.finish()
-
-    assert world.written == list(range(REFUSALS_IN_A_ROW - 1))
-    assert "gives other bytes" in world.control.sentence(1)

@@ -1,44 +1,33 @@
-"""A slice's items are verified on the worker threads; what finishes is in the journal, and a whole shard in a part."""
+"""What remains is verified slice by slice on the worker threads; what is in doubt is tried last, or ends the leg."""
 
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Bounds, Slice
+from proofsweep.store.journal import Segments
 from proofsweep.store.parts import Results
 from proofsweep.verify import worker
-from proofsweep.verify.session import LegContext
-from proofsweep.verify.worker import verify_slice, work_item
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
+from proofsweep.verify.worker import unfinished, verify_slice, work_item, work_last
 
-from ..conftest import LegBuilder
-from ..left_behind import BreakingStore, exchange, journal_rows, rows_of
-from ..scripted_service import Scripted, ScriptedService
+from ..conftest import WAV, LegBuilder
+from ..left_behind import BreakingStore, journal_rows, rows_of, write_journal, write_part
+from ..scripted_service import VALID, Scripted, ScriptedService
 
+DOWN = Scripted(status=500)
+REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 NO_ANSWER = Scripted(document={"good": "perhaps"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 LAST_SHARD = Slice(1, 0, 2)
 """Of a run that is too large for a task for each item: its second shard, of two rows."""
-
-
-class WaitingSwitch(StopSwitch):
-    """A switch that tells a test of each rest, and lets no time pass."""
-
-    def __init__(self, on_rest: Callable[[], object]) -> None:
-        super().__init__()
-        self.on_rest = on_rest
-
-    def rest(self, seconds: float) -> None:
-        del seconds
-        self.on_rest()
-        self.check()
 
 
 @pytest.fixture
@@ -55,9 +44,9 @@ def item_of(leg: LegContext, number: int = 0) -> WorkItem:
     return next(leg.remaining.items(Slice(0, number, number + 1)))
 
 
-def written(leg: LegContext) -> list[int | None]:
+def written(leg: LegContext) -> list[int]:
     leg.journal.flush()
-    return journal_rows(leg.results, leg.plan, leg.leg)
+    return sorted(row for row in journal_rows(leg.results, leg.plan, leg.leg) if row is not None)
 
 
 def test_an_item_ends_as_a_row_in_the_journal(leg: LegContext, service: ScriptedService) -> None:
@@ -148,30 +137,129 @@ def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: LegContext, ser
     assert rows_of(large_leg.results, large_leg.plan) == []
 
 
-def failing_leg(leg: LegContext, store: BreakingStore, on_rest: Callable[[], object]) -> LegContext:
-    """Let the store fail under a leg's heartbeat, which has something to write."""
-    store.writes_left = 0
-    leg.journal.results = Results(store)
-    leg.trail.note(None, exchange(Call.USAGE))
-    ended = threading.Event()
-    ended.set()
-    leg.heartbeat.stop = WaitingSwitch(lambda: None)
-    leg.heartbeat.stop.pull(RunMustStop("Do not wait for the store.", ended_by="cancelled"))
-    leg.heartbeat.keep(ended)
-    return replace(leg, stop=WaitingSwitch(on_rest))
-
-
-def test_nothing_begins_while_the_store_fails(leg: LegContext, service: ScriptedService, tmp_path: Path) -> None:
+def test_nothing_begins_while_the_store_fails(
+    leg: LegContext, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What could not be written down is not asked; the item begins when the store is well again."""
-    store, calls_then = BreakingStore(tmp_path / "results"), []
+    is_well, calls_then = [False], []
 
-    def mend() -> None:
+    def rest(_stop: StopSwitch, _seconds: float) -> None:
         calls_then.append(list(service.calls))
-        store.writes_left = None
-        leg.heartbeat.write()
+        is_well[0] = True
 
-    row = work_item(failing_leg(leg, store, mend), item_of(leg))
+    monkeypatch.setattr(Heartbeat, "store_is_well", property(lambda _self: is_well[0]))
+    monkeypatch.setattr(StopSwitch, "rest", rest)
 
-    assert row is not None
+    assert work_item(leg, item_of(leg)) is not None
     assert calls_then == [[]]
     assert service.calls == THREE_CALLS
+
+
+def work(leg: LegContext, rows: int = 3) -> None:
+    """Work through the first rows one by one, and then try last what is left."""
+    for row in range(rows):
+        verify_slice(leg, Slice(0, row, row + 1))
+    work_last(leg)
+
+
+def why(leg: LegContext) -> str:
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == "breaker"
+    return leg.stop.reason.message
+
+
+def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: ScriptedService) -> None:
+    """It came to nothing while controls came out wrong, and it is answered now."""
+    leg.control.outage_seconds = 60.0
+    probes = [DOWN] * 4 + [REJECTED]
+    service.script[Call.VERIFY] = [DOWN, DOWN, *probes]
+
+    work(leg)
+
+    assert leg.stop.reason is None
+    assert written(leg) == [0, 1, 2]
+    assert leg.counters.rows == {"accepted": 3}
+    assert leg.control.put_aside == set()
+
+
+def test_a_failure_that_a_late_control_believes_needs_no_second_try(
+    leg: LegContext, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The controls that are left come first."""
+    monkeypatch.setattr("proofsweep.verify.attribution.CONTROL_WAIT_SECONDS", 0.3)
+    service.script[Call.VERIFY] = [*[DOWN] * 2, REJECTED, *[DOWN] * 2, VALID, REJECTED]
+
+    work(leg)
+
+    assert written(leg) == [0, 1, 2]
+    assert leg.counters.rows == {"failed": 2, "accepted": 1}
+
+
+def test_the_last_round_asks_the_service_for_each_file(
+    leg: LegContext, service: ScriptedService, stop: StopSwitch
+) -> None:
+    """The answer for other bytes that are the same may have been given in an outage."""
+    shared = replace(leg, verify=replace(leg.verify, duplicates=DuplicateCache(stop)))
+    for row in range(3):
+        Path(next(leg.remaining.items(Slice(0, row, row + 1))).audio).write_bytes(WAV + bytes(8))
+    late = replace(shared, in_doubt_before=frozenset({0, 1, 2}))
+
+    work(late)
+
+    assert sorted(service.calls) == sorted(THREE_CALLS * 3)
+
+
+def test_what_is_unfinished_has_no_row_of_any_process(leg: LegContext) -> None:
+    """Neither in a journal nor in a part."""
+    write_journal(leg.results, leg.plan, 1, [1], writer="another")
+    write_part(leg.results, leg.plan, 1, 0, [2])
+
+    assert [item.manifest_row for item in unfinished(leg)] == [0]
+
+
+def test_a_store_that_cannot_be_read_ends_the_leg(leg: LegContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows what is left."""
+
+    def fail(_self: Segments, _table: str) -> None:
+        raise ResultsError("The store is away.")
+
+    monkeypatch.setattr(Segments, "names", fail)
+
+    work_last(leg)
+
+    assert why(leg) == "What remains cannot be read: The store is away."
+
+
+def numbers(remaining: RemainingItems, piece: Slice) -> list[int]:
+    return [item.manifest_row for item in remaining.items(piece)]
+
+
+def test_rows_in_parts_of_any_leg_are_left_out(results: Results, new_leg: LegBuilder) -> None:
+    """Whichever leg finished them, and in whichever order."""
+    plan = new_leg.plan(6, shard_items=3)
+    write_part(results, plan, 1, 0, [1])
+    write_part(results, plan, 2, 0, [0])
+    write_part(results, plan, 2, 1, [5])
+
+    remaining = RemainingItems(results, plan)
+
+    assert numbers(remaining, Slice(0, 0, 3)) == [2]
+    assert numbers(remaining, Slice(1, 0, 3)) == [3, 4]
+    assert numbers(remaining, Slice(1, 1, 2)) == [4]
+
+
+def test_what_is_in_a_journal_alone_remains(results: Results, new_leg: LegBuilder) -> None:
+    """A leg that ends makes parts of it; until then nothing is certain."""
+    plan = new_leg.plan(2)
+    write_journal(results, plan, 1, [0])
+
+    assert numbers(RemainingItems(results, plan), Slice(0, 0, 2)) == [0, 1]
+
+
+def test_a_large_run_is_cut_into_shards(results: Results, new_leg: LegBuilder) -> None:
+    """A shard that lacks a single row is a slice; a whole one is none."""
+    plan = new_leg.plan(205, shard_items=101)
+    write_part(results, plan, 1, 0, range(100))
+    write_part(results, plan, 1, 1, range(101, 202))
+
+    assert RemainingItems(results, plan).slices() == [Slice(0, 0, 101), Slice(2, 0, 3)]

@@ -3,7 +3,7 @@
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -17,11 +17,13 @@ from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.worker_process import GrantedBudget, GrantedSlice, SliceQueue, SliceResult, WorkerProcess
 
 from ..conftest import LegBuilder
-from ..left_behind import exchange, journal_rows, rows_of, write_journal, write_part
+from ..left_behind import exchange, journal_rows, rows_of, write_journal
 from ..scripted_service import NOW, ScriptedService
 
 ALL = GrantedSlice(piece=Slice(0, 0, 3), calls=9)
 AGAIN = replace(ALL, attempt=1)
+LOST = SliceResult(is_lost=True)
+PIECES = [Slice(shard, 0, 100) for shard in range(3)]
 
 
 @dataclass
@@ -47,14 +49,12 @@ class Worker:
     process: WorkerProcess
     link: Link
     thread: threading.Thread
-    aborts: list[bool]
 
     @property
     def leg(self) -> LegContext:
         return self.process.leg
 
     def end(self) -> None:
-        """Let the leg be over, and wait until the process has closed."""
         self.link.over.set()
         self.thread.join(10)
         assert not self.thread.is_alive()
@@ -77,37 +77,24 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
         store_outage_seconds=1.0,
         is_claimant=False,
     )
-    link, aborts = Link(), list[bool]()
+    link = Link()
     process = WorkerProcess(
         leg=replace(leg, budget=budget, trail=trail, heartbeat=heartbeat),
         budget=budget,
         is_over=link.is_over,
-        abort=lambda: aborts.append(True),
+        abort=lambda: None,
         drain_seconds=0.3,
     )
-    begun = Worker(process, link, threading.Thread(target=process.follow, daemon=True), aborts)
+    begun = Worker(process, link, threading.Thread(target=process.follow, daemon=True))
     begun.thread.start()
     yield begun
     begun.end()
 
 
 def begin(leg: LegContext, granted: GrantedSlice) -> None:
-    """Begin a slice in another process, and lose that one."""
     piece = granted.piece
     name = layout.begun_name(leg.plan.run_id, leg.leg, piece.shard, piece.first, granted.attempt)
     leg.results.store.create(name, b"another")
-
-
-def after_first_verify(service: ScriptedService, act: Callable[[], None]) -> None:
-    """Do something when the first file is verified."""
-    once = threading.Event()
-
-    def on_call(call: Call) -> None:
-        if call is Call.VERIFY and not once.is_set():
-            once.set()
-            act()
-
-    service.on_call = on_call
 
 
 def test_a_slice_is_durable_when_its_task_ends(worker: Worker) -> None:
@@ -150,24 +137,6 @@ def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, servi
     assert rows_of(worker.leg.results, worker.leg.plan) == []
 
 
-def test_a_shard_that_another_process_published_meanwhile_is_done(worker: Worker, service: ScriptedService) -> None:
-    """That process was taken for lost, and was not: its part stands."""
-    leg = worker.leg
-    after_first_verify(service, lambda: write_part(leg.results, leg.plan, 1, 0, [0, 1, 2]))
-
-    assert worker.process.verify(ALL).is_done
-    assert rows_of(leg.results, leg.plan) == [0, 1, 2]
-
-
-def test_a_worker_gives_no_sign_of_life_for_the_leg(worker: Worker) -> None:
-    """That is for the process that holds it: another one must see when that is dead."""
-    worker.leg.heartbeat._beat()
-
-    assert "_runs/20261120T120000Z_000aa/legs/001/heartbeat.json" not in worker.leg.results.store.names(
-        "_runs/20261120T120000Z_000aa/legs/001"
-    )
-
-
 def work(budget: GrantedBudget, rows: range) -> int:
     """Begin as many of these items as may begin; return their number. Each makes its two calls."""
     begun = 0
@@ -202,10 +171,6 @@ def test_calls_are_counted_once(worker: Worker) -> None:
     work(budget, range(3, 6))
     assert budget.hand_back(8) == 2
     assert work(budget, range(6, 9)) == 0
-
-
-LOST = SliceResult(is_lost=True)
-PIECES = [Slice(shard, 0, 100) for shard in range(3)]
 
 
 def queue_of(new_leg: LegBuilder, max_calls: int | None = None) -> SliceQueue:

@@ -1,16 +1,16 @@
 """Threads are made as items need them, and leave when they are not needed."""
 
-import resource
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import pytest
 
 from proofsweep.verify import threads
-from proofsweep.verify.threads import Workers, most_open_files, workers_that_fit
+from proofsweep.verify.threads import Workers, workers_that_fit
+
+from ...worlds.waiting import wait_for
 
 
 @dataclass
@@ -49,13 +49,6 @@ def shop() -> Iterator[Shop]:
     shop.workers.shutdown(cancel_futures=True)
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10.0
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-
-
 def submit(shop: Shop, items: int) -> list[Future[int]]:
     return [shop.workers.submit(shop.work, number) for number in range(items)]
 
@@ -63,33 +56,15 @@ def submit(shop: Shop, items: int) -> list[Future[int]]:
 def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
     """A lane of one call in minutes needs few threads, however many items there are; no lane more than are set."""
     submit(shop, 100)
-    until(lambda: len(shop.begun) == 8)
+    wait_for(lambda: len(shop.begun) == 8)
 
     shop.turns.release(2)
-    until(lambda: len(shop.begun) == 10)
+    wait_for(lambda: len(shop.begun) == 10)
 
     assert (shop.workers.threads, shop.begun) == (10, list(range(10)))
     shop.turns.release(90)
-    until(lambda: len(shop.begun) == 20)
+    wait_for(lambda: len(shop.begun) == 20)
     assert shop.workers.threads == 20
-
-
-def test_every_result_comes_whoever_worked(shop: Shop) -> None:
-    """Nothing is lost or done twice, though threads come and go."""
-    futures = submit(shop, 300)
-    shop.let_through(300)
-
-    assert [future.result(10.0) for future in futures] == list(range(300))
-    assert sorted(shop.begun) == list(range(300))
-
-
-def test_more_are_ahead_while_items_begin_too_late(shop: Shop) -> None:
-    """If files take long to open, a call may go and no item is ready: then more items begin at once."""
-    shop.waiting = 0
-    submit(shop, 100)
-    shop.turns.release(3)
-
-    until(lambda: len(shop.begun) == 8 + 3 + 3)
 
 
 def test_who_is_not_needed_leaves_and_says_so() -> None:
@@ -98,7 +73,7 @@ def test_who_is_not_needed_leaves_and_says_so() -> None:
     workers = Workers(4, release=lambda: left.append(threading.current_thread().name))
 
     workers.submit(int).result(10.0)
-    until(lambda: len(left) == 1 and workers.threads == 0)
+    wait_for(lambda: len(left) == 1 and workers.threads == 0)
     workers.submit(int).result(10.0)
     workers.shutdown()
 
@@ -108,10 +83,10 @@ def test_who_is_not_needed_leaves_and_says_so() -> None:
 def test_the_end_finishes_what_is_begun_and_cancels_the_rest(shop: Shop) -> None:
     """No new item begins once the leg is over."""
     futures = submit(shop, 30)
-    until(lambda: len(shop.begun) == 8)
+    wait_for(lambda: len(shop.begun) == 8)
     ending = threading.Thread(target=shop.workers.shutdown, kwargs={"cancel_futures": True})
     ending.start()
-    until(futures[-1].cancelled)
+    wait_for(futures[-1].cancelled)
 
     shop.let_through(8)
     ending.join(10.0)
@@ -122,46 +97,6 @@ def test_the_end_finishes_what_is_begun_and_cancels_the_rest(shop: Shop) -> None
         shop.workers.submit(int)
 
 
-@dataclass
-class FewThreads:
-    """A system that has so many threads for this process, and then no other."""
-
-    left: int
-
-    def begin(self, thread: threading.Thread) -> None:
-        if self.left == 0:
-            raise RuntimeError("can't start new thread")
-        self.left -= 1
-        _START(thread)
-
-
-_START = threading.Thread.start
-
-
-@pytest.fixture
-def few_threads(monkeypatch: pytest.MonkeyPatch) -> FewThreads:
-    """A system with three threads, until a test says otherwise."""
-    few = FewThreads(3)
-
-    def start(thread: threading.Thread) -> None:
-        few.begin(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", start)
-    return few
-
-
-def test_items_for_which_there_is_no_thread_wait_for_the_threads_that_exist(
-    shop: Shop, few_threads: FewThreads
-) -> None:
-    """None is lost: the three that began do them all."""
-    futures = submit(shop, 30)
-    shop.let_through(30)
-
-    assert [future.result(10.0) for future in futures] == list(range(30))
-    assert shop.begun[:3] == [0, 1, 2]
-    assert few_threads.left == 0
-
-
 @pytest.mark.parametrize(
     ("wanted", "open_files", "workers"),
     [(60, 150, 21), (128, 160, 24), (128, 576, 128), (128, 575, 127), (128, 2**63 - 1, 128), (60, 64, 1), (60, 0, 1)],
@@ -169,14 +104,3 @@ def test_items_for_which_there_is_no_thread_wait_for_the_threads_that_exist(
 def test_as_many_workers_work_as_have_room_for_their_files(wanted: int, open_files: int, workers: int) -> None:
     """Some files are for the rest of the process; one worker always works."""
     assert workers_that_fit(wanted, open_files) == workers
-
-
-def test_the_limit_is_raised_as_far_as_it_can_be() -> None:
-    """To the hard limit, which this process may use without a privilege."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[0], 512), before[1]))
-    try:
-        assert most_open_files() == before[1]
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
