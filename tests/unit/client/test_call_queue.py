@@ -39,17 +39,6 @@ def served(queue: CallQueue, now: float = 1.0) -> list[Ticket]:
     return found
 
 
-def test_verify_goes_before_a_retried_slot_and_that_before_a_new_one() -> None:
-    """Slots are short-lived."""
-    queue = fast_queue()
-    for priority in (Priority.NEW_SLOT, Priority.RETRIED_SLOT, Priority.OTHER, Priority.NEW_SLOT, Priority.OTHER):
-        queue.enter(priority, object())
-
-    order = [ticket.priority for ticket in served(queue)]
-
-    assert order == [Priority.OTHER, Priority.OTHER, Priority.RETRIED_SLOT, Priority.NEW_SLOT, Priority.NEW_SLOT]
-
-
 def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
     """At six calls per second, and slots that live for a second, 13 are enough; verifying one makes room."""
     queue = CallQueue(Pacer(first_rate=6.0))

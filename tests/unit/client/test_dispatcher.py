@@ -94,17 +94,6 @@ def test_many_threads_keep_the_pace(world: World) -> None:
     assert world.dispatcher._queue.in_flight == 0
 
 
-def test_work_in_hand_may_be_finished_while_the_leg_ends(world: World) -> None:
-    """A slot is filled, and only its verdict is missing; no new slot is requested."""
-    world.stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
-
-    world.dispatcher.wait_turn(Call.VERIFY, "a")
-
-    world.throttle(Call.VERIFY, 0.2)
-    with pytest.raises(RunMustStop):
-        world.dispatcher.wait_turn(Call.UPLOADS, "b")
-
-
 def test_a_part_of_the_lane_is_kept_to_until_it_is_the_whole(world: World) -> None:
     """The next call waits for its turn; without others it goes at once."""
     world.dispatcher.meet(LaneShare(rate=0.02), 0.0)

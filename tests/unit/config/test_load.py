@@ -146,7 +146,9 @@ def test_all_mistakes_are_named_at_once(monkeypatch: Environ, tmp_path: Path) ->
     assert places[:3] == sorted(places[:3])
 
 
-@pytest.mark.parametrize("where", ["https://partner.example/v1", "https://10.0.0.1/v1", "https://localhost.example/v1"])
+@pytest.mark.parametrize(
+    "where", ["https://partner.example/v1", "https://10.0.0.1/v1", "https://localhost.example/v1", "https://127.1/v1"]
+)
 def test_the_sandbox_s_profile_is_refused_for_another_machine(monkeypatch: Environ, where: str) -> None:
     """Its first rate, wire name and label are wrong for a partner, and it is the default; the message names others."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", where)

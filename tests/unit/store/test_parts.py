@@ -3,7 +3,6 @@
 import hashlib
 import json
 from dataclasses import asdict, replace
-from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -242,33 +241,7 @@ def test_a_receipt_names_the_parts_of_its_leg(tmp_path: Path) -> None:
     assert receipt_of(store, "r", 3) is None
 
 
-DAY = date(2026, 11, 20)
 RUN = "20261120T120000Z_ab12"
-
-
-def test_each_object_has_its_place() -> None:
-    """The tree is that of the docs; the usual readers ignore names that begin with `_`."""
-    names = [
-        layout.plan_name(RUN),
-        layout.shard_name(RUN, 7),
-        layout.verdicts_name(RUN, DAY, 7, 2),
-        layout.exchanges_name(RUN, DAY, 0, 2),
-        layout.runs_name(RUN, DAY, 2),
-        layout.claim_name(RUN, 2),
-        layout.receipt_name(RUN, 2),
-        layout.journal_folder(RUN, 2),
-    ]
-
-    assert names == [
-        f"_runs/{RUN}/plan.json",
-        f"_runs/{RUN}/shards/00007.parquet",
-        f"verdicts/run_date=2026-11-20/{RUN}-00007-002.parquet",
-        f"exchanges/run_date=2026-11-20/{RUN}-00000-002.parquet",
-        f"runs/run_date=2026-11-20/{RUN}-002.parquet",
-        f"_runs/{RUN}/legs/002/claim.json",
-        f"_runs/{RUN}/legs/002/receipt.json",
-        f"_runs/{RUN}/journal/002",
-    ]
 
 
 @pytest.mark.parametrize(

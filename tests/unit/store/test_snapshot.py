@@ -13,7 +13,6 @@ from proofsweep.domain.items import Row
 from proofsweep.store import schemas
 from proofsweep.store import snapshot as module
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.runs import LegRecord, RunRecord, missing_legs
 from proofsweep.store.snapshot import DerivedLog, Snapshot, files_of, legs_in, newest_rows, reduced
 
 from ...worlds.ended_runs import answered, plan_of_run
@@ -37,14 +36,6 @@ def newest(snapshot: Snapshot) -> list[tuple[str, str]]:
         for table in snapshot.rows()
         for item, run in zip(table["item_id"].to_pylist(), table["run_id"].to_pylist(), strict=True)
     ]
-
-
-def test_the_newest_run_of_an_item_counts_in_whatever_order_runs_end(snapshot: Snapshot) -> None:
-    """A run that is resumed late adds old rows after new ones."""
-    for run_id in (RUNS[2], RUNS[0], RUNS[1]):
-        add(snapshot, run_id, answered(plan_of_run(run_id), 0, "a"), answered(plan_of_run(run_id), 1, run_id))
-
-    assert newest(snapshot) == [*((run_id, run_id) for run_id in RUNS[:3]), ("a", RUNS[2])]
 
 
 def test_threads_that_add_at_once_lose_nothing(snapshot: Snapshot) -> None:
@@ -88,17 +79,6 @@ def test_a_damaged_file_is_one_clear_line(tmp_path: Path, snapshot: Snapshot, da
 
     with pytest.raises(ResultsError, match=rf"is {damage}\. It is derived: delete _snapshot, and it is made anew\.$"):
         list(snapshot.rows())
-
-
-def test_missing_legs_are_known(snapshot: Snapshot) -> None:
-    """A leg that ended while the store could not be written is added later."""
-    add(snapshot, RUNS[0], answered(plan_of_run(RUNS[0]), 0, "a"))
-    legs = [LegRecord(leg=1, receipt={}), LegRecord(leg=2, receipt={})]
-    runs = [RunRecord(plan=plan_of_run(run_id), legs=legs) for run_id in RUNS[:2]]
-
-    missing = [(plan.run_id, numbers) for plan, numbers in missing_legs(snapshot.entries(), runs)]
-
-    assert missing == [(RUNS[0], [2]), (RUNS[1], [1, 2])]
 
 
 PLAN = plan_of_run("20261120T120000Z_000aa")

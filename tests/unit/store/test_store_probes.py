@@ -92,19 +92,6 @@ def test_killed_before_the_passes_are_deleted_each_probe_is_seen_once(
     assert (objects(results), seen(results)) == (["20261120T10-000.parquet"], requests_of(passes))
 
 
-def test_a_pass_that_comes_after_its_hour_was_published_gets_a_part_of_its_own(results: Results) -> None:
-    """It began just before the hour was over, on another machine."""
-    passes = leave_passes(results, FIRST, 2)
-    publish_hours(results, NEXT_HOUR)
-    passes.append(leave_pass(results, "20261120T105959Z_000bb"))
-    assert seen(results) == requests_of(passes)
-
-    publish_hours(results, NEXT_HOUR)
-
-    assert objects(results) == ["20261120T10-000.parquet", "20261120T10-001.parquet"]
-    assert seen(results) == requests_of(passes)
-
-
 def test_machines_that_publish_at_once_lose_and_double_nothing(results: Results) -> None:
     """Each has seen other passes; readers beside them see every probe at each moment."""
     passes = leave_passes(results, FIRST, 12)
