@@ -8,12 +8,13 @@ from pydantic import SecretStr
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
+from proofsweep.config.logs import Event
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import SecretBlocks
-from proofsweep.store.keys import keys_of_machine, remember_key
+from proofsweep.store.keys import bind_key, keys_of_machine, remember_key
 
-from ..scripted_service import ScriptedService
+from ..scripted_service import Scripted, ScriptedService
 from ..wired import URL, Change
 
 BLOCKS = SecretBlocks(read={"alerts": "json://127.0.0.1/c"}.__getitem__, write=lambda _name, _text: None, delete=print)
@@ -41,6 +42,37 @@ def test_a_service_that_was_stopped_is_not_used_again(app: App) -> None:
     assert app.service is fresh
 
 
+def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Path, service: ScriptedService) -> None:
+    """A key file that was overwritten with production's key leads to no call with it."""
+    before = app.service.key_fingerprint
+    (tmp_path / "key").write_text("pk_other")
+    bind_key(app.results.store, fingerprint_of("pk_other"), "https://other.example/v1")
+    service.usual[Call.USAGE] = Scripted(status=403)
+
+    with pytest.raises(RunMustStop) as stopped:
+        app.service.status()
+
+    assert stopped.value.ended_by == "key_refused"
+    assert service.calls.count(Call.USAGE) == 1
+    assert fingerprint_of("pk_test") == before
+
+
+def test_a_quota_header_that_cannot_be_read_is_logged_once(
+    app: App, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With its name and not its value, however many answers have it."""
+    logged: list[tuple[Event, object]] = []
+    monkeypatch.setattr("proofsweep.client.session.log", lambda event, **facts: logged.append((event, facts)))
+    service.usual[Call.USAGE] = Scripted(document={}, unreadable=("x-ratelimit-remaining",))
+
+    headroom = app.service.status().headroom
+    app.service.partner.usage(days=1)
+
+    assert headroom is None
+    facts = {"header": "x-ratelimit-remaining", "call": "usage"}
+    assert logged == [(Event.HEADER_IGNORED, facts)]
+
+
 @pytest.mark.parametrize("variables", [{"SERVICE__API_KEY_ENV": "MY_KEY"}, {"SERVICE__API_KEY_BLOCK": "my-key"}, {}])
 def test_a_key_comes_from_a_file_a_variable_or_a_block(
     change: Change, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
@@ -51,14 +83,6 @@ def test_a_key_comes_from_a_file_a_variable_or_a_block(
     blocks = SecretBlocks(read={"my-key": "pk_test"}.__getitem__, write=lambda _name, _text: None, delete=print)
 
     assert App(settings, blocks).service.key_fingerprint == fingerprint_of("pk_test")
-
-
-def test_settings_that_name_no_key_are_refused(change: Change) -> None:
-    """So are those that name a block where there is no orchestrator to read it."""
-    app = App(change(SERVICE__API_KEY_BLOCK="my-key"))
-
-    with pytest.raises(ConfigError, match="where the API key is kept"):
-        _ = app.service
 
 
 def test_a_key_that_another_service_has_taken_is_not_read_for_this_one(

@@ -32,12 +32,8 @@ REFUSED_KEY = Scripted(status=403, error_code="forbidden")
 SERVICE, KEY, SIZE, CONTENT = (
     Subject(doubt, Mode.ONE_FILE) for doubt in (Doubt.SERVICE, Doubt.KEY, Doubt.SIZE, Doubt.CONTENT)
 )
-WRONG, RIGHT, NO_CONTROL, NOT_NOW = (
-    ControlFinding.WRONG,
-    ControlFinding.RIGHT,
-    ControlFinding.NO_CONTROL,
-    ControlFinding.NOT_NOW,
-)
+WRONG, RIGHT = ControlFinding.WRONG, ControlFinding.RIGHT
+NO_CONTROL, NOT_NOW = ControlFinding.NO_CONTROL, ControlFinding.NOT_NOW
 BREAKER, KEY_REFUSED = EndedBy.BREAKER, EndedBy.KEY_REFUSED
 PROBES = [
     # Any answer but `valid` shows that the service works.
@@ -264,15 +260,6 @@ def test_a_service_that_accepts_silence_ends_the_leg(many: LegContext) -> None:
     assert many.stop.reason is not None
     assert many.stop.reason.ended_by == "breaker"
     assert "accepted silence" in many.stop.reason.message
-
-
-def test_a_negative_control_that_fails_says_nothing(many: LegContext, service: ScriptedService) -> None:
-    """Whether the service works is asked when items fail."""
-    service.usual[Call.VERIFY] = Scripted(status=500)
-
-    send_negative_control(many)
-
-    assert many.stop.reason is None
 
 
 def test_a_leg_of_few_files_has_no_negative_control(new_leg: LegBuilder, service: ScriptedService) -> None:

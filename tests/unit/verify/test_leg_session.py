@@ -301,21 +301,6 @@ def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan
     assert journal_rows(results, plan, 1) == []
 
 
-def test_a_settled_leg_without_its_row_gets_it(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Its process ended after the receipt: the receipt holds the cells, and the journal is deleted as well."""
-    new_leg.legs(plan).claim(1)
-    write_journal(results, plan, 1, [0])
-    cells = {"run_id": plan.run_id, "leg": 1, "environment": "beta", "ended_by": "quota", "started_at": str(NOW)}
-    new_leg.legs(plan).write_receipt(1, {"ended_by": "quota", "counts": cells})
-
-    for _ in range(2):
-        settle_last_leg(results, plan, lambda: NOW)
-
-    (row,) = runs_rows(results, plan)
-    assert (row["ended_by"], row["started_at"]) == ("quota", NOW)
-    assert journal_rows(results, plan, 1) == []
-
-
 class LateRivalStore(FolderStore):
     """A store in which another process claims the next leg right after this one has read the last."""
 

@@ -188,15 +188,6 @@ def test_without_a_bound_each_slice_has_all_that_it_may_need(new_leg: LegBuilder
     assert given(queue, 4) == [GrantedSlice(piece=piece, calls=300) for piece in PIECES]
 
 
-def test_each_slice_has_its_share(new_leg: LegBuilder) -> None:
-    """One call is kept for the last probe of the quota; what one slice does not take is there for the next."""
-    queue = queue_of(new_leg, max_calls=301)
-
-    calls = [each.calls for each in given(queue, 3)]
-
-    assert calls == [100, 66, 44]
-
-
 def test_a_lost_attempt_has_spent_all_its_calls(new_leg: LegBuilder) -> None:
     """Nobody knows how many it made; then the leg has none left, and ends."""
     queue = queue_of(new_leg, max_calls=101)
