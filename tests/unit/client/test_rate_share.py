@@ -78,16 +78,6 @@ def test_a_pace_that_is_too_fast_becomes_the_rate_and_is_refused_rarely() -> Non
     assert 18.5 < keeper.rate < 21.0
 
 
-def test_a_lane_that_became_narrower_is_followed() -> None:
-    """Within half a minute."""
-    keeper = LaneKeeper(20.0)
-    kept(keeper, 20.0, 100)
-
-    kept(keeper, 5.0, 30, start=100)
-
-    assert keeper.pace < 6.5
-
-
 LANE = TokenBucket(20.0, 10.0)
 
 

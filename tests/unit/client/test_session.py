@@ -71,19 +71,6 @@ def with_many_failures(client: Client, call: Call = Call.UPLOADS) -> Client:
     return client
 
 
-def test_an_item_is_given_up_where_no_control_can_be_made_yet(
-    api: ScriptedServer, client: Client, answer: Write
-) -> None:
-    """It spends no further tries on a service that fails for many; its row is in doubt."""
-    api.script = [answer(500)] * 9
-
-    with pytest.raises(CallFailed) as failed:
-        with_many_failures(client).partner.with_control(lambda: False).request_slot()
-
-    assert failed.value.reason == "http_500"
-    assert len(api.received) == 1
-
-
 def test_a_control_spends_few_tries_and_asks_for_none_itself(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:

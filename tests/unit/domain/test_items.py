@@ -13,8 +13,6 @@ from proofsweep.domain.items import (
     ManifestRow,
     WorkItem,
     algorithm_named,
-    declared_from,
-    declared_json,
     hex_digest,
     item_id_of,
     relative_path_of,
@@ -110,14 +108,6 @@ def test_digest_is_read_in_hex_and_in_base64(algorithm: str) -> None:
 def test_malformed_digest_is_none(written: str) -> None:
     """What has another length or other signs is no digest, and never damage."""
     assert hex_digest("md5", written) is None
-
-
-def test_declared_survives_the_plan() -> None:
-    """What the plan keeps reads as it was; nothing declared is nothing kept."""
-    declared = Declared(size_bytes=7, digests={"md5": "00" * 16, "sha256": "11" * 32})
-    assert declared_from(declared_json(declared)) == declared
-    assert declared_from(declared_json(Declared())) is None
-    assert declared_json(None) is None
 
 
 @pytest.mark.parametrize(

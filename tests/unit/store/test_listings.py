@@ -8,9 +8,8 @@ import pytest
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout, listings
-from proofsweep.store.listings import Listing, listing_objects, newest_listings, write_gone
+from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 from proofsweep.verify.history import note_run
 
 from ...worlds.core import StoredRun
@@ -66,21 +65,3 @@ def test_what_the_listing_before_had_is_gone(results: Results) -> None:
         write_gone(results, run_id, listing_of(items), environment, "/c/catalog.csv")
 
     assert [gone(results, run_id) for run_id in "xyz"] == [["c", "e"], [], []]
-
-
-def test_the_newest_run_that_lists_a_catalog_says_where(results: Results) -> None:
-    """A run that left nothing out lists it by its shards."""
-    planned(results, FIRST, "ab", environment="production")
-    planned(results, SECOND, "ab")
-    planned(results, THIRD, "b", listed="ab")
-
-    newest = newest_listings(RunIndex(results).refreshed().newest_first())
-
-    assert {key: run.plan.run_id for key, run in newest.items()} == {
-        ("production", "/c/catalog.csv"): FIRST,
-        ("beta", "/c/catalog.csv"): THIRD,
-    }
-    assert {name for run in newest.values() for name in listing_objects(results, run)} == {
-        layout.shard_name(FIRST, 0),
-        layout.listed_name(THIRD, 0),
-    }

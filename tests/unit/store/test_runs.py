@@ -1,6 +1,6 @@
 """The index of runs says what the runs say, whoever wrote it, and whether it was there or not."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -64,11 +64,8 @@ def test_nothing_is_lost_if_many_processes_end_legs_at_once(results: Results) ->
         index.add([RunRecord(plan=plans[plan_number])])
         index.add([record])
 
-    threads = [threading.Thread(target=add, args=(number,)) for number in range(len(plans))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(RUNS)) as threads:
+        list(threads.map(add, range(len(plans))))
 
     assert remaining(index_of(results).read()) == dict.fromkeys(RUNS, 0)
 

@@ -1,7 +1,7 @@
 """The snapshot holds the newest answer of each item, and the newest failure, whoever adds to it."""
 
 import random
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -44,11 +44,8 @@ def test_threads_that_add_at_once_lose_nothing(snapshot: Snapshot) -> None:
     def end(run_id: str) -> None:
         add(snapshot, run_id, answered(plan_of_run(run_id), 0, "a"), answered(plan_of_run(run_id), 1, run_id))
 
-    threads = [threading.Thread(target=end, args=(run_id,)) for run_id in RUNS]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(RUNS)) as threads:
+        list(threads.map(end, RUNS))
 
     assert newest(snapshot) == [*((run_id, run_id) for run_id in RUNS), ("a", RUNS[-1])]
     assert legs_in(snapshot.entries()) == {run_id: [1] for run_id in RUNS}

@@ -1,7 +1,9 @@
-"""A results store is opened by its location; of whatever kind it is, an object is created once."""
+"""A results store is opened by its location; its objects stand whole or not at all, and are created once."""
 
+import errno
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -160,3 +162,69 @@ def test_a_bucket_that_cannot_be_opened_is_one_line() -> None:
         BucketStore("s3://bucket", fail).create("a", b"")
 
     assert "secret" not in refused.value.message
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Store:
+    """Return a store in a folder that is not there yet."""
+    return FolderStore(tmp_path / "deep" / "results")
+
+
+@pytest.mark.parametrize("write", [FolderStore.create, FolderStore.replace])
+def test_an_object_and_all_folders_above_it_survive_a_power_cut(
+    folder: FolderStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    write: Callable[[FolderStore, str, bytes], None],
+) -> None:
+    """Each folder that was made is made durable in the one above; else the whole branch may be gone."""
+    durable: set[int] = set()
+    fsync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda handle: durable.add(os.fstat(handle).st_ino) or fsync(handle))
+
+    write(folder, NAME, b"content")
+
+    path = tmp_path / "deep" / "results" / NAME
+    above = [each for each in path.parents if each.is_relative_to(tmp_path)]
+    assert [each for each in [path, *above] if each.stat().st_ino not in durable] == []
+
+
+@pytest.mark.parametrize("write", ["create", "replace"])
+@pytest.mark.parametrize("name", ["a", "deep/er/a"])
+def test_a_place_that_is_a_file_is_said_to_be_unwritable(tmp_path: Path, name: str, write: str) -> None:
+    """It is one line for a person: neither a name that is taken, nor a traceback."""
+    (tmp_path / "results").write_text("a file")
+
+    with pytest.raises(ResultsError, match="results cannot be written"):
+        getattr(FolderStore(tmp_path / "results"), write)(name, b"")
+
+
+@pytest.mark.parametrize("error", [errno.EEXIST, errno.EIO])
+def test_a_link_that_was_made_although_it_reports_an_error_is_ours(
+    folder: Store, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """NFS repeats a request whose answer was lost, and finds the name taken by the first one."""
+    link = Path.hardlink_to
+
+    def link_and_forget(path: Path, draft: Path) -> None:
+        link(path, draft)
+        raise OSError(error, "the answer was lost")
+
+    monkeypatch.setattr(Path, "hardlink_to", link_and_forget)
+    folder.create(NAME, b"content")
+
+    assert folder.read(NAME) == b"content"
+
+
+def test_a_link_that_was_not_made_is_an_error_of_the_store(folder: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing stands under the name."""
+
+    def refuse(_path: Path, _draft: Path) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+
+    with pytest.raises(ResultsError):
+        folder.create(NAME, b"content")
+
+    assert folder.read(NAME) is None
