@@ -12,6 +12,7 @@ from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store.layout import exchanges_name, listed_name
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -74,6 +75,19 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
     assert {name.split("/")[0] for name in after - before} == {"_pruned"}
     assert newest(results) == rows
     assert prune_all(results) == []
+
+
+def test_young_runs_stay(results: Results) -> None:
+    """A run counts from the end of its last leg."""
+    assert found(results, 687).old_runs == 1
+    assert found(results, 688).new == []
+
+
+def test_a_run_with_a_later_leg_stays(results: Results) -> None:
+    """Its claim is enough: the leg may be alive."""
+    Legs(results, SUPERSEDED.run_id).claim(2)
+
+    assert [pruning.run_id for pruning in found(results).new] == [PARTLY.run_id]
 
 
 def test_the_snapshot_is_completed_before(results: Results, tmp_path: Path) -> None:

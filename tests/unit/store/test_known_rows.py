@@ -63,6 +63,26 @@ def test_only_other_runs_since_the_plan_answer_for_a_run(
     assert are_known_since(results, run, items) is are_known
 
 
+def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
+    """What it said is older than each run that began after it had ended, and than their answers."""
+    ahead, stopped = plan_of_run("20300101T120000Z_000aa"), plan_of_run("20261121T120000Z_000aa", 2)
+    end_leg(results, ahead, [answered(ahead, 0, "a", audio_version="v1")])
+    results.write_plan(stopped)
+    Legs(results, stopped.run_id).claim(1, {"epoch": 1})
+    end_leg(results, later := plan_of_run("20261122T120000Z_000aa"), [answered(later, 0, "b", epoch=1)])
+    answered_at = AnswerTimes(results, "beta", ("accepted", "rejected")).of
+
+    assert not are_known_since(results, stopped, ["a"])
+    assert are_known_since(results, stopped, ["b"])
+    assert str(answered_at("a", "v1", None)).startswith("2030")
+
+    end_leg(
+        results, again := plan_of_run("20261123T120000Z_000aa"), [answered(again, 0, "a", audio_version="v1", epoch=1)]
+    )
+
+    assert str(AnswerTimes(results, "beta", ("accepted",)).of("a", "v1", None)).startswith("2026-11-23")
+
+
 NOW = datetime(2026, 11, 22, 12, 0, 0, 123456, tzinfo=UTC)
 
 

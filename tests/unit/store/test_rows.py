@@ -210,6 +210,11 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said(read_back: Callable[
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
 
 
+def test_the_storage_target_s_own_id_replaces_the_request_id() -> None:
+    """The slot's target is not the partner, and has IDs of its own."""
+    assert audit_row(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"
+
+
 def probe(status: int | None, call: Call = Call.USAGE, failure: Failure | None = None) -> Exchange:
     return left_behind.exchange(call, status, failure)
 

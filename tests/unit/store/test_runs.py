@@ -96,6 +96,15 @@ def test_the_index_can_be_lost_at_any_time(results: Results, damage: str) -> Non
     assert index_of(results).read() == before
 
 
+def test_an_index_that_a_clock_ahead_began_hides_no_run(results: Results) -> None:
+    """The process of a later run may be killed before it adds itself."""
+    end_leg(results, ahead := plan_of_run("20300101T120000Z_000aa"))
+    RunIndex(results, lambda: datetime(2030, 1, 1, 13, tzinfo=UTC)).refreshed()
+    end_leg(results, plan_of_run(RUNS[0]))
+
+    assert set(index_of(results).refreshed().records) == {ahead.run_id, RUNS[0]}
+
+
 PLAN = plan_of_run("20261120T120000Z_000aa", items=9)
 
 

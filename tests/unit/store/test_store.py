@@ -189,6 +189,19 @@ def test_an_object_and_all_folders_above_it_survive_a_power_cut(
     assert [each for each in [path, *above] if each.stat().st_ino not in durable] == []
 
 
+def test_what_cannot_be_deleted_is_an_error_of_the_store(folder: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system may turn read-only in mid-run."""
+    folder.create(NAME, b"content")
+
+    def refuse(_path: Path, *, missing_ok: bool) -> None:
+        raise OSError(errno.EROFS, f"read-only, missing or not: {missing_ok}")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+
+    with pytest.raises(ResultsError, match="cannot be written"):
+        folder.delete(NAME)
+
+
 @pytest.mark.parametrize("write", ["create", "replace"])
 @pytest.mark.parametrize("name", ["a", "deep/er/a"])
 def test_a_place_that_is_a_file_is_said_to_be_unwritable(tmp_path: Path, name: str, write: str) -> None:
