@@ -91,6 +91,20 @@ def test_only_an_answer_to_the_very_same_bytes_serves_another_item(
     assert second is (done if is_served else None)
 
 
+def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the cache does not grow with the catalog."""
+    monkeypatch.setattr("proofsweep.verify.duplicates._MOST_ANSWERS", 2)
+    duplicates, keys = DuplicateCache(StopSwitch()), [replace(KEY, head_digest=head) for head in range(4)]
+
+    with open_audio(path) as audio:
+        for key in keys:
+            assert duplicates.original_of(key, audio) is None
+            duplicates.settle(key, ended(ACCEPTED, ABC))
+        served = [duplicates.original_of(key, audio) for key in (keys[3], keys[0])]
+
+    assert [each is not None for each in served] == [True, False]
+
+
 @pytest.fixture
 def context(verify_context: VerifyContext, stop: StopSwitch) -> VerifyContext:
     return replace(verify_context, duplicates=DuplicateCache(stop))

@@ -80,6 +80,29 @@ def test_who_is_not_needed_leaves_and_says_so() -> None:
     assert left == ["verify"] * 2
 
 
+def test_items_wait_for_the_threads_that_exist_if_no_other_can_start(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is lost. Without any thread an item fails, and the next one begins as soon as there is one again."""
+    start, left = threading.Thread.start, [0]
+
+    def start_one_of_few(thread: threading.Thread) -> None:
+        if left[0] == 0:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one_of_few)
+    shop.let_through(31)
+    failed = shop.workers.submit(shop.work, 0)
+    left[0] = 3
+
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        failed.result(10.0)
+    assert [future.result(10.0) for future in submit(shop, 30)] == list(range(30))
+    assert left == [0]
+
+
 def test_the_end_finishes_what_is_begun_and_cancels_the_rest(shop: Shop) -> None:
     """No new item begins once the leg is over."""
     futures = submit(shop, 30)
