@@ -38,6 +38,8 @@ from proofsweep.domain.outcomes import Answer
 _Resource = TypeVar("_Resource", bound=Resource)
 _CONTROL_ATTEMPTS = 2  # attempts of a control's calls
 _NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified."
+_FILE_NAME = "audio"  # the same for all files: the local name stays here
+_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
 
 
 class AudioBody(Protocol):
@@ -229,10 +231,6 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
             status=reply.exchange.status,
             request_id=reply.exchange.request_id,
         ) from None
-
-
-_FILE_NAME = "audio"  # the same for all files: the local name stays here
-_ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
 
 
 def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:

@@ -22,6 +22,17 @@ _LEAST_BYTES_PER_SECOND = 64 * 1024  # the slowest body that is read to its end,
 Options = Iterable[httpcore.SOCKET_OPTION]
 
 _HELD_BYTES = 16 * 1024  # fewer bytes are held back, so that a request's head and a small body go in one packet
+BROKEN_EXCHANGE = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+)
+"""All that httpcore raises for an exchange that does not come to its end."""
+_LOOPBACK = ("127.0.0.0/8", "::1")
+_NO_URL = "it must be a host and a port, or a URL that begins with http://, https://, socks5:// or socks5h://"
+_NO_SOCKS = "SOCKS needs the Python package socksio; install it, or set an HTTP proxy"
 
 
 def stream_of(answer: httpcore.Response) -> "DeadlineStream":
@@ -145,16 +156,6 @@ class DeadlineStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-BROKEN_EXCHANGE = (
-    httpcore.NetworkError,
-    httpcore.ProtocolError,
-    httpcore.ProxyError,
-    httpcore.TimeoutException,
-    httpcore.UnsupportedProtocol,
-)
-"""All that httpcore raises for an exchange that does not come to its end."""
-
-
 def cause_of(error: BaseException) -> str | None:
     """Return in a clause why a connection failed, by the system's errors behind it; None if none of them tells."""
     return next((clause for each in _chain(error) if (clause := _clause(each))), None)
@@ -187,11 +188,6 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         seen.append(error)
         error = error.__cause__ or error.__context__
     return reversed(seen)
-
-
-_LOOPBACK = ("127.0.0.0/8", "::1")
-_NO_URL = "it must be a host and a port, or a URL that begins with http://, https://, socks5:// or socks5h://"
-_NO_SOCKS = "SOCKS needs the Python package socksio; install it, or set an HTTP proxy"
 
 
 def proxy_for(scheme: str, host: str) -> httpcore.Proxy | None:

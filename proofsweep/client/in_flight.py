@@ -18,6 +18,16 @@ _FEW = 6  # fewer bursts show a limit where so few calls are refused
 _REFUSED_SHARE = 0.2  # the share of calls beyond a limit that is refused
 _PROBE_AFTER_SECONDS = 150.0  # when one call beyond the limit is tried
 _PROBE_CALLS = 40  # calls beyond the limit that go through before it grows by one
+_FEWEST = 8.0  # uploads at the start, and at least
+_STEP = 1.5
+_RAMP_STEP, _RAMP_SAMPLES = 2.0, 4  # until more first bring nothing: each step, and the uploads that show its speed
+_LEAST_GAIN = 1.2  # more are kept if they bring so much
+_LEAST_SHARE = 0.92  # fewer are kept if they are at least so fast
+_SAMPLE_SHARE = 0.5  # uploads that show the speed, as a share of their number
+_LEAST_SAMPLES = 8  # and at least
+_FIRST_TRIAL_SECONDS = 10.0  # when the number is first tried again
+_TRIAL_EVERY_SECONDS = 320.0  # and later
+_BINDING_SHARE = 0.8  # the number is a limit if so many are there, as a share of it
 
 
 @dataclass(slots=True)
@@ -82,18 +92,6 @@ class ConcurrencyLimit:
             self._refused[number] *= _FADING_SHARE
             if self._refused[number] < _FADED_COUNT:
                 del self._refused[number]
-
-
-_FEWEST = 8.0  # uploads at the start, and at least
-_STEP = 1.5
-_RAMP_STEP, _RAMP_SAMPLES = 2.0, 4  # until more first bring nothing: each step, and the uploads that show its speed
-_LEAST_GAIN = 1.2  # more are kept if they bring so much
-_LEAST_SHARE = 0.92  # fewer are kept if they are at least so fast
-_SAMPLE_SHARE = 0.5  # uploads that show the speed, as a share of their number
-_LEAST_SAMPLES = 8  # and at least
-_FIRST_TRIAL_SECONDS = 10.0  # when the number is first tried again
-_TRIAL_EVERY_SECONDS = 320.0  # and later
-_BINDING_SHARE = 0.8  # the number is a limit if so many are there, as a share of it
 
 
 @dataclass(slots=True)

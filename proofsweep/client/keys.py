@@ -22,6 +22,8 @@ from proofsweep.domain.text import text_of_file
 KeySource = Callable[[], SecretStr]  # Reads the key from where it is kept; ConfigError when there is none
 
 _MOST_KEY_BYTES = 4096  # bounds what a wrong path can fill the memory with
+_ACL = "system.posix_acl_access"
+_NO_ACL = frozenset({errno.ENODATA, errno.ENOTSUP})
 
 
 def key_source(
@@ -92,10 +94,6 @@ class CurrentKey:
             if self.current == refused:
                 self.current = self._source()
             return self.current != refused
-
-
-_ACL = "system.posix_acl_access"
-_NO_ACL = frozenset({errno.ENODATA, errno.ENOTSUP})
 
 
 def waiting_file(path: Path) -> Path:

@@ -9,6 +9,15 @@ from proofsweep.domain.errors import ServiceError
 from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
 from proofsweep.domain.verdicts import meaning_of
 
+USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
+_ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
+# Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
+_OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
+# Statuses of verify that an upload explains which is gone, or was not stored. The contract shows only 400 for that
+# (Endpoints 11) and leaves other codes open; 404, 409 and 410 mean it by their names. 413 and 422 refuse the content:
+# the same bytes would be refused again.
+_UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -40,15 +49,6 @@ class GiveUp:
 
     reason: str
 
-
-USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
-_ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
-# Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
-_OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
-# Statuses of verify that an upload explains which is gone, or was not stored. The contract shows only 400 for that
-# (Endpoints 11) and leaves other codes open; 404, 409 and 410 mean it by their names. 413 and 422 refuse the content:
-# the same bytes would be refused again.
-_UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 
 Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
 

@@ -33,6 +33,9 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.text import reset_clause
 
 _Result = TypeVar("_Result")
+_LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
+_ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
+KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
 
 class SingleFlight(Generic[_Result]):
@@ -64,11 +67,6 @@ class ClientContext:
     unnamed_members: dict[str, Exchange] = field(default_factory=dict)  # of answers, likewise
     # asks for the calls that are left, on behalf of all sessions.
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
-
-
-_LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
-_ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
-KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
 
 @dataclass(slots=True)

@@ -33,6 +33,19 @@ from proofsweep.domain.text import printable
 
 TakeBody = Callable[[Iterable[bytes], int | None], None]
 """Takes a body, whose size the answer may have announced; it need not read it to its end, and bounds it itself."""
+_MOST_NAMES = 20
+_MOST_LETTERS = 60
+_MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
+_CONNECT_SECONDS = 10.0
+_IDLE_SECONDS = 5.0  # how long an idle connection is kept
+_CACHED_ADDRESSES = 256  # addresses that are parsed once
+_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError)  # the second one: for impossible host names
+_NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)
+_NEVER_SENT = (*_NOT_CONNECTED, *_UNUSABLE_URL)
+_SCHEMES = ("http", "https")
+_HIGHEST_PORT = 65_535
+_SUCCESSES = range(200, 300)
+_STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +68,6 @@ class Reply:
     # the JSON of the body; None where no JSON was expected, or none came.
     document: object = field(default=None, repr=False)
     body_sha256: str = ""  # hex digest of the exact body in memory; empty if it could not be read to its end
-
-
-_MOST_NAMES = 20
-_MOST_LETTERS = 60
 
 
 def _fields(kind: type[Resource]) -> frozenset[str]:
@@ -108,19 +117,6 @@ def _unknown(answer: Mapping[str, object], parent: str, known: frozenset[str]) -
 
 def _short(name: str) -> str:
     return printable(name[:_MOST_LETTERS])[:_MOST_LETTERS]
-
-
-_MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
-_CONNECT_SECONDS = 10.0
-_IDLE_SECONDS = 5.0  # how long an idle connection is kept
-_CACHED_ADDRESSES = 256  # addresses that are parsed once
-_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError)  # the second one: for impossible host names
-_NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)
-_NEVER_SENT = (*_NOT_CONNECTED, *_UNUSABLE_URL)
-_SCHEMES = ("http", "https")
-_HIGHEST_PORT = 65_535
-_SUCCESSES = range(200, 300)
-_STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
 
 
 class _ThreadConnections(threading.local):

@@ -23,6 +23,11 @@ FAILURES = (exceptions.BaseError, OSError, ValueError)
 
 _STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
 _CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+# botocore renews credentials ten minutes before they expire.
+_KEPT = timedelta(minutes=5)
+# An endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
+_RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
+_CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
 
 
 class FailureKind(StrEnum):
@@ -126,10 +131,6 @@ def failure_of(error: Exception) -> StoreFailure:
     return StoreFailure(_BY_STATUS.get(status or 0, FailureKind.AWAY), status)
 
 
-# botocore renews credentials ten minutes before they expire.
-_KEPT = timedelta(minutes=5)
-
-
 class AwsCredentials:
     """Credentials as botocore renews them, asked for when five minutes old; `region` is the profile's."""
 
@@ -163,11 +164,6 @@ def aws_credentials() -> AwsCredentials | None:
         raise ValueError("The AWS profile cannot be used.") from error
     except ValueError:
         return None
-
-
-# An endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
-_RETRY: "RetryConfig" = {"max_retries": 6, "retry_timeout": timedelta(seconds=15)}
-_CLIENT: dict[str, object] = {"connect_timeout": "5s", "read_timeout": "10s", "timeout": "1h"}
 
 
 def open_bucket(url: str) -> "ObjectStore":

@@ -11,6 +11,8 @@ from typing import IO
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 
+_WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
 
 def sync_file(file: IO[bytes]) -> None:
     file.flush()
@@ -32,9 +34,6 @@ def make_folder(folder: Path) -> None:
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         sync_folder(folder.parent)
-
-
-_WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 @contextmanager

@@ -22,6 +22,10 @@ _SAME: Final = {"sha": "sha1", "sha2": "sha256"}
 
 
 Row = dict[str, object]  # one row of a table, or some of its cells
+PROOF_PREFIX = "proof:"
+"""Begins the location of an item that is verified by its proof ID: its audio is the asset that the service holds."""
+NO_PROOF_IDS = frozenset({"", ".", ".."})
+"""What cannot stand in the path of a request; a service may give a rejected credential an empty proof ID."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,13 +188,6 @@ class WorkItem:
 def sidecar_key(sidecar: str | None, version: str | None) -> str | None:
     """Tell the sidecars of an audio apart, and from none: two files may have the same size and time."""
     return None if sidecar is None else f"{utf8_text(sidecar.rpartition('/')[2])} {version}"
-
-
-PROOF_PREFIX = "proof:"
-"""Begins the location of an item that is verified by its proof ID: its audio is the asset that the service holds."""
-
-NO_PROOF_IDS = frozenset({"", ".", ".."})
-"""What cannot stand in the path of a request; a service may give a rejected credential an empty proof ID."""
 
 
 def proof_id_of(location: str) -> str | None:

@@ -32,26 +32,7 @@ _CALL = "call, started_at, elapsed_ms, status, error_code, failure, request_id, 
 _CODE = "replace(replace(strip_accents(lower({})), '-', ''), ' ', '')"
 _TEXT = "strip_accents(lower({}))"
 _NAME = "split_part(audio, '/', -1)"
-
-
-def _in_a_tag(form: str, fits: str) -> str:
-    """Compare each value of the tags; their whole text first, which is far quicker than to take it apart."""
-    wanted, value = form.format("$wanted"), form.format("value")
-    is_likely = f"contains({form.format('tags')}, {form.format('$as_json')}) AND {wanted} <> ''"
-    values = "json_extract_string(tags, '$.*')"
-    return f"{is_likely} AND len(list_filter({values}, lambda value: {fits.format(value, wanted)})) > 0"
-
-
 _EXACT = "audio = $location OR $wanted IN (item_id, verify_request_id)"
-_CONDITIONS = (
-    _EXACT,
-    "ends_with(audio, '/' || $wanted)",
-    _in_a_tag(_CODE, "{} = {}"),
-    f"contains({_TEXT.format(_NAME)}, {_TEXT.format('$wanted')})",
-    _in_a_tag(_TEXT, "contains({}, {})"),
-)
-"""What fits better comes first: an exact name, an end of a location, a tag's value, a part of a name or of a value."""
-
 _FIRST = f"""
     SELECT *, count(*) OVER () AS items
     FROM (
@@ -73,6 +54,24 @@ _FIRST = f"""
     ORDER BY file, item_id
     LIMIT {MOST_LISTED}
 """
+
+
+def _in_a_tag(form: str, fits: str) -> str:
+    """Compare each value of the tags; their whole text first, which is far quicker than to take it apart."""
+    wanted, value = form.format("$wanted"), form.format("value")
+    is_likely = f"contains({form.format('tags')}, {form.format('$as_json')}) AND {wanted} <> ''"
+    values = "json_extract_string(tags, '$.*')"
+    return f"{is_likely} AND len(list_filter({values}, lambda value: {fits.format(value, wanted)})) > 0"
+
+
+_CONDITIONS = (
+    _EXACT,
+    "ends_with(audio, '/' || $wanted)",
+    _in_a_tag(_CODE, "{} = {}"),
+    f"contains({_TEXT.format(_NAME)}, {_TEXT.format('$wanted')})",
+    _in_a_tag(_TEXT, "contains({}, {})"),
+)
+"""What fits better comes first: an exact name, an end of a location, a tag's value, a part of a name or of a value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from proofsweep.domain.reasons import Ineligible
 from proofsweep.sources.names import LeftOut
 
 FOLDERS_KEPT = 1_024  # of which is remembered what was found out
+_BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +48,6 @@ class OpenFile(Protocol):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-_BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
 
 
 class _Bytes(io.RawIOBase):

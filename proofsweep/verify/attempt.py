@@ -34,6 +34,10 @@ from proofsweep.verify.threads import most_open_files, workers_that_fit
 
 QUOTA_PROBE_SECONDS = 300.0  # between two probes of the headroom (contract, Versioning 7: about every five minutes)
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request is seen
+# Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
+BOUNDS = "bounds"
+_MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
+_NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,12 +79,6 @@ class StopRequests:
         log(Event.STOP_REQUESTED, run_id=self.legs.run_id, leg=self.leg, host=host)
         why = f"It was stopped by `proofsweep stop`, asked on {printable(host)}."
         self.stop.pull(RunMustStop(why, ended_by=EndedBy.CANCELLED))
-
-
-# Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
-BOUNDS = "bounds"
-_MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
-_NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

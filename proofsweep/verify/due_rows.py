@@ -19,6 +19,11 @@ from proofsweep.store.known_rows import version_of_size
 from proofsweep.store.listings import Listing
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 
+_LAST = datetime.max.replace(tzinfo=UTC)
+# An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
+# differ by minutes.
+_CLOCKS_DIFFER = timedelta(days=1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
@@ -40,11 +45,6 @@ class Coverage:
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with this version of its audio and this `sidecar_key`; None if it was not."""
-
-_LAST = datetime.max.replace(tzinfo=UTC)
-# An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
-# differ by minutes.
-_CLOCKS_DIFFER = timedelta(days=1)
 
 
 class DueRows(PartOfCatalog):

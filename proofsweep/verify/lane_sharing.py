@@ -24,6 +24,9 @@ FLOOR_CALLS_PER_SECOND = 1.0  # what a sweep keeps for itself while an ingest pa
 _RATE_IS_KEPT = timedelta(days=7)
 _READER = TypeAdapter(Lane)
 _KEPT = 32
+_POLL_SECONDS = 0.25
+_TRIES = 4
+_FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
 
 
 @dataclass(slots=True)
@@ -77,11 +80,6 @@ class LaneObject:
 def _number_of(name: str) -> int:
     digits = name.rpartition("/")[2].removesuffix(".json")
     return int(digits) if digits.isdecimal() else 0
-
-
-_POLL_SECONDS = 0.25
-_TRIES = 4
-_FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
 
 
 @dataclass(slots=True, kw_only=True)

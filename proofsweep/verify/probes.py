@@ -41,6 +41,7 @@ _ENOUGH_FILES = 3
 # Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
 _REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
 _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
+_AUDIO, _SIDECAR = "probe audio", "probe sidecar"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,9 +354,6 @@ def _has_bytes(item: AcceptedItem, files: Files) -> bool | None:
         raise
     except SourceError:
         return None
-
-
-_AUDIO, _SIDECAR = "probe audio", "probe sidecar"
 
 
 def probe_item(mode: Mode) -> WorkItem:

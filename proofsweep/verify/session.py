@@ -42,6 +42,12 @@ from proofsweep.verify.service import Service
 # A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
 # written down: half of it stops work for a slow write, twice as long risks twice the work.
 _SLOW_WRITE_SECONDS = 5.0
+# While it waits for these, nobody knows how long it takes.
+_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
+_STEP_SECONDS = 1.0  # counts are kept once in so many seconds
+_RATE_SECONDS = 60.0  # what "now" means for a rate
+_ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
+_KEPT = int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -147,10 +153,6 @@ def _complaint(error: ProofsweepError) -> str:
     return f"The run's own records cannot be kept: {error.message}"
 
 
-# While it waits for these, nobody knows how long it takes.
-_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
-
-
 class RemainingItems:
     """Read from the store: the items of the shards less the rows of the parts. Safe to use from several threads."""
 
@@ -203,12 +205,6 @@ class RemainingItems:
         finished = self._results.rows_in(self._parts.get(shard, []))
         items = self._results.each_shard_item(self._plan.run_id, shard)
         return (item for item in items if item.manifest_row not in finished)
-
-
-_STEP_SECONDS = 1.0  # counts are kept once in so many seconds
-_RATE_SECONDS = 60.0  # what "now" means for a rate
-_ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
-_KEPT = int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1
 
 
 @dataclass(frozen=True, slots=True)
