@@ -1,7 +1,7 @@
 """Delete what old runs hold besides what is newest; a kill at any point is healed by pruning again.
 
-(1) an intent names all that goes of a run, (2) a receipt holds the intents, (3) the objects are deleted, (4) a receipt
-of each run says that they are, (5) the index forgets the runs that keep no row.
+(1) an intent names all that goes of a run, (2) the ledger has an entry of each intent, (3) the objects are deleted, (4)
+a receipt of each run says that they are, (5) the index forgets the runs that keep no row.
 """
 
 import re
@@ -17,6 +17,7 @@ from proofsweep import __version__
 from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.store import layout
+from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE
@@ -90,6 +91,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
         days=days,
         keep=keep,
         now=now,
+        after_entry=Ledger(results.store).newest(),
     )
     taken = {pruning.run_id for pruning in begun}
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
@@ -107,7 +109,8 @@ def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -
             done.append(pruning)
     if done:
         names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]
-        seal_prunings(results.store, names, clock())  # (2)
+        Ledger(results.store).append(EntryKind.PRUNING, *names)  # (2)
+        seal_prunings(results.store, names, clock())
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         for pruning in done:
             list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (3)
@@ -136,6 +139,7 @@ class _Decision:
     days: int
     keep: Keep
     now: datetime
+    after_entry: int  # the newest of the ledger
 
     def pruning_of(self, run_id: str) -> Pruning | None:
         """Return what goes of a run; None if it is not over by its own receipts, or if all its parts are kept."""
@@ -160,6 +164,7 @@ class _Decision:
             keep=self.keep,
             kept=kept,
             deleted=deleted,
+            after_entry=self.after_entry,
             proofsweep_version=__version__,
         )
 

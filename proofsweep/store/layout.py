@@ -11,6 +11,9 @@ INDEX_FOLDER = "_index"
 SNAPSHOT_FOLDER = "_snapshot"
 PRUNED_FOLDER = "_pruned"
 OPERATIONS_FOLDER = "_operations"
+LEDGER_FOLDER = "_ledger"
+# Entries of the ledger in one folder, so that the newest is found by two short listings.
+_ENTRIES_PER_FOLDER = 1_000
 # What was told of each cause, and to whom; it can be deleted too.
 ALERTS_FOLDER = "_alerts"
 # A results store of its own inside this one: the leases and documents of watched folders.
@@ -146,6 +149,14 @@ def pruning_receipt_name(run_id: str, number: int) -> str:
 def prunings_receipt_name(number: int) -> str:
     """What holds the intents of the prunings that were decided together; `number` counts those of the store from 1."""
     return f"{PRUNED_FOLDER}/{number:05}-receipt.json"
+
+
+def ledger_folder(number: int) -> str:
+    return f"{LEDGER_FOLDER}/{number // _ENTRIES_PER_FOLDER:06}"
+
+
+def ledger_name(number: int) -> str:
+    return f"{ledger_folder(number)}/{number:09}.json"
 
 
 def operation_folder(operation_id: str) -> str:

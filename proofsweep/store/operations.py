@@ -12,12 +12,14 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation, operation_of
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
+from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.objects import Store, damaged, json_bytes, read_object
 from proofsweep.store.parts import Part, Results, link_to, newest_receipts
 from proofsweep.store.rows import with_instants
 from proofsweep.store.tables import written_by
 
 _JOURNAL = "journal"
+_HEALED = 8  # operations before a new one of which it is seen that the ledger has them
 _RECOVERED = ["recovered_to", "sidecar_sha256"]
 _BUSY = "Another process works on this operation: {holder}."
 
@@ -73,10 +75,17 @@ class Operations:
         return [name for name in names if layout.run_of(name) == operation.operation_id]
 
     def write_receipt(self, operation: Operation, document: Mapping[str, object]) -> None:
-        """Write how an operation ended, with links to its intent and the newest receipts; NameTaken if it had ended."""
+        """Write how an operation ended, then its entry in the ledger; NameTaken if it had ended.
+
+        The last operations before it that were killed between both have theirs first.
+        """
         store, (name, intent) = self.results.store, layout.operation_names(operation.operation_id)
+        ledger, before = Ledger(store), map(layout.operation_receipt_name, self.ids()[-_HEALED - 1 :])
         held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]
-        store.create(name, json_bytes({**operation.document(), **document, "earlier_receipts": held}))
+        links = {"after_entry": ledger.newest(), "earlier_receipts": held}
+        store.create(name, json_bytes({**operation.document(), **document, **links}))
+        ended = [each for each in before if each != name and store.read(each) is not None]
+        ledger.append(EntryKind.OPERATION, *ended, name)
 
 
 class OperationJournals:

@@ -36,6 +36,7 @@ class Pruning:
     keep: str  # the rule by which parts are kept
     kept: tuple[str, ...]  # names of the parts with rows that stay; exchanges are none of them
     deleted: tuple[PrunedObject, ...]  # all objects that go
+    after_entry: int = 0  # the newest of the ledger when it was decided
     proofsweep_version: str = ""
 
     @property

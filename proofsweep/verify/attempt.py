@@ -23,7 +23,7 @@ from proofsweep.store.legs import CatalogClaims, Legs, stop_asked_on
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.budget import BudgetGuard
-from proofsweep.verify.commit import LegEnd, publish_exchanges, settle_leg, write_runs_row
+from proofsweep.verify.commit import LegEnd, publish_exchanges, record_leg, settle_leg
 from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
 from proofsweep.verify.history import note_leg
 from proofsweep.verify.item import Clock
@@ -305,11 +305,11 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
 
 
 def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
-    """See that each leg before one has its receipt, its row in `runs`, and no journal.
+    """See that each leg before one has its receipt, its entry and its row in `runs`, and no journal.
 
     In the order of the legs, so that a receipt shows that no row before it is missing: (1) publish a dead leg's journal
-    as its own parts, (2) write a row that the last processes did not come to. Then (3) publish the exchanges that a leg
-    wrote down after its receipt: its process was taken for dead, and came back.
+    as its own parts, (2) write what the last processes did not come to: the row, which comes after the entry. Then (3)
+    publish the exchanges that a leg wrote down after its receipt: its process was taken for dead, and came back.
     """
     legs = Legs(results, plan.run_id, clock)
     written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
@@ -321,7 +321,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
                 settle_leg(results, plan, LegEnd(leg=number, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
             log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
-            write_runs_row(results, plan, legs, number)  # (2)
+            record_leg(results, plan, legs, number)  # (2)
     for number in map(int, results.store.folders(layout.journals_folder(plan.run_id))):
         segments = Segments(results, plan.run_id, number)
         if number < leg and segments:

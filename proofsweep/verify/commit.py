@@ -1,4 +1,4 @@
-"""End a leg, this process's own or a dead one: parts from the journal, then the receipt, then the row in `runs`."""
+"""End a leg, this process's own or a dead one: parts from the journal, receipt, entry in the ledger, row in `runs`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +19,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, shard_of
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
+from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Part, Results, link_to, newest_receipts
 from proofsweep.store.rows import empty_row, with_instants
@@ -49,7 +50,8 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     """Publish what a leg finished, write its receipt and its row; give the row.
 
     (1) rows of the journal that are in no part become parts, (2) so do its exchanges, (3) the receipt is written, (4)
-    then the row in `runs`, (5) and the journal is deleted. If it breaks off, the next process does all of it again.
+    its entry in the ledger, then its row in `runs`, (5) and the journal is deleted. If it breaks off, the next process
+    does all of it again.
 
     Raises:
         RunIsActive: another process has ended this leg. What that one did not publish of the audit trail now is.
@@ -74,6 +76,7 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         "ended_by": row["ended_by"],
         "counts": row,
         "plan_sha256": results.plan_digest(plan.run_id),
+        "after_entry": Ledger(store).newest(),
         "previous_receipt_sha256": legs.receipt_digest(leg - 1) if leg > 1 else None,
         "earlier_receipts": [*link_to(store, before), *map(asdict, newest_receipts(store, plan.run_id))],
         "parts": [asdict(part) for part in (*verdicts, *exchanges)],
@@ -88,13 +91,14 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     except NameTaken as taken:
         segments.delete()
         raise RunIsActive(f"Leg {leg} of run {plan.run_id} was taken over by another process.") from taken
-    write_runs_row(results, plan, legs, leg)  # (4)
+    record_leg(results, plan, legs, leg)  # (4)
     segments.delete()  # (5)
     return row
 
 
-def write_runs_row(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
-    """Write a settled leg's row as its receipt has it, unless it is there."""
+def record_leg(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
+    """Append the entry of a leg's receipt to the ledger, then write its row as the receipt has it, unless they are."""
+    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, leg))
     cells = (legs.receipt(leg) or {}).get("counts")
     if isinstance(cells, dict):
         with suppress(NameTaken):

@@ -16,7 +16,7 @@ CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 NAMED_PATH = re.compile(r"`((?:proofsweep|cli|flows|tasks|sandbox|configs|tests|docs)/[\w/.]*)`")
 NAMED_IN_CODE = re.compile(r"`([a-z]+(?:_[a-z]+)+|_?[A-Z]+(?:_[A-Z]+)*|[A-Z][a-z]+(?:[A-Z][a-z]+)*)`")
 REPLACED = re.compile(
-    r"\b(desk|sitting|pulse|allowance|ledger|tally|tallie|glance|passed over|volley|testimony|witness|storm)(e?s)?\b",
+    r"\b(desk|sitting|pulse|allowance|tally|tallie|glance|passed over|volley|testimony|witness|storm)(e?s)?\b",
     re.IGNORECASE,
 )
 

@@ -72,7 +72,7 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
         gone |= {f"_runs/{plan.run_id}/journal/001/exchanges-w-000001.arrow"}
     after = objects(tmp_path)
     assert before - after == gone - kept
-    assert {name.split("/")[0] for name in after - before} == {"_pruned"}
+    assert {name.split("/")[0] for name in after - before} == {"_ledger", "_pruned"}
     assert newest(results) == rows
     assert prune_all(results) == []
 

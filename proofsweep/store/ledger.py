@@ -1,0 +1,123 @@
+"""The ledger: one line of entries, each created once with the next number, of all that ended or was decided here.
+
+An entry names a receipt and its digest, and has the digest of the entry before. So the digest of the newest entry, the
+head, stands for all receipts before it, and one that was kept elsewhere shows any later change.
+
+Whoever writes a receipt appends its entry next. A process that is killed between both is healed by whoever comes next:
+a receipt says after which entry it was written (`after_entry`), so only the entries behind that one are looked through.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.store import layout
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes, sha256_hex
+
+
+class EntryKind(StrEnum):
+    LEG = "leg"
+    OPERATION = "operation"
+    PRUNING = "pruning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One entry; one that cannot be read has empty members, and its digest all the same."""
+
+    number: int  # counts from 1
+    kind: str = ""
+    name: str = ""  # of the receipt; of a pruning, of its intent
+    sha256: str = ""  # of the receipt's bytes, in hex
+    previous: str = ""  # the digest of the entry before; empty in the first
+    digest: str = ""  # hex sha256 of the entry's own bytes
+
+
+class Ledger:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def append(self, kind: EntryKind, *names: str) -> int:
+        """Append an entry for each of some receipts that has none; give the number of the last one's.
+
+        Repeating this is safe, also for several processes at once: they meet at the next number. Raises ResultsError: a
+        receipt is missing, or the store cannot be written.
+        """
+        receipts = {name: self._required(name) for name in names}
+        numbers: dict[str, int] = {}
+        newest = LedgerEntry(number=0)
+        for newest in self.entries(min(map(_after_entry, receipts.values())) - 1):
+            numbers[newest.name] = newest.number
+        for name, content in receipts.items():
+            while name not in numbers:
+                newest = self._next(newest, {"kind": kind, "name": name, "sha256": sha256_hex(content)})
+                numbers[newest.name] = newest.number
+        return numbers[names[-1]]
+
+    def entries(self, after: int = 0) -> Iterator[LedgerEntry]:
+        """Yield the entries behind a number, in order."""
+        names = [
+            name for folder in self._folders() if folder >= layout.ledger_folder(after) for name in self._in(folder)
+        ]
+        numbers = [number for name in names if (number := _number_of(name)) > after]
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+            yield from pool.map(self._entry, numbers)
+
+    def newest(self) -> int:
+        """Return the number of the newest entry, 0 if there is none: what a receipt says as `after_entry`."""
+        last = next((names for folder in reversed(self._folders()) if (names := self._in(folder))), [""])
+        return _number_of(last[-1])
+
+    def head(self) -> str:
+        """Return the digest of the newest entry, empty if there is none."""
+        newest = self.newest()
+        return self._entry(newest).digest if newest else ""
+
+    def _next(self, before: LedgerEntry, facts: Mapping[str, str]) -> LedgerEntry:
+        """Create the entry behind another; if its number is taken, give the one that stands there."""
+        number = before.number + 1
+        content = json_bytes({"number": number, **facts, "previous": before.digest})
+        try:
+            self._store.create(layout.ledger_name(number), content)
+        except NameTaken:
+            return self._entry(number)
+        return _entry_of(number, content)
+
+    def _entry(self, number: int) -> LedgerEntry:
+        return _entry_of(number, self._required(layout.ledger_name(number)))
+
+    def _folders(self) -> list[str]:
+        return [f"{layout.LEDGER_FOLDER}/{name}" for name in self._store.folders(layout.LEDGER_FOLDER)]
+
+    def _in(self, folder: str) -> list[str]:
+        return [name for name in self._store.names(folder) if _number_of(name)]
+
+    def _required(self, name: str) -> bytes:
+        content = self._store.read(name)
+        if content is None:
+            raise ResultsError(f"{name} is missing from the results store {self._store.url}.")
+        return content
+
+
+def _entry_of(number: int, content: bytes) -> LedgerEntry:
+    members: dict[str, str] = {}
+    with suppress(ValueError, TypeError, KeyError):
+        document = json.loads(content)
+        members = {name: str(document[name]) for name in ("kind", "name", "sha256", "previous")}
+    return LedgerEntry(number=number, digest=sha256_hex(content), **members)
+
+
+def _number_of(name: str) -> int:
+    """Return the number of an entry by its name; 0 if it is no entry's name."""
+    stem = name.rpartition("/")[2].removesuffix(".json")
+    return int(stem) if stem.isdecimal() and layout.ledger_name(int(stem)) == name else 0
+
+
+def _after_entry(receipt: bytes) -> int:
+    with suppress(ValueError, TypeError, AttributeError):
+        return max(0, int(json.loads(receipt).get("after_entry", 0)))
+    return 0

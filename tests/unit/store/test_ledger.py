@@ -1,0 +1,175 @@
+"""The ledger is one line: each receipt has one entry, whoever appends it, and however often."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.store import layout
+from proofsweep.store.ledger import EntryKind, Ledger, LedgerEntry
+from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
+from proofsweep.store.parts import Results
+from proofsweep.verify.attempt import settle_legs_before, supersede
+
+from ...worlds.audited_store import NOW, audited_store, end_leg, planned
+from ..ended_operations import leave_operation, operation_named
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    return FolderStore(tmp_path)
+
+
+def receipt(store: FolderStore, name: str) -> str:
+    """Write a receipt as a leg does; give its name."""
+    store.create(name, json_bytes({"name": name, "after_entry": Ledger(store).newest()}))
+    return name
+
+
+def line(store: FolderStore) -> list[LedgerEntry]:
+    """Read all entries, and see that they are one line."""
+    entries = list(Ledger(store).entries())
+    assert [each.number for each in entries] == list(range(1, len(entries) + 1))
+    assert [each.previous for each in entries] == ["", *(each.digest for each in entries)][:-1]
+    return entries
+
+
+def names(store: FolderStore) -> list[str]:
+    return [each.name for each in line(store)]
+
+
+def test_each_receipt_has_one_entry(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a folder of entries is full; a receipt that has an entry keeps it."""
+    monkeypatch.setattr(layout, "_ENTRIES_PER_FOLDER", 4)
+    receipts = [receipt(store, f"r/{number}.json") for number in range(9)]
+    assert Ledger(store).head() == ""
+
+    for number, name in enumerate(receipts):
+        assert Ledger(store).append(EntryKind.LEG, name) == number + 1
+        assert Ledger(store).head() == line(store)[-1].digest
+        assert Ledger(store).append(EntryKind.LEG, receipts[0], name, name) == number + 1
+
+    assert names(store) == receipts
+    assert [each.sha256 for each in line(store)] == [sha256_hex(store.read(name) or b"") for name in receipts]
+    assert [each.number for each in Ledger(store).entries(3)] == [4, 5, 6, 7, 8, 9]
+    assert (Ledger(store).newest(), list(Ledger(store).entries(9))) == (9, [])
+
+
+def test_only_entries_after_a_receipt_was_written_are_read(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leg of a store with thousands of entries reads one."""
+    for number in range(9):
+        Ledger(store).append(EntryKind.LEG, receipt(store, f"r/{number}.json"))
+    name = receipt(store, "r/9.json")
+    read: list[str] = []
+    monkeypatch.setattr(
+        FolderStore, "read", lambda self, name, read_it=FolderStore.read: read.append(name) or read_it(self, name)
+    )
+
+    assert Ledger(store).append(EntryKind.LEG, name) == 10
+    assert read == [name, layout.ledger_name(9)]
+
+
+def test_several_appenders_meet_at_the_numbers(store: FolderStore) -> None:
+    """Two of them have the same receipt: its own process, and the next one that finds it."""
+    receipts = [
+        receipt(store, f"r/{number // 2}.json") if number % 2 == 0 else f"r/{number // 2}.json" for number in range(16)
+    ]
+    together = Barrier(len(receipts))
+
+    def append(name: str) -> int:
+        together.wait()
+        return Ledger(FolderStore(Path(store.url))).append(EntryKind.LEG, name)
+
+    with ThreadPoolExecutor(len(receipts)) as pool:
+        numbers = list(pool.map(append, receipts))
+
+    assert sorted(names(store)) == sorted(set(receipts))
+    assert [names(store)[number - 1] for number in numbers] == receipts
+
+
+def test_a_process_that_slept_before_its_entry_finds_it(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others appended it, and more, between its look at the ledger and its own entry."""
+    one, two = receipt(store, "r/1.json"), receipt(store, "r/2.json")
+    asleep, create = [True], FolderStore.create
+
+    def late(self: FolderStore, name: str, content: bytes) -> None:
+        if asleep.pop() if asleep else False:
+            Ledger(store).append(EntryKind.OPERATION, two, one)
+        create(self, name, content)
+
+    monkeypatch.setattr(FolderStore, "create", late)
+
+    assert Ledger(store).append(EntryKind.LEG, one) == 2
+    assert names(store) == [two, one]
+
+
+def test_an_entry_that_cannot_be_read_does_not_stop_the_line(store: FolderStore) -> None:
+    """The audit names it; legs go on."""
+    store.create(layout.ledger_name(1), b"[]")
+
+    assert Ledger(store).append(EntryKind.LEG, receipt(store, "r/1.json")) == 2
+    assert names(store) == ["", "r/1.json"]
+
+
+def test_a_receipt_that_is_missing_is_said(store: FolderStore) -> None:
+    with pytest.raises(ResultsError, match=r"^r/1\.json is missing"):
+        Ledger(store).append(EntryKind.LEG, "r/1.json")
+
+
+@pytest.fixture
+def results(store: FolderStore) -> Results:
+    return audited_store(Results(store))
+
+
+def killed_before(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Do something whose process is killed right before it would append an entry."""
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with patch.context() as patched:
+        patched.setattr(Ledger, "append", kill)
+        with pytest.raises(KeyboardInterrupt):
+            act()
+
+
+def test_legs_operations_and_prunings_are_in_the_order_in_which_they_ended(results: Results) -> None:
+    operation = operation_named("20261120T010000Z_000aa")
+    leave_operation(results, operation)
+
+    kinds = [each.kind for each in line(results.store)]
+
+    assert kinds == ["leg", "leg", "leg", "pruning", "leg", "operation"]
+    assert names(results.store)[-1] == layout.operation_receipt_name(operation.operation_id)
+
+
+@pytest.mark.parametrize("how", ["next leg", "supersede"])
+def test_a_kill_between_receipt_and_entry_is_healed(
+    results: Results, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """By the next leg of the run; until then the leg is over all the same."""
+    plan = planned(results, "20261103T120000Z_000aa", "abcd")
+    killed_before(monkeypatch, lambda: end_leg(results, plan, "abcd", [0], "window"))
+    name, before = layout.receipt_name(plan.run_id, 1), len(line(results.store))
+    assert name not in names(results.store)
+
+    if how == "supersede":
+        supersede(results, plan, lambda: NOW)
+    else:
+        settle_legs_before(results, plan, lambda: NOW, 2)
+
+    assert names(results.store)[before] == name
+    assert results.store.names(layout.table_folder("runs", plan.run_date))
+
+
+def test_a_killed_operation_is_healed_by_the_next(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1, 2))
+    killed_before(monkeypatch, lambda: leave_operation(results, one))
+
+    leave_operation(results, two)
+
+    expected = [layout.operation_receipt_name(each.operation_id) for each in (one, two)]
+    assert names(results.store)[-2:] == expected
