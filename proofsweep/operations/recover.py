@@ -308,13 +308,16 @@ class SidecarRecovery:
         location = str(row["recovered_to"])
         folder, name = posixpath.split(location)
         try:
-            open_store(folder).create(name, content)
-        except NameTaken:
-            return row | {"recovered_to": None} | self._found(row, location)
+            store = open_store(folder)
+            if store.read(name) is None:
+                store.create(name, content)
+                return row
+        except NameTaken:  # since then
+            pass
         except ResultsError:
             cannot = f"Nothing can be written at {location}: check rights and space."
             return row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
-        return row
+        return row | {"recovered_to": None} | self._found(row, location)
 
     def _found(self, row: Row, location: str) -> Row:
         try:

@@ -1,6 +1,5 @@
 """A results store in a bucket: it creates an object only if there is none of that name."""
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,15 +17,8 @@ if TYPE_CHECKING:
 _CREATE_ATTEMPTS = 3
 
 
-# obstore's error of a request that it sent once only: then the existing object is another process's.
-_FIRST_TRY = re.compile(r"\bretries: 0,")
-
-
 class BucketStore:
-    """A results store below a bucket URL; `open_root` opens the bucket at the first use.
-
-    If the bucket lets several creates of one name succeed, the last one's object remains; read it back to see whose.
-    """
+    """A results store below a bucket URL; `open_root` opens the bucket at the first use."""
 
     def __init__(
         self, url: str, open_root: Callable[[str], "ObjectStore"] = open_bucket, *, called: str = "results store"
@@ -44,23 +36,31 @@ class BucketStore:
         """Return None: an object of a bucket is no file."""
 
     def create(self, name: str, content: bytes) -> None:
+        # What stands there counts, not the answer: a name may be taken by the library's own first try, and some buckets
+        # let two processes through.
         for _ in range(_CREATE_ATTEMPTS):
-            try:
-                obstore.put(self._bucket, self._key(name), content, mode="create")
-            except FAILURES as error:
-                if failure_of(error).kind is not FailureKind.TAKEN:
-                    self._fail("written", error)
-                there = self.read(name)
-                if there is None:  # it is gone again: its writer failed
-                    continue
-                if there == content and not _FIRST_TRY.search(str(error)):
-                    return
-                raise NameTaken(f"{name} exists already.") from None
-            else:
+            failure = self._put_once(name, content)
+            there = self.read(name)
+            if there == content:
                 return
+            if there is not None:
+                raise NameTaken(f"{name} exists already.")
+            if failure is not None:
+                self._fail("written", failure)
         raise ResultsError(
             f"The {self._called} {self.url} cannot be written (other processes write {name} at the same time)."
         )
+
+    def _put_once(self, name: str, content: bytes) -> Exception | None:
+        """Put an object where none is; give the failure after which it is not known whether it stands there."""
+        try:
+            obstore.put(self._bucket, self._key(name), content, mode="create")
+        except FAILURES as error:
+            kind = failure_of(error).kind
+            if kind not in {FailureKind.TAKEN, FailureKind.AWAY}:
+                self._fail("written", error)
+            return error if kind is FailureKind.AWAY else None
+        return None
 
     def replace(self, name: str, content: bytes) -> None:
         """Put an object, also over one of that name; a page says what it is, since a browser goes by that."""

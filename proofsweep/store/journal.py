@@ -6,12 +6,10 @@ A run of a night has tens of thousands of seconds, so the segments of each minut
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from proofsweep.domain.errors import NameTaken
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
 from proofsweep.store.parts import Results
@@ -67,8 +65,7 @@ class Journal:
 
     def _put(self, table: str, small: "_Segment") -> None:
         self._unconfirmed[table] = small
-        with suppress(NameTaken):  # it was written before, and the answer was lost
-            self.results.store.create(self._name(table, f"{small.number:06}"), arrow_of(small.rows))
+        self.results.store.create(self._name(table, f"{small.number:06}"), arrow_of(small.rows))
         del self._unconfirmed[table]
         with self._lock:
             del self._waiting[table][: small.rows.num_rows]

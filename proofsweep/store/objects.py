@@ -35,7 +35,12 @@ class Store(Protocol):
         """Return where an object is a file of this machine, whether it is there or not; None in a bucket."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Make an object; a reader sees it whole or not at all. NameTaken if an object of that name exists."""
+        """Make an object whose bytes stand there for good; a reader sees it whole or not at all.
+
+        To write the same bytes again is no error, so that a write whose answer was lost can be repeated; who must know
+        that no other process has written them puts something of its own into them. NameTaken if other bytes stand
+        there. ResultsError if it is not known what does.
+        """
 
     def replace(self, name: str, content: bytes) -> None:
         """Make an object or overwrite it; a reader sees the old or the new one, whole."""
@@ -118,9 +123,17 @@ class FolderStore:
         path = self._root / name
         with self._wrapped_errors("written"):
             make_folder(path.parent)
-            is_ours = _was_created(path, content)
-        if not is_ours:
-            raise NameTaken(f"{name} exists already.")
+            with _draft_beside(path) as draft:
+                _write_durably(draft, content)
+                try:
+                    path.hardlink_to(draft)
+                except OSError as error:  # NFS repeats a request whose answer was lost, and finds the name taken
+                    there = self.read(name)
+                    if there is None and not isinstance(error, FileExistsError):
+                        raise
+                    if there != content:
+                        raise NameTaken(f"{name} exists already.") from error
+            sync_folder(path.parent)
 
     def replace(self, name: str, content: bytes) -> None:
         path = self._root / name
@@ -174,21 +187,6 @@ class FolderStore:
             yield
         except OSError as error:
             raise ResultsError(f"The {self._called} {self.url} cannot be {what} ({error.strerror}).") from error
-
-
-def _was_created(path: Path, content: bytes) -> bool:
-    """Write a draft, sync it, then link it: a name exists only with its whole content. False if it is taken."""
-    with _draft_beside(path) as draft:
-        _write_durably(draft, content)
-        try:
-            path.hardlink_to(draft)
-        except OSError as error:
-            if draft.stat().st_nlink == 1:  # else NFS has repeated a request whose answer was lost
-                if isinstance(error, FileExistsError):
-                    return False
-                raise
-    sync_folder(path.parent)
-    return True
 
 
 @contextmanager

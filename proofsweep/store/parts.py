@@ -30,7 +30,7 @@ _ITEMS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a table as read back: its name, rows and hex sha256."""
+    """A part of a table: its name, rows and hex sha256."""
 
     name: str
     rows: int
@@ -100,12 +100,13 @@ class Results:
         return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
-        """Write one part with its whole schema, and read it back; NameTaken if another process works on the leg."""
+        """Write one part with its whole schema; NameTaken if another stands there."""
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
         whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
-        self.store.create(name, parquet_of(whole))
-        return self.part(name)
+        written = parquet_of(whole)
+        self.store.create(name, written)
+        return Part(name=name, rows=whole.num_rows, sha256=sha256_hex(written))
 
     def part(self, name: str) -> Part:
         content = self._required(name)

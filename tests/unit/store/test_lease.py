@@ -78,41 +78,6 @@ def test_a_leg_is_claimed_once(lease: Lease) -> None:
     assert lease.last() == 1
 
 
-class TwoWinnersStore(FolderStore):
-    """A store whose create lets a second racer through, whose object then stands."""
-
-    def create(self, name: str, content: bytes) -> None:
-        """Let another process write right behind this one."""
-        other = json.dumps(json.loads(content) | {"pid": 1}).encode()
-        super().create(name, other)
-
-
-def test_a_leg_that_two_claimed_is_the_others(tmp_path: Path, clock: Clock) -> None:
-    """What stands in the store counts, where its create is not atomic."""
-    lease = lease_of(TwoWinnersStore(tmp_path), clock)
-
-    with pytest.raises(RunIsActive):
-        lease.claim(1)
-
-
-class UnreadableStore(FolderStore):
-    """A store that fails when a claim is read back."""
-
-    def read(self, name: str) -> bytes | None:
-        content = super().read(name)
-        if content is not None and name.endswith("claim.json"):
-            raise ResultsError("The store broke off.")
-        return content
-
-
-def test_a_claim_that_cannot_be_read_back_is_released(tmp_path: Path, clock: Clock) -> None:
-    """Otherwise nobody could work on the run for half a minute, though nobody does."""
-    with pytest.raises(ResultsError):
-        lease_of(UnreadableStore(tmp_path), clock).claim(1)
-
-    assert lease_of(FolderStore(tmp_path), clock).last() == 0
-
-
 def test_two_claims_of_one_process_are_not_equal(lease: Lease) -> None:
     """In two containers the process number, its start and the time may be the same."""
     lease.claim(1)

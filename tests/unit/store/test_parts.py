@@ -65,7 +65,7 @@ def test_a_plan_of_a_later_version_is_read_too(results: Results) -> None:
 
 
 def test_a_part_is_described_as_it_stands(results: Results) -> None:
-    """Its rows and digest are of what was read back, not of what was meant."""
+    """Its rows and digest are those of the bytes in the store."""
     part = results.create_part(part_name(0, 1), "verdicts", [row_of(0, song="Ж"), row_of(2)])
 
     content = results.store.read(part.name) or b""

@@ -4,13 +4,14 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
 import obstore
 import pytest
-from obstore.store import MemoryStore
+from obstore.store import MemoryStore, S3Store
 
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.store.bucket_store import BucketStore
@@ -98,16 +99,24 @@ def test_an_object_is_created_once_and_read_as_it_was_created(store: Store, tmp_
 
 
 class Forgetful(BaseHTTPRequestHandler):
-    """An S3 that takes an object and then fails to say so; after that it knows that the name is taken."""
+    """An S3 that takes an object and then fails to say so; after that it knows that the name is taken.
+
+    It never says so of a name that begins with `lost`, and `rival` lets every writer through.
+    """
 
     kept: ClassVar[dict[str, bytes]] = {}
 
     def do_PUT(self) -> None:
         content = self.rfile.read(int(self.headers["content-length"]))
-        self._answer(412 if self.kept.setdefault(self.path, content) is not content else 503, b"")
+        if self.path.endswith("/rival"):
+            self.kept[self.path] = b"another process wrote this right behind"
+            return self._answer(200, b"")
+        is_taken = self.kept.setdefault(self.path, content) is not content
+        return self._answer(412 if is_taken and "/lost" not in self.path else 503, b"")
 
     def do_GET(self) -> None:
-        self._answer(200, self.kept[self.path])
+        content = self.kept.get(self.path)
+        self._answer(404 if content is None else 200, content or b"")
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
@@ -133,23 +142,23 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketStore]:
             "AWS_SECRET_ACCESS_KEY": "secret",
         }.items():
             monkeypatch.setenv(name, value)
-        yield BucketStore("s3://bucket")
+        tried_twice = S3Store("bucket", retry_config={"max_retries": 1, "retry_timeout": timedelta(seconds=5)})
+        yield BucketStore("s3://bucket", lambda _root: tried_twice)
         server.shutdown()
 
 
-def test_what_an_unanswered_attempt_has_put_is_ours(forgetful: BucketStore) -> None:
-    """The library tries again by itself, and then finds the name taken by its own first attempt."""
-    forgetful.create("a", b"content")
+@pytest.mark.parametrize("name", ["a", "lost"])
+def test_what_an_unanswered_attempt_has_put_is_ours(forgetful: BucketStore, name: str) -> None:
+    """The library tries again by itself, and then finds the name taken by its own first attempt, or no answer again."""
+    forgetful.create(name, b"content")
 
-    assert forgetful.read("a") == b"content"
+    assert forgetful.read(name) == b"content"
 
 
-def test_what_somebody_else_has_put_is_not_ours_though_it_is_the_same(forgetful: BucketStore) -> None:
-    """A create that is refused at its first attempt has put nothing."""
-    forgetful.create("a", b"content")
-
+def test_what_stands_in_the_store_counts_and_not_its_answer(forgetful: BucketStore) -> None:
+    """Some buckets let two writers through; the last one's object remains."""
     with pytest.raises(NameTaken):
-        forgetful.create("a", b"content")
+        forgetful.create("rival", b"content")
 
 
 def test_a_bucket_that_cannot_be_opened_is_one_line() -> None:

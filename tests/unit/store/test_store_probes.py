@@ -1,11 +1,10 @@
 """Each pass of monitoring is one object, each hour becomes one part, and no probe is lost or seen twice."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from proofsweep.domain.errors import ResultsError
@@ -114,23 +113,6 @@ def test_machines_that_publish_at_once_lose_and_double_nothing(results: Results)
     assert all("-" in name for name in objects(results))
     parts = [results.table("probes", [name]).num_rows for name in results.all_parts("probes")]
     assert sum(parts) == 2 * 20
-
-
-def test_a_store_that_keeps_the_last_of_two_writers_loses_nothing(
-    results: Results, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Some gateways let both create a name: what stands in the end is read before a pass is deleted."""
-    passes = leave_passes(results, FIRST, 2)
-    create_part: Callable[..., object] = results.create_part
-
-    def overtaken(name: str, table: str, rows: pa.Table) -> object:
-        monkeypatch.undo()
-        return create_part(name, table, rows.slice(0, 2))  # the other one saw the first pass only
-
-    monkeypatch.setattr(results, "create_part", overtaken)
-    publish_hours(results, NEXT_HOUR)
-
-    assert (len(objects(results)), seen(results)) == (2, requests_of(passes))
 
 
 def test_a_damaged_object_is_an_error_and_nothing_is_deleted(results: Results) -> None:

@@ -50,22 +50,6 @@ def test_of_two_that_tell_at_once_one_must_read_first(store: FolderStore) -> Non
     assert one.newer() == lane_of("other")
 
 
-class LyingStore(FolderStore):
-    """Lets each create through; the last one's object stands."""
-
-    def create(self, name: str, content: bytes) -> None:
-        self.replace(name, content)
-        self.replace(name, content.replace(b'"one"', b'"other"'))
-
-
-def test_a_store_that_lets_two_through_is_found_out(tmp_path: Path) -> None:
-    """What stands there counts."""
-    lane = LaneObject(LyingStore(tmp_path), FOLDER)
-
-    assert not lane.tell(lane_of("one"))
-    assert lane.latest() == lane_of("other")
-
-
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"members": 3}'])
 def test_what_cannot_be_understood_is_followed_by_a_new_beginning(store: FolderStore, content: bytes) -> None:
     """Such as what a process that was killed left, or another release."""
