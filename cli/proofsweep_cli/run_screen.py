@@ -266,6 +266,8 @@ def print_summary(
     if not run.is_over:
         out.line(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold")
     out.line(f"  tables: {results_url}/{{verdicts,exchanges,runs}}")
+    if run.head:
+        out.line(f"  head of the ledger: {run.head}")
     out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")
 
 

@@ -180,7 +180,7 @@ def _show_runs(store: Results, limit: int, *, as_json: bool) -> None:
 def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
     whole = json_of(run, url)
     facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
-    return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results"}}
+    return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results", "head"}}
 
 
 def _print_runs(out: Screen, newest: list[RunStatus]) -> None:

@@ -8,9 +8,9 @@ import typer
 from rich.text import Text
 
 from proofsweep.app import utc_now
+from proofsweep.audit.ledger import Audit, checked_head
 from proofsweep.audit.prune import Keep, Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
-from proofsweep.audit.receipts import Audit, checked_head
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import UsageError
 from proofsweep.store.prunings import Pruning

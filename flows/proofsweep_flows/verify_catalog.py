@@ -9,7 +9,6 @@ from prefect.runtime import flow_run
 from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from proofsweep.alerts.facts import head_after
 from proofsweep.app import App
 from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import NothingDue
@@ -107,4 +106,4 @@ def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> Sta
     run = describe_run(leg.results, run_id)
     tell_alerts(app, app.alerts.end_of_leg(run, tries_left=tries_left()))  # (c)
     show_summary(run, leg.results)  # (d)
-    return state_after_run(run, head_after(leg.results, run))
+    return state_after_run(run)

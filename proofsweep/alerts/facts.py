@@ -118,19 +118,14 @@ class AlertFacts:
         return lambda: (alerts_of_end(end), over)
 
     def end_of_run(self, run: RunStatus, *, tries_left: bool = False) -> FlowEnd:
-        items, remaining, failed, head = (
-            run.plan.items,
-            run.remaining,
-            run.rows("failed"),
-            head_after(self.results, run),
-        )
+        items, remaining, failed = run.plan.items, run.remaining, run.rows("failed")
         holder = Legs(self.results, run.plan.run_id).holder(run.legs[-1].leg)
         but = "" if run.answered else ", and none was answered"
         some_failed = f"{failed:,} of {items:,} rows failed{but}" if failed else None
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
         kinds = [f"- {group.rows:,} {quoted(label_of(group))}: {advice_for(group)}" for group in run.groups]
         counts = f"{items - remaining:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
-        heads = [] if head is None else [f"Head of the records: `{head}`"]
+        heads = [f"Head of the ledger: `{run.head}`"] if run.head else []
         url, catalog = self.results.store.url, run.plan.catalog
         state = state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered)
         return FlowEnd(
@@ -218,11 +213,6 @@ class AlertFacts:
 
 def alerts_of_run(end: FlowEnd, run: RunStatus) -> list[Alert]:
     return [*alerts_of_end(end), *sunset_seen(run.sunset, end.environment, replace(end.about, rows=None))]
-
-
-def head_after(results: Results, run: RunStatus) -> str | None:
-    """Return the hex sha256 of the receipt of a run's last leg, which holds all earlier receipts; None without one."""
-    return Legs(results, run.plan.run_id).receipt_digest(run.legs[-1].leg) if run.legs else None
 
 
 def _did_its_work(leg: LegRecord) -> bool:

@@ -1,137 +1,213 @@
-"""Check one run: its plan and receipts, each part that they name, its counts, and what lies beside them."""
+"""Check one run: its plan and receipts, each part that they name, rows and counts."""
 
 import json
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from proofsweep.audit.receipts import Audit, LegReceipt, check_chain, check_claims, read_prunings, read_receipts
+from proofsweep.audit.ledger import Audit, Line
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import OUTCOMES, Plan, rows_of_shard
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, sha256_hex
-from proofsweep.store.parts import Part, Results, has_claim, plan_of
-from proofsweep.store.prunings import PrunedObject
+from proofsweep.store.parts import Part, Results, has_claim, receipted_parts
+from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.rows import with_instants
 from proofsweep.store.schemas import SCHEMAS, conformed
 from proofsweep.store.tables import RECEIPTED
-from proofsweep.verify.commit import EXCHANGE_IDENTITY, exchange_counts, exchange_identities
+from proofsweep.verify.commit import exchange_counts
 
-_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)  # for bytes that are no part of a table
+# Raised for bytes that are no part of a table.
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
+# Raised for a document that is no plan, receipt or pruning.
+NO_DOCUMENT = (ResultsError, ValueError, TypeError, AttributeError, KeyError)
 _ADDED_UP = ("calls", "bytes_sent", "throttled")
 _ID_COLUMNS = ((Call.UPLOADS, "uploads_request_id"), (Call.VERIFY, "verify_request_id"))
 
 
-class RunAuditor:
-    """Checks one run, and reads its parts one shard at a time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegReceipt:
+    name: str
+    leg: int
+    ended_by: str
+    counts: Mapping[str, Any]
+    parts: Sequence[Part]
+    plan_sha256: str
 
-    def __init__(self, results: Results, run_id: str, audit: Audit) -> None:
-        self._results = results
-        self._store = results.store
+
+class RunAuditor:
+    """Checks one run, and reads its parts one by one."""
+
+    def __init__(self, results: Results, run_id: str, line: Line, audit: Audit) -> None:
+        self._results, self._store = results, results.store
         self._run_id = run_id
+        self._line = line
         self._audit = audit
-        self._receipts = read_receipts(self._store, run_id, audit)
-        self._pruned: Mapping[str, PrunedObject] = {}  # by name
+        self._pruned: frozenset[str] = frozenset()  # names of objects
         # of each leg, what its parts that could be read add up to.
         self._totals: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self._unread: set[tuple[int, str]] = set()  # leg and table of the others
-        self._request_ids = _RequestIds()
+        self._request_ids = array("q")  # hashes of what rows of `verdicts` name
 
-    def check(self, held: Collection[str], now: datetime) -> None:
-        """`held` names all objects that receipts hold, `now` is later than all. ResultsError: the store is away."""
-        plan = self._plan()
+    def check(self) -> "dict[int, LegReceipt] | None":
+        """Give the receipts of its legs; None if its plan or receipts are not what was written: no part is read then.
+
+        ResultsError: the store is away.
+        """
         self._audit.runs += 1
-        self._audit.legs += len(self._receipts)
-        if plan is None:
-            self._audit.bad(layout.plan_name(self._run_id), "is missing or cannot be read")
-            return
-        check_chain(self._store, self._run_id, self._receipts, self._audit)  # (1)
-        digest = self._results.plan_digest(self._run_id)
-        if any(receipt.plan_sha256 != digest for receipt in self._receipts.values()):
-            why = "its parts were not read, since its plan is not the one that its receipts name"
-            self._audit.note(self._run_id, why)
-            return
-        prunings = read_prunings(self._store, self._run_id, self._audit)
-        check_claims(self._results, plan, self._receipts, prunings, held, now, self._audit)
-        self._pruned = {each.name: each for pruning in prunings for each in pruning.deleted}
-        for shard, parts in sorted(self._parts_by_shard(plan).items()):
-            self._check_shard(plan, shard, parts)  # (2), (3)
-        for receipt in self._receipts.values():
+        plan_name = layout.plan_name(self._run_id)
+        try:
+            plan, digest = self._results.plan(self._run_id), self._results.plan_digest(self._run_id)
+        except NO_DOCUMENT:
+            self._audit.bad(plan_name, "is missing or cannot be read")
+            return None
+        receipts = self._receipts()
+        if receipts is None:
+            return None
+        self._audit.legs += len(receipts)
+        if any(receipt.plan_sha256 != digest for receipt in receipts.values()):
+            self._audit.bad(plan_name, "was changed: the receipts of its legs name another digest of it")
+            return None
+        if receipts:
+            self._read_prunings()
+            self._check_names(plan, receipts)
+            self._check_rows(plan, receipts)
+            self._check_exchanges(plan, receipts)
+            self._check_counts(plan, receipts)
+            for receipt in receipts.values():
+                self._check_runs_row(plan, receipt, receipts)
+        return receipts
+
+    def _receipts(self) -> dict[int, LegReceipt] | None:
+        """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
+        found: dict[int, LegReceipt] = {}
+        are_sound = True
+        for leg in (int(name) for name in self._store.folders(layout.legs_folder(self._run_id)) if name.isdecimal()):
+            name = layout.receipt_name(self._run_id, leg)
+            content, is_claimed = self._store.read(name), has_claim(self._store, self._run_id, leg)
+            if content is None and name in self._line.entries:
+                are_sound = False
+            elif content is None and is_claimed:
+                self._audit.note(self._run_id, f"leg {leg} has no receipt: it is at work, or was killed (then resume)")
+            elif content is not None:
+                if not is_claimed:
+                    self._audit.bad(layout.claim_name(self._run_id, leg), "is missing, but the leg has a receipt")
+                receipt = _receipt_of(name, leg, content) if self._line.says(name, content) is not False else None
+                if receipt is not None:
+                    found[leg] = receipt
+                elif self._line.says(name, content) is not False:
+                    self._audit.bad(name, "cannot be read as a receipt")
+                are_sound = are_sound and receipt is not None
+        return found if are_sound else None
+
+    def _read_prunings(self) -> None:
+        """Take what prunings delete. One whose intent the ledger lacks has deleted nothing."""
+        gone: set[str] = set()
+        try:
+            for pruning in prunings_of(self._store, self._run_id):
+                name = layout.pruning_intent_name(self._run_id, pruning.number)
+                is_known = self._line.says(name, self._store.read(name) or b"")
+                if is_known is not None or not self._line.is_whole:
+                    gone |= {each.name for each in pruning.deleted}
+                if completed_at(self._store, pruning) is None:
+                    self._audit.note(name, "has no receipt: the pruning was interrupted; repeat proofsweep prune")
+                elif is_known is None and self._line.is_whole:
+                    self._audit.bad(name, "has a receipt, but no entry in the ledger")
+        except NO_DOCUMENT:
+            self._audit.bad(layout.pruning_folder(self._run_id), "holds a damaged intent or receipt of a pruning")
+        self._pruned = frozenset(gone)
+
+    def _check_names(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
+        starts = tuple(f"{layout.table_folder(table, plan.run_date)}/{plan.run_id}-" for table in RECEIPTED)
+        for receipt in receipts.values():
             for part in receipt.parts:
-                if part.name.startswith("exchanges/"):
-                    self._check_exchanges(part, receipt)  # (4)
-        self._check_counts(plan)  # (5)
-        for receipt in self._receipts.values():
-            self._check_runs_row(plan, receipt)
-        self._check_unreferenced_parts(plan)  # (6)
-        missing = self._request_ids.missing()  # (7), unless a part of the exchanges was pruned or cannot be read
+                if not (part.name.startswith(starts) and part.name.endswith(f"-{receipt.leg:03}.parquet")):
+                    self._audit.bad(receipt.name, f"names {part.name}, which is no part of this leg")
+
+    def _check_rows(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
+        """Check that each row that has an answer was planned, for this item, and is answered once."""
+        planned, is_answered = self._planned_items(plan), bytearray(plan.items)
+        for receipt, part, table in self._parts("verdicts", plan, receipts):
+            self._totals[receipt.leg].update(map(str, table["outcome"].to_pylist()))
+            self._request_ids.extend(_named_in(table))
+            self._audit.rows += table.num_rows
+            cells: dict[str, list[Any]] = table.select(["manifest_row", "item_id"]).to_pydict()
+            for row, item_id in zip(*cells.values(), strict=True):
+                what = None
+                if not 0 <= row < plan.items:
+                    what = f"has an answer for row {row}, which was not planned"
+                elif is_answered[row]:
+                    what = f"has a second answer for row {row}"
+                elif planned is not None and planned[row] != hash(item_id):
+                    what = f"has an answer for row {row}, which was planned for another item"
+                if what is not None:
+                    self._audit.bad(part.name, what)
+                    break
+                is_answered[row] = 1
+
+    def _planned_items(self, plan: Plan) -> "array[int] | None":
+        """Return a hash of the item of each row; None if they were pruned or cannot be read."""
+        planned = array("q")
+        for shard in range(plan.shards):
+            name, count = layout.shard_name(plan.run_id, shard), rows_of_shard(plan, shard)
+            if name in self._pruned:
+                return None
+            try:
+                table = _table_of(self._store.read(name) or b"").select(["manifest_row", "item_id"])
+                rows, items = table["manifest_row"].to_pylist(), table["item_id"].to_pylist()
+            except _UNREADABLE:
+                rows, items = [], []
+            if rows != list(range(len(planned), len(planned) + count)):
+                self._audit.bad(name, f"is not the list of the {count:,} items that were planned")
+                return None
+            planned.extend(map(hash, items))
+        return planned
+
+    def _check_exchanges(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
+        """Add up the calls, and check that each request ID of a row is in an exchange of that row."""
+
+        def tables() -> Iterator[pa.Table]:
+            for receipt, part, table in self._parts("exchanges", plan, receipts):
+                try:
+                    counts = exchange_counts([table])
+                except ValueError:  # a call that there is not
+                    self._audit.bad(part.name, "cannot be read as a part of its table")
+                    self._unread.add((receipt.leg, "exchanges"))
+                    continue
+                self._totals[receipt.leg].update({name: int(str(counts[name])) for name in _ADDED_UP})
+                yield table
+
+        missing = _missing(self._request_ids, tables())
         if missing and not any(table == "exchanges" for _, table in self._unread):
             self._audit.bad(self._run_id, f"{missing:,} request IDs of its rows are in no row of exchanges")
 
-    def _plan(self) -> Plan | None:
-        try:
-            plan = plan_of(json.loads(self._store.read(layout.plan_name(self._run_id)) or b""))
-            numbers: tuple[object, ...] = (plan.items, plan.shard_items, plan.shards)  # whoever wrote them
-            is_sound = plan.run_id == self._run_id and all(isinstance(each, int) and each >= 0 for each in numbers)
-            is_sound = is_sound and plan.run_date.year > 0 and (plan.shard_items > 0 or not plan.shards)
-        except (ValueError, TypeError, AttributeError, KeyError):
-            return None
-        return plan if is_sound else None
-
-    def _parts_by_shard(self, plan: Plan) -> dict[int, list[tuple[Part, LegReceipt]]]:
-        found: dict[int, list[tuple[Part, LegReceipt]]] = {shard: [] for shard in range(plan.shards)}
-        for receipt in self._receipts.values():
+    def _parts(
+        self, table: str, plan: Plan, receipts: Mapping[int, LegReceipt]
+    ) -> Iterator[tuple[LegReceipt, Part, pa.Table]]:
+        """Yield the parts of a table that are there and sound, each with the receipt that names it."""
+        for receipt in receipts.values():
             for part in receipt.parts:
-                table, number = _table_and_number(plan, part, receipt.leg)
-                if table is None or (table == "verdicts" and number not in found):
-                    self._audit.bad(receipt.name, f"names {part.name}, which is no part of this leg")
-                elif table == "verdicts":
-                    found[number].append((part, receipt))
-        return found
+                if part.name.startswith(f"{table}/"):
+                    cells = {"run_id": plan.run_id, "leg": receipt.leg}
+                    rows = check_part(self._store, part, cells, "leg", self._audit, self._pruned)
+                    if rows is None:
+                        self._unread.add((receipt.leg, table))
+                    else:
+                        yield receipt, part, rows
 
-    def _check_shard(self, plan: Plan, shard: int, parts: list[tuple[Part, LegReceipt]]) -> None:
-        tables: list[pa.Table] = []
-        for part, receipt in parts:
-            table = self._checked(part, receipt)
-            if table is None:
-                self._unread.add((receipt.leg, "verdicts"))
-                continue
-            tables.append(table)
-            self._totals[receipt.leg].update(map(str, table["outcome"].to_pylist()))
-            self._request_ids.add(table)
-            self._audit.rows += table.num_rows
-        if layout.shard_name(plan.run_id, shard) not in self._pruned:
-            _check_rows(self._store, plan, shard, tables, self._audit)
-
-    def _check_exchanges(self, part: Part, receipt: LegReceipt) -> None:
-        table = self._checked(part, receipt)
-        if table is not None:
-            self._request_ids.find_in(table)
-        try:
-            said = None if table is None else exchange_counts([table])
-        except ValueError:  # a call that this version does not know
-            said = None
-        if said is None:
-            self._unread.add((receipt.leg, "exchanges"))
-        else:
-            self._totals[receipt.leg].update({name: int(str(said[name])) for name in _ADDED_UP})
-
-    def _checked(self, part: Part, receipt: LegReceipt) -> pa.Table | None:
-        cells = {"run_id": receipt.run_id, "leg": receipt.leg}
-        return check_part(self._store, part, cells, "leg", self._audit, self._pruned)
-
-    def _check_counts(self, plan: Plan) -> None:
+    def _check_counts(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         done = 0
-        for leg, receipt in sorted(self._receipts.items()):
+        for leg, receipt in sorted(receipts.items()):
             done += sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
             found = {"remaining": plan.items - done, "items": plan.items}
             for table, names in (("verdicts", OUTCOMES), ("exchanges", _ADDED_UP)):
@@ -143,69 +219,40 @@ class RunAuditor:
                     what = f"says {column} = {said}; the parts and the plan make it {number:,}"
                     self._audit.bad(receipt.name, what)
 
-    def _check_runs_row(self, plan: Plan, receipt: LegReceipt) -> None:
+    def _check_runs_row(self, plan: Plan, receipt: LegReceipt, receipts: Mapping[int, LegReceipt]) -> None:
+        """Check the row in `runs`, which is written after the receipt's entry in the ledger."""
         name = layout.runs_name(plan.run_id, plan.run_date, receipt.leg)
-        content = self._store.read(name)
-        later = (each for each in self._receipts.values() if each.leg > receipt.leg)
+        content, has_entry = self._store.read(name), receipt.name in self._line.entries
+        later = (each for each in receipts.values() if each.leg > receipt.leg)
         if content is None and all(each.ended_by == EndedBy.KILLED for each in later):
-            # a later leg that came to its end would have written all rows before.
+            # a later leg that came to its end would have written what the legs before did not come to.
             self._audit.note(name, "is missing: the process was killed after its receipt; the next leg writes it")
             return
+        if not has_entry and self._line.is_whole:
+            self._audit.bad(receipt.name, "has no entry in the ledger, though its row in runs comes after it")
         try:
             (row,) = _table_of(content or b"").to_pylist()
             said = with_instants("runs", dict(receipt.counts))
             differing = sorted(column for column in row if row[column] != said.get(column))
-        except (pa.ArrowException, OSError, ValueError, TypeError):
+        except (*_UNREADABLE, TypeError):
             self._audit.bad(name, "is missing or cannot be read as the row of one leg")
             return
         if differing:
             self._audit.bad(name, f"says otherwise than the receipt of its leg: {', '.join(differing)}")
 
-    def _check_unreferenced_parts(self, plan: Plan) -> None:
-        named = {part.name for receipt in self._receipts.values() for part in receipt.parts}
-        for table in RECEIPTED:
-            for name in self._listed(plan, table):
-                if name not in named:
-                    self._check_unreferenced_part(table, name)
-        known = {layout.runs_name(plan.run_id, plan.run_date, leg) for leg in self._receipts}
-        for name in self._listed(plan, "runs"):
-            if name not in known:
-                self._audit.bad(name, "is the row of a leg that has no receipt")
 
-    def _listed(self, plan: Plan, table: str) -> list[str]:
-        names = self._store.names(layout.table_folder(table, plan.run_date))
-        return [name for name in names if layout.run_of(name) == plan.run_id]
-
-    def _check_unreferenced_part(self, table: str, name: str) -> None:
-        """A leg at work has parts without a receipt; a leg that was taken over may come back with exchanges."""
-        ending = name.rpartition("-")[2].removesuffix(".parquet")
-        leg = int(ending) if ending.isdecimal() else 0
-        receipt = self._receipts.get(leg)
-        if receipt is None and leg > max(self._receipts, default=0) and has_claim(self._store, self._run_id, leg):
-            return
-        if receipt is not None and table == "exchanges" and receipt.ended_by == EndedBy.KILLED:
-            self._check_late_exchanges(name, receipt)
-            return
-        self._audit.bad(name, "is named by no receipt")
-
-    def _check_late_exchanges(self, name: str, receipt: LegReceipt) -> None:
-        """Take exchanges that no digest covers, if they are of this leg and repeat none that stand in its parts."""
-        try:
-            table = _with_all_columns(_table_of(self._store.read(name) or b""), "exchanges")
-        except _UNREADABLE:
-            self._audit.bad(name, "cannot be read as a part of its table")
-            return
-        named = [part.name for part in receipt.parts if part.name.startswith("exchanges/")]
-        known: set[tuple[object, ...]] = set()
-        for each in named:
-            with suppress(ResultsError):
-                known |= set(exchange_identities(self._results.table("exchanges", [each], EXCHANGE_IDENTITY)))
-        cells = zip(table["run_id"].to_pylist(), table["leg"].to_pylist(), strict=True)
-        if known.intersection(exchange_identities(table)) or set(cells) - {(receipt.run_id, receipt.leg)}:
-            self._audit.bad(name, "is named by no receipt, and holds exchanges of another part or leg")
-            return
-        self._request_ids.find_in(table)
-        self._audit.note(name, "came after the receipt of its leg, which was taken over; no digest covers it")
+def _receipt_of(name: str, leg: int, content: bytes) -> LegReceipt | None:
+    with suppress(*NO_DOCUMENT):
+        said: dict[str, Any] = json.loads(content)
+        return LegReceipt(
+            name=name,
+            leg=leg,
+            ended_by=str(said["ended_by"]),
+            counts=dict(said["counts"]),
+            parts=receipted_parts(said),
+            plan_sha256=str(said["plan_sha256"]),
+        )
+    return None
 
 
 def check_part(  # noqa: PLR0917 - the part, what is known of it, and where what is found goes
@@ -214,18 +261,16 @@ def check_part(  # noqa: PLR0917 - the part, what is known of it, and where what
     cells: Mapping[str, object],
     of: str,
     audit: Audit,
-    pruned: Mapping[str, PrunedObject] | None = None,
+    pruned: frozenset[str] = frozenset(),
 ) -> pa.Table | None:
     """Check a part; give its rows, None if they are gone or unreadable.
 
-    `cells` are what each row has there, `pruned` what prunings deleted, by name.
+    `cells` are what each row has there, `pruned` names what prunings deleted.
     """
     content = store.read(part.name)
     audit.parts += 1
-    if (gone := (pruned or {}).get(part.name)) is not None:
+    if part.name in pruned:
         audit.pruned_parts += 1
-        if (gone.rows, gone.sha256) != (part.rows, part.sha256):
-            audit.bad(part.name, "was pruned, but the pruning names another digest than the receipt")
         if content is not None:
             audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
         return None
@@ -236,112 +281,45 @@ def check_part(  # noqa: PLR0917 - the part, what is known of it, and where what
         audit.bad(part.name, "was changed: no receipt names the sha256 that it has")
         return None
     try:
-        table = _table_of(content)
+        schema, table = SCHEMAS[part.name.partition("/")[0]], _table_of(content)
         if table.num_rows != part.rows:
             audit.bad(part.name, f"has {table.num_rows:,} rows; the receipt of its {of} says {part.rows:,}")
         for column, value in cells.items():
             if set(table[column].unique().to_pylist()) - {value}:
                 audit.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
-        return _with_all_columns(table, part.name.partition("/")[0])
+        whole = conformed(table, schema)
+        if any(whole[field.name].null_count for field in schema if not field.nullable):
+            raise ValueError(part.name)
     except _UNREADABLE:
         audit.bad(part.name, "cannot be read as a part of its table")
         return None
+    return whole
 
 
 def _table_of(content: bytes) -> pa.Table:
     return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
 
 
-def _with_all_columns(table: pa.Table, name: str) -> pa.Table:
-    """Return a table the whole schema; one of _UNREADABLE says that it is no such table."""
-    whole = conformed(table, SCHEMAS[name])
-    if any(whole[field.name].null_count for field in SCHEMAS[name] if not field.nullable):
-        raise ValueError(name)
-    return whole
+def _named_in(verdicts: pa.Table) -> Iterator[int]:
+    """Hash each request ID of some rows with its call and row, but for those of another run's calls."""
+    verdicts = verdicts.filter(pc.field("answered_by_run").is_null())
+    owners = pc.coalesce(verdicts["answered_by_row"], verdicts["manifest_row"]).to_pylist()
+    for call, column in _ID_COLUMNS:
+        for owner, request_id in zip(owners, verdicts[column].to_pylist(), strict=True):
+            if request_id is not None:
+                yield hash((str(call), owner, request_id))
 
 
-def _table_and_number(plan: Plan, part: Part, leg: int) -> tuple[str | None, int]:
-    named = {"verdicts": layout.verdicts_name, "exchanges": layout.exchanges_name}
-    table = part.name.partition("/")[0]
-    number = part.name.rpartition("/")[2].removesuffix(".parquet").split("-")[1:2]
-    if table not in named or not number or not number[0].isdecimal():
-        return None, 0
-    is_of_leg = named[table](plan.run_id, plan.run_date, int(number[0]), leg) == part.name
-    return (table, int(number[0])) if is_of_leg else (None, 0)
-
-
-def _check_rows(store: Store, plan: Plan, shard: int, parts: Sequence[pa.Table], audit: Audit) -> None:
-    first, count = shard * plan.shard_items, rows_of_shard(plan, shard)
-    name = layout.shard_name(plan.run_id, shard)
-    planned = _planned_items(store.read(name))
-    seen = set[int]()
-    for table in parts:
-        indexes = [int(row) - first for row in table["manifest_row"].to_pylist() if row is not None]
-        known = {index for index in indexes if 0 <= index < count}
-        is_foreign = min(indexes, default=0) < 0 or max(indexes, default=0) >= count
-        if is_foreign:
-            audit.bad(plan.run_id, f"shard {shard} has an answer for a row that it does not hold")
-        if seen & known or len(set(indexes)) < len(indexes):
-            audit.bad(plan.run_id, f"shard {shard} has a row with two answers")
-        seen |= known
-        if planned is not None and len(planned) == count and not is_foreign:
-            wanted = planned.take(pa.array(indexes, pa.int64())).to_pylist()
-            rows = zip(indexes, table["item_id"].to_pylist(), wanted, strict=True)
-            exchanged = next((index + first for index, answered, item in rows if answered != item), None)
-            if exchanged is not None:
-                what = f"row {exchanged} was planned for another item than the one that has its answer"
-                audit.bad(plan.run_id, what)
-    if planned is None or len(planned) != count:
-        audit.bad(name, f"is not the list of the {count:,} items that were planned")
-
-
-def _planned_items(content: bytes | None) -> pa.StringArray | None:
-    try:
-        table = pq.ParquetFile(pa.BufferReader(content or b"")).read(["manifest_row", "item_id"], use_threads=False)
-        return pa.array(table.sort_by("manifest_row")["item_id"].to_pylist(), pa.string())
-    except (pa.ArrowException, OSError, KeyError):
-        return None
-
-
-class _RequestIds:
-    """Collects 64-bit hashes of what rows name, then looks for them in exchanges: two numbers for each row of a run."""
-
-    def __init__(self) -> None:
-        self._named = array("q")
-        self._sorted: array[int] | None = None
-        self._is_found = bytearray()
-
-    def add(self, verdicts: pa.Table) -> None:
-        """Take what the rows of one part name; all parts come before the first exchanges."""
-        verdicts = verdicts.filter(pc.field("answered_by_run").is_null())  # others name calls of another run
-        rows = verdicts["manifest_row"].to_pylist()
-        others = verdicts["answered_by_row"].to_pylist()
-        owners = [row if other is None else other for row, other in zip(rows, others, strict=True)]
-        for call, column in _ID_COLUMNS:
-            self._named.extend(_hashes(str(call), owners, verdicts[column].to_pylist()))
-
-    def find_in(self, exchanges: pa.Table) -> None:
-        named, count = self._sort(), len(self._sort())
-        cells = exchanges.select(["call", "manifest_row", "request_id"]).to_pydict()
-        for found in map(hash, zip(*cells.values(), strict=True)):
-            index = bisect_left(named, found)
-            if index < count and named[index] == found:
-                self._is_found[index] = 1
-
-    def missing(self) -> int:
-        return len(self._sort()) - sum(self._is_found)
-
-    def _sort(self) -> "array[int]":
-        if self._sorted is None:
-            # Arrow sorts them without an object for each: there may be tens of millions.
-            numbers = pa.Array.from_buffers(pa.int64(), len(self._named), [None, pa.py_buffer(self._named)])
-            (_, content) = numbers.unique().sort().buffers()
-            self._sorted = array("q", b"" if content is None else memoryview(content).tobytes())
-            self._is_found = bytearray(len(self._sorted))
-            self._named = array("q")
-        return self._sorted
-
-
-def _hashes(call: str, owners: list[int | None], request_ids: list[str | None]) -> Iterator[int]:
-    pairs = zip(owners, request_ids, strict=True)
-    return (hash((call, owner, request_id)) for owner, request_id in pairs if request_id is not None)
+def _missing(named: "array[int]", exchanges: Iterable[pa.Table]) -> int:
+    """Count the hashes that no exchange has. They are two numbers for each row of a run, so Arrow sorts them."""
+    numbers = pa.Array.from_buffers(pa.int64(), len(named), [None, pa.py_buffer(named)])
+    _, content = numbers.unique().sort().buffers()
+    wanted = array("q", b"" if content is None else memoryview(content).tobytes())
+    is_found = bytearray(len(wanted))
+    for table in exchanges:
+        cells = table.select(["call", "manifest_row", "request_id"]).to_pydict()
+        for key in map(hash, zip(*cells.values(), strict=True)):
+            index = bisect_left(wanted, key)
+            if index < len(wanted) and wanted[index] == key:
+                is_found[index] = 1
+    return len(wanted) - sum(is_found)

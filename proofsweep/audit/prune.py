@@ -21,7 +21,7 @@ from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE
-from proofsweep.store.parts import Results, ended_parts, seal_prunings
+from proofsweep.store.parts import Results, ended_parts
 from proofsweep.store.prunings import (
     PrunedObject,
     Pruning,
@@ -110,7 +110,6 @@ def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -
     if done:
         names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]
         Ledger(results.store).append(EntryKind.PRUNING, *names)  # (2)
-        seal_prunings(results.store, names, clock())
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         for pruning in done:
             list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (3)

@@ -18,6 +18,7 @@ from proofsweep.domain.runs import OUTCOMES, STALE_SECONDS, Plan, new_run_id, se
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import Segments
 from proofsweep.store.layout import pruning_intent_name, shard_and_leg_of
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, ask_to_stop, open_leg, progress_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, has_claim
@@ -92,6 +93,7 @@ class RunStatus:
     pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
     unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
     open_leg: OpenLeg | None = None  # its last leg, if that has no receipt: it is worked on, or was killed
+    head: str = ""  # of the ledger when this was read; empty if nobody asked, or nothing has ended yet
 
     @property
     def active(self) -> OpenLeg | None:
@@ -183,7 +185,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     last = max(receipts, default=0)
     claim = legs.holder(last) if last and receipts[last] is None else None
     opened = None if claim is None else open_leg(legs, last, claim)
-    is_active = opened is not None and opened.is_alive
+    is_active, head = opened is not None and opened.is_alive, Ledger(results.store).head()
     statuses = tuple(
         _status_of(number, receipt)
         if receipt is not None
@@ -195,11 +197,13 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     if pruned := prunings_of(results.store, run_id)[-1:]:
         at = completed_at(results.store, pruned[0])
         note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
-        return RunStatus(plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened)
+        return RunStatus(
+            plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened, head=head
+        )
     waiting = [] if opened is None or is_active else _unpublished_rows(results, plan, opened.leg)
     groups = _groups(results, plan, waiting) if statuses else ()
     unpublished = sum(table.num_rows for table in waiting)
-    return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened, unpublished=unpublished)
+    return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened, unpublished=unpublished, head=head)
 
 
 def named_files(results: Results, run: RunStatus) -> list[NamedFile]:

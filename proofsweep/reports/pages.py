@@ -24,6 +24,7 @@ from proofsweep.queries.nights import Measures, NightResult, attention_of, measu
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus, describe_run, environment_in
 from proofsweep.reports.charts import Chart, bars, histogram, lines, night_bars, night_line
 from proofsweep.reports.run import calls_of, ending_of, notes_of
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 
@@ -66,6 +67,7 @@ def night_page(
         grades=_grades_of(measures),
         measures=measures,
         packet=packet,
+        head=run.head,
         results=results.store.url,
         made_at=made_at,
     )
@@ -99,6 +101,7 @@ def catalog_page(
             kinds=facts.kinds(),
             nights=nights[::-1],
             charts=_trend_of(nights),
+            head=Ledger(results.store).head(),
             results=results.store.url,
             made_at=made_at,
         )

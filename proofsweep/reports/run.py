@@ -38,7 +38,8 @@ def line_of(run: RunStatus) -> str:
     counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
     counts += [f"{run.remaining:,} of {run.plan.items:,} rows remain"] if run.remaining else []
     why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
-    return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why])
+    head = [head_of(run)] if run.head else []
+    return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why, *head])
 
 
 def calls_of(run: RunStatus) -> str:
@@ -50,6 +51,10 @@ def calls_of(run: RunStatus) -> str:
     if any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
         calls += ", and some that a killed leg could not write down: how many is not known"
     return calls
+
+
+def head_of(run: RunStatus) -> str:
+    return f"Head of the ledger: {run.head}."
 
 
 def notes_of(run: RunStatus) -> list[str]:
@@ -111,6 +116,7 @@ def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = (
         "",
         f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
         "",
+        *([head_of(run), ""] if run.head else []),
         markdown(MEANING_OF_VALID),
     ]
     return "\n".join(lines) + "\n"
@@ -151,6 +157,7 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "calls_unrecorded": run.calls_unrecorded,
         "seconds": round(run.seconds, 3),
         "results": results_url,
+        "head": run.head or None,
         "pruned": None if run.pruned is None else asdict(run.pruned),
         "groups": [
             {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows")}

@@ -146,11 +146,6 @@ def pruning_receipt_name(run_id: str, number: int) -> str:
     return f"{pruning_folder(run_id)}/{number:03}-receipt.json"
 
 
-def prunings_receipt_name(number: int) -> str:
-    """What holds the intents of the prunings that were decided together; `number` counts those of the store from 1."""
-    return f"{PRUNED_FOLDER}/{number:05}-receipt.json"
-
-
 def ledger_folder(number: int) -> str:
     return f"{LEDGER_FOLDER}/{number // _ENTRIES_PER_FOLDER:06}"
 
@@ -171,10 +166,6 @@ def operation_intent_name(operation_id: str) -> str:
 def operation_receipt_name(operation_id: str) -> str:
     """How an operation ended, and its parts; written last."""
     return f"{operation_folder(operation_id)}/receipt.json"
-
-
-def operation_names(operation_id: str) -> tuple[str, str]:
-    return operation_receipt_name(operation_id), operation_intent_name(operation_id)
 
 
 def operation_part_name(table: str, operation_id: str, run_date: date, seq: int) -> str:

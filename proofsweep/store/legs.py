@@ -11,7 +11,7 @@ from proofsweep.domain.errors import NameTaken, RunIsActive
 from proofsweep.domain.runs import Claim, ClockReading
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, sign_in
-from proofsweep.store.objects import json_bytes, read_object, sha256_hex
+from proofsweep.store.objects import json_bytes, read_object
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress, OpenLeg, progress_in
 
@@ -44,10 +44,6 @@ class Legs(Lease):
         holder = self.holder(leg)
         epoch = None if holder is None else holder.facts.get("epoch")
         return epoch if isinstance(epoch, int) else 0
-
-    def receipt_digest(self, leg: int) -> str | None:
-        content = self.results.store.read(layout.receipt_name(self.run_id, leg))
-        return None if content is None else sha256_hex(content)
 
 
 def progress_of(results: Results, run_id: str) -> OpenLeg | None:

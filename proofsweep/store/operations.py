@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import count
 
 import pyarrow.compute as pc
@@ -13,8 +12,8 @@ from proofsweep.domain.operations import Operation, operation_of
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.objects import Store, damaged, json_bytes, read_object
-from proofsweep.store.parts import Part, Results, link_to, newest_receipts
+from proofsweep.store.objects import Store, damaged, json_bytes, read_object, sha256_hex
+from proofsweep.store.parts import Part, Results
 from proofsweep.store.rows import with_instants
 from proofsweep.store.tables import written_by
 
@@ -79,11 +78,11 @@ class Operations:
 
         The last operations before it that were killed between both have theirs first.
         """
-        store, (name, intent) = self.results.store, layout.operation_names(operation.operation_id)
+        store, name = self.results.store, layout.operation_receipt_name(operation.operation_id)
         ledger, before = Ledger(store), map(layout.operation_receipt_name, self.ids()[-_HEALED - 1 :])
-        held = [*link_to(store, [intent]), *map(asdict, newest_receipts(store, operation.operation_id))]
-        links = {"after_entry": ledger.newest(), "earlier_receipts": held}
-        store.create(name, json_bytes({**operation.document(), **document, **links}))
+        intent = store.read(layout.operation_intent_name(operation.operation_id)) or b""
+        held = {"intent_sha256": sha256_hex(intent), "after_entry": ledger.newest()}
+        store.create(name, json_bytes({**operation.document(), **document, **held}))
         ended = [each for each in before if each != name and store.read(each) is not None]
         ledger.append(EntryKind.OPERATION, *ended, name)
 

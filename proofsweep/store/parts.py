@@ -3,17 +3,13 @@
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime
-from itertools import count
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan, rows_of_shard
 from proofsweep.store import layout
@@ -22,8 +18,6 @@ from proofsweep.store.prunings import pruned_names
 from proofsweep.store.rows import planned_item
 from proofsweep.store.schemas import SCHEMAS, conformed
 
-# Runs, and operations, whose last receipts a new receipt names.
-_NEWEST = 8
 # Planned items that are made of a shard at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
 
@@ -213,59 +207,3 @@ def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
     receipts = {leg: receipt_of(store, run_id, leg) for leg in range(1, last_leg(store, run_id) + 1)}
     named = {leg: receipt.get("parts") for leg, receipt in receipts.items() if receipt is not None}
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptLink:
-    """A receipt, or an intent, and the hex sha256 of its bytes."""
-
-    name: str
-    sha256: str
-
-
-def newest_receipts(store: Store, but: str = "") -> list[ReceiptLink]:
-    """Return the last receipts of the newest runs and operations but one, and of the last pruning."""
-    runs = [name for name in store.folders("_runs") if name != but][-_NEWEST:]
-    operations = [name for name in store.folders(layout.OPERATIONS_FOLDER) if name != but][-_NEWEST:]
-    with ThreadPoolExecutor(_NEWEST) as pool:
-        found = list(pool.map(lambda run_id: _last_of_run(store, run_id), runs))
-        found += pool.map(lambda each: _first(store, layout.operation_names(each)), operations)
-    prunings = [each for each in store.names(layout.PRUNED_FOLDER) if each.endswith("-receipt.json")]
-    found.append(_first(store, reversed(prunings)))
-    return [link for link in found if link is not None]
-
-
-def links_in(document: Mapping[str, Any]) -> Iterator[ReceiptLink]:
-    """Return what a receipt holds; KeyError or TypeError if it is damaged."""
-    return (ReceiptLink(str(each["name"]), str(each["sha256"])) for each in document["earlier_receipts"])
-
-
-def link_to(store: Store, names: Iterable[str]) -> list[dict[str, str]]:
-    """Return what a receipt says of objects of the store that it holds."""
-    return [asdict(link) for name in names if (link := _first(store, [name])) is not None]
-
-
-def seal_prunings(store: Store, intents: Iterable[str], decided_at: datetime) -> None:
-    """Write the receipt that holds the intents of prunings, before anything is deleted, if none holds them yet."""
-    before = [name for name in store.names(layout.PRUNED_FOLDER) if name.endswith("-receipt.json")]
-    held = {link.name for name in before for link in links_in(json.loads(store.read(name) or b""))}
-    new = link_to(store, [name for name in intents if name not in held])
-    links = [*map(asdict, newest_receipts(store)), *new]
-    content = json_bytes({"decided_at": decided_at.isoformat(timespec="seconds"), "earlier_receipts": links})
-    for number in count(len(before) + 1) if new else ():
-        with suppress(NameTaken):
-            store.create(layout.prunings_receipt_name(number), content)
-            break
-
-
-def _last_of_run(store: Store, run_id: str) -> ReceiptLink | None:
-    legs = range(last_leg(store, run_id), 0, -1)  # the last one may be at work
-    return _first(store, (layout.receipt_name(run_id, leg) for leg in legs))
-
-
-def _first(store: Store, names: Iterable[str]) -> ReceiptLink | None:
-    for name in names:
-        content = store.read(name)
-        if content is not None:
-            return ReceiptLink(name, sha256_hex(content))
-    return None

@@ -21,7 +21,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
-from proofsweep.store.parts import Part, Results, link_to, newest_receipts
+from proofsweep.store.parts import Part, Results
 from proofsweep.store.rows import empty_row, with_instants
 from proofsweep.store.schemas import SCHEMAS
 
@@ -56,7 +56,7 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     Raises:
         RunIsActive: another process has ended this leg. What that one did not publish of the audit trail now is.
     """
-    leg, store = end.leg, results.store
+    leg = end.leg
     segments = Segments(results, plan.run_id, leg)
     published = publish_rows(results, plan, leg, segments, keeps_out=end.ended_by is EndedBy.KILLED)  # (1)
     exchanges = publish_exchanges(results, plan, leg, segments)  # (2)
@@ -69,16 +69,13 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
     counted, beside = count_leg(results, plan, leg, verdicts, exchanges)
     row = counted | {"remaining": published.remaining} | end.facts | {"ended_by": str(ended_by)}
     row["finished_at"] = _latest(counted["finished_at"], end.facts.get("finished_at"))
-    before = [layout.receipt_name(plan.run_id, leg - 1)] if leg > 1 else []
     receipt = {
         "run_id": plan.run_id,
         "leg": leg,
         "ended_by": row["ended_by"],
         "counts": row,
         "plan_sha256": results.plan_digest(plan.run_id),
-        "after_entry": Ledger(store).newest(),
-        "previous_receipt_sha256": legs.receipt_digest(leg - 1) if leg > 1 else None,
-        "earlier_receipts": [*link_to(store, before), *map(asdict, newest_receipts(store, plan.run_id))],
+        "after_entry": Ledger(results.store).newest(),
         "parts": [asdict(part) for part in (*verdicts, *exchanges)],
         **beside,
         "why": why,

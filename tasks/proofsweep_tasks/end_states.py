@@ -22,14 +22,13 @@ from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import line_of
 
 
-def state_after_run(run: RunStatus, head: str | None) -> State[str]:
-    """Return the state that says how a run stands; its message ends with the head of the records.
+def state_after_run(run: RunStatus) -> State[str]:
+    """Return the state that says how a run stands; its message ends with the head of the ledger.
 
     SomeFailed is of the type Completed too; AllFailed, where no row was answered, is of the type Failed.
     """
     name = state_of_run(run.ended_by, is_over=run.is_over, failed=run.rows("failed"), answered=run.answered)
-    line = line_of(run) if head is None else f"{line_of(run)} Head of the records: {head}."
-    return _named(name, line, run.plan.run_id if name in OF_TYPE_COMPLETED else None)
+    return _named(name, line_of(run), run.plan.run_id if name in OF_TYPE_COMPLETED else None)
 
 
 def state_of_error(error: ProofsweepError) -> State[Any]:

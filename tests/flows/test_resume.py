@@ -1,8 +1,8 @@
 """A run that was stopped or killed continues, and ends with the same rows as one that never stopped."""
 
-import hashlib
 import json
 import signal
+from hashlib import sha256
 from itertools import cycle, islice
 
 import pytest
@@ -34,13 +34,14 @@ def without_times(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:
 
 
 def check_receipts(world: SandboxWorld) -> None:
-    """Each receipt holds the digests of the plan and of the previous receipt; together they name every part."""
+    """Each receipt holds the digest of the plan, and the ledger that of each receipt; together they name every part."""
     paths = sorted(world.results.glob("_runs/*/legs/*/receipt.json"))
     receipts = [json.loads(path.read_bytes()) for path in paths]
-    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
+    digests = {str(path.relative_to(world.results)): sha256(path.read_bytes()).hexdigest() for path in paths}
+    entries = [json.loads(path.read_bytes()) for path in sorted(world.results.glob("_ledger/*/*.json"))]
     parts = {part["name"]: part["rows"] for receipt in receipts for part in receipt["parts"]}
     verdicts = {str(path.relative_to(world.results)) for path in world.results.glob("verdicts/*/*.parquet")}
-    assert [receipt["previous_receipt_sha256"] for receipt in receipts] == [None, *digests[:-1]]
+    assert [(entry["name"], entry["sha256"]) for entry in entries if entry["name"] in digests] == [*digests.items()]
     assert len({receipt["plan_sha256"] for receipt in receipts}) == 1
     assert {name for name in parts if name.startswith("verdicts/")} == verdicts
     assert sum(parts[name] for name in verdicts) == ROWS

@@ -41,7 +41,7 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, layout, legs, listings, objects, operations, progress, schemas
+from proofsweep.store import journal, layout, ledger, legs, listings, objects, operations, progress, schemas
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
@@ -258,8 +258,9 @@ class StoredRun:
         return asdict(self.results.create_part(name, table, rows))
 
     def write_receipt(self, leg: int, ended_by: str, **facts: object) -> None:
-        """Write the receipt of a leg, and nothing else."""
+        """Write the receipt of a leg and its entry in the ledger, and nothing else."""
         self._legs.write_receipt(leg, {"ended_by": ended_by, **facts})
+        ledger.Ledger(self.results.store).append(ledger.EntryKind.LEG, layout.receipt_name(self.plan.run_id, leg))
 
     def end(self, leg: int, ended_by: str, rows: Iterable[tuple[Row, list[Row]]], **facts: object) -> None:
         """Journal finished rows with their calls, and settle the leg: its parts, its receipt and its row in `runs`."""

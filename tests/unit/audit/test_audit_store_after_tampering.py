@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.receipts import Audit
+from proofsweep.audit.ledger import Audit
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.exchanges import Call
 from proofsweep.store.objects import FolderStore
@@ -21,10 +21,12 @@ from proofsweep.store.parts import Results, parquet_of
 
 from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
 from ..ended_operations import call_of, leave_operation, operation_named
+from .conftest import forge_newest_entry
 
 TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "16"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261120)
 AUDITED = ("verdicts/**/*.parquet", "exchanges/**/*.parquet", "_runs/*/plan.json", "_runs/*/legs/*/receipt.json")
+AUDITED += ("_ledger/*/*.json", "_pruned/*/*-intent.json")
 TABLES = ("verdicts", "exchanges", "runs")
 
 
@@ -108,7 +110,7 @@ def reorder(root: Path, lots: random.Random) -> str:
 
 
 def edit(root: Path, lots: random.Random) -> str:
-    """Change one member of a plan or of a receipt."""
+    """Change one member of a plan, of a receipt, of an entry or of an intent to prune."""
     path = lots.choice(files(root, *AUDITED[2:]))
     document = json.loads(path.read_text())
     member = lots.choice(sorted(document))
@@ -164,43 +166,65 @@ def follow(root: Path, run_id: str, name: str) -> None:
         named |= {"sha256": digest(path), "rows": table.num_rows}
 
     rewrite_document(root / receipt(run_id), change)
+    forge_newest_entry(root)
 
 
-def test_a_receipt_rewritten_with_its_successors_digest_is_found(root: Path) -> None:
-    """A later run's receipt holds the successor, so that the whole chain of the run cannot be written anew."""
-    first, second = root / receipt(TWO_LEGS, 1), root / receipt(TWO_LEGS, 2)
-    rewrite_document(first, lambda document: document.update(why="another reason"))
-    rewrite_document(second, lambda document: document.update(previous_receipt_sha256=digest(first)))
-    rewrite_document(second, lambda document: document["earlier_receipts"][0].update(sha256=digest(first)))
+def entries(root: Path) -> list[Path]:
+    return files(root, "_ledger/*/*.json")
 
-    assert places(audit(root)) == {receipt(TWO_LEGS, 2)}
+
+def entry(number: int) -> str:
+    return f"_ledger/000000/{number:09}.json"
+
+
+def test_a_receipt_rewritten_is_found(root: Path) -> None:
+    """Also with the entry that names it: the next entry has the digest of that one."""
+    rewrite_document(root / receipt(TWO_LEGS), lambda document: document.update(why="another reason"))
+    assert places(audit(root)) == {receipt(TWO_LEGS)}
+
+    rewrite_document(root / entry(2), lambda document: document.update(sha256=digest(root / receipt(TWO_LEGS))))
+    assert places(audit(root)) == {entry(2)}
+
+
+def test_a_gap_in_the_ledger_is_found(root: Path) -> None:
+    """With the leg that it named, of which nothing else is left."""
+    (root / entry(3)).unlink()
+
+    assert places(audit(root)) == {entry(3)}
+
+
+def test_the_newest_entry_deleted_is_found(root: Path) -> None:
+    """What is written after an entry is there: the row in `runs`."""
+    entries(root)[-1].unlink()
+
+    assert places(audit(root)) == {receipt(NEWEST)}
 
 
 def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(root: Path, head: str) -> None:
-    """Nothing in the store holds the newest receipt, and the audit cannot know it without the head."""
+    """Nothing in the store holds the newest entry, and the audit cannot know it without the head."""
     rewrite_document(root / receipt(NEWEST), lambda document: document.update(why="another reason"))
+    assert places(audit(root)) == {receipt(NEWEST)}
 
+    forge_newest_entry(root)
     assert audit(root).wrong == []
     assert places(audit(root, head)) == {f"head {head}"}
 
 
 def test_a_verdict_turned_with_part_and_receipt_is_found_by_the_head(root: Path, head: str) -> None:
-    """The forger also corrects the digest, the counts and the row of `runs`."""
+    """The forger also corrects the digest, the counts, the row of `runs` and the entry."""
     name = part(NEWEST, "00000-001")
     table = pq.ParquetFile(root / name).read()
     turned = [row | {"outcome": "accepted", "accepted": True} for row in table.to_pylist()]
     (root / name).write_bytes(parquet_of(pa.Table.from_pylist(turned, schema=table.schema)))
     follow(root, NEWEST, name)
-
-    assert receipt(NEWEST) in places(audit(root))  # its counts
+    assert places(audit(root)) == {receipt(NEWEST)}  # its counts
 
     rewrite_document(root / receipt(NEWEST), lambda document: document["counts"].update(accepted=5, rejected=0))
     (row,) = files(root, f"runs/*/{NEWEST}*")
     runs = pq.ParquetFile(row).read()
     cells = [{**runs.to_pylist()[0], "accepted": 5, "rejected": 0}]
     row.write_bytes(parquet_of(pa.Table.from_pylist(cells, schema=runs.schema)))
-    assert places(audit(root)) == {"_snapshot"}
-    shutil.rmtree(root / "_snapshot")
+    forge_newest_entry(root)
     assert audit(root).wrong == []
     assert places(audit(root, head)) == {f"head {head}"}
 
@@ -216,7 +240,7 @@ def test_a_part_of_another_run_is_found(root: Path) -> None:
 
 
 def test_a_run_that_vanished_whole_is_found(root: Path) -> None:
-    """Another run's receipt names its receipt."""
+    """The ledger names its receipts."""
     for path in [*root.glob(f"*/*/{TWO_LEGS}*")]:
         path.unlink()
     shutil.rmtree(root / "_runs" / TWO_LEGS)
@@ -225,11 +249,11 @@ def test_a_run_that_vanished_whole_is_found(root: Path) -> None:
 
 
 def test_a_pruning_of_something_else_is_found(root: Path) -> None:
-    """Parts deleted under the intent of another run's pruning, or with another digest."""
+    """Parts deleted under an intent that was changed."""
     intent = root / f"_pruned/{PRUNED}/001-intent.json"
     rewrite_document(intent, lambda document: document["deleted"][0].update(sha256="0" * 64))
 
-    assert places(audit(root)) == {part(PRUNED, "00000-001"), f"_pruned/{PRUNED}/001-intent.json"}
+    assert places(audit(root)) == {f"_pruned/{PRUNED}/001-intent.json"}
 
 
 def pruning_of(root: Path, run_id: str, name: str, *, days: int, **claims: str) -> None:
@@ -244,24 +268,11 @@ def pruning_of(root: Path, run_id: str, name: str, *, days: int, **claims: str) 
     (root / name).unlink()
 
 
-def test_a_forged_pruning_of_a_young_run_is_found(root: Path) -> None:
-    """Two documents that hide all answers of a run that ended days ago, under an age of thirty days."""
+def test_a_forged_pruning_is_found(root: Path) -> None:
+    """Two documents that hide all answers of a run: each intent has an entry before anything is deleted."""
     pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=30)
 
-    said = " ".join(each.what for each in audit(root).wrong)
-    assert "prunes a run that was not 30 days old" in said
-    assert "is held by no receipt" in said
-
-
-def test_a_pruning_of_the_only_answers_is_found(root: Path) -> None:
-    """The rows that prunings keep are the newest; a kept part that goes is no kept one."""
-    for run_id in (PRUNED, TWO_LEGS):
-        for path in files(root, f"verdicts/*/{run_id}-*"):
-            path.unlink()
-        shutil.rmtree(root / "_runs" / run_id)
-    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=1)
-
-    assert "has lost all answers to a pruning" in " ".join(each.what for each in audit(root).wrong)
+    assert places(audit(root)) == {f"_pruned/{NEWEST}/001-intent.json", part(NEWEST, "00000-001")}
 
 
 ERASURE = operation_named("20261101T200000Z_000ee", "erasure")
@@ -279,7 +290,7 @@ def erased(root: Path) -> Path:
 
 
 def test_an_erasure_deleted_whole_is_found(root: Path) -> None:
-    """Intent, receipt and parts: the receipts that follow hold it."""
+    """Intent, receipt and parts: the ledger names it."""
     shutil.rmtree(erased(root))
     for path in files(root, f"*/*/{ERASURE.operation_id}-*"):
         path.unlink()
@@ -288,7 +299,7 @@ def test_an_erasure_deleted_whole_is_found(root: Path) -> None:
 
 
 def test_an_erasure_changed_with_its_receipt_is_found(root: Path) -> None:
-    """The digest in its receipt follows; that of the receipt stands in others."""
+    """The digest in its receipt follows; that of the receipt stands in the ledger."""
     folder = erased(root)
     (path,) = files(root, f"erasures/*/{ERASURE.operation_id}-*")
     rows = [row | {"proof_id": "another"} for row in pq.ParquetFile(path).read().to_pylist()]

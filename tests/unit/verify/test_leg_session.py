@@ -14,6 +14,7 @@ from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan, Slice
 from proofsweep.store import layout
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -345,7 +346,9 @@ def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_le
     receipts = [new_leg.legs(plan).receipt(leg) or {} for leg in (1, 2)]
     assert rows_of(results, plan) == [0, 1, 2]
     assert [receipt["ended_by"] for receipt in receipts] == ["killed"] * 2
-    assert receipts[1]["previous_receipt_sha256"] == new_leg.legs(plan).receipt_digest(1)
+    assert [entry.name for entry in Ledger(results.store).entries()] == [
+        layout.receipt_name(plan.run_id, leg) for leg in (1, 2)
+    ]
 
 
 def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: Plan) -> None:
