@@ -137,15 +137,15 @@ def plan_at(began: datetime, parts: int, rows: int, number: int) -> Plan:
 
 
 def leave_run(results: Results, plan: Plan) -> None:
-    """Leave a run behind as its leg would: shards, plan, claim, heartbeat, parts, receipt, row of `runs`."""
+    """Leave a run behind as its leg would: shards, plan, lease, heartbeat, parts, receipt, row of `runs`."""
     began = datetime.fromisoformat(plan.created_at)
     for shard in range(plan.shards):
         results.store.create(layout.shard_name(plan.run_id, shard), b"")
         rows = [row_of(plan, shard * plan.shard_items + row, began) for row in range(plan.shard_items)]
         results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, shard, 1), "verdicts", rows)
     results.write_plan(plan)
-    legs = Legs(results, plan.run_id)
-    legs.claim(1)
+    legs = Legs(results.store, plan.run_id)
+    legs.take(1)
     legs.beat(1)
     ended = began + timedelta(minutes=30)
     counts: Row = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete"}
@@ -171,7 +171,7 @@ def row_of(plan: Plan, row: int, began: datetime) -> Row:
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield what each command asks of the store; `verify` until its first leg is claimed, without its own shards."""
+    """Yield what each command asks of the store; `verify` until its first leg is begun, without its own shards."""
     yield "runs", lambda: newest_runs(results, 20)
     yield "status", lambda: describe_run(results, str(newest_run(results)))
     night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if run.plan.shards > 1)

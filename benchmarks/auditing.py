@@ -100,8 +100,8 @@ def _make(store: Path, rows: int) -> None:
 
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)
-    legs = Legs(results, RUN)
-    legs.claim(1)
+    legs = Legs(results.store, RUN)
+    legs.take(1)
     for shard in range(plan.shards):
         table = verdicts_rows(shard * plan.shard_items, min((shard + 1) * plan.shard_items, rows))
         results.write_shard(RUN, shard, table.select(["manifest_row", "item_id"]))

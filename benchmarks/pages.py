@@ -49,8 +49,8 @@ def leave_night(results: Results, plan: Plan, first: int, lots: np.random.Genera
         )
         results.write_shard(plan.run_id, shard, listed)
         results.store.create(layout.verdicts_name(plan.run_id, plan.run_date, shard, 1), parquet_of(table))
-    legs = Legs(results, plan.run_id)
-    legs.claim(1)
+    legs = Legs(results.store, plan.run_id)
+    legs.take(1)
     ended = datetime.fromisoformat(plan.created_at) + timedelta(hours=1)
     leg = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "remaining": 0}
     leg |= {"started_at": plan.created_at, "finished_at": ended.isoformat(), "calls": 2 * plan.items}

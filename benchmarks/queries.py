@@ -53,7 +53,7 @@ class QuickFolder(FolderStore):
 
 
 def leave_night(results: Results, plan: Plan, is_accepted: np.ndarray) -> None:
-    """Leave a night behind: its shards and parts, plan, claim, receipt and row of `runs`."""
+    """Leave a night behind: its shards and parts, plan, lease, receipt and row of `runs`."""
     results.write_plan(plan)
     parts = []
     for shard in range(plan.shards):
@@ -63,8 +63,8 @@ def leave_night(results: Results, plan: Plan, is_accepted: np.ndarray) -> None:
         results.store.create(name, parquet_of(part))
         results.write_shard(plan.run_id, shard, planned_of(part))
         parts.append({"name": name, "rows": len(rows), "sha256": ""})
-    legs = Legs(results, plan.run_id)
-    legs.claim(1)
+    legs = Legs(results.store, plan.run_id)
+    legs.take(1)
     leg = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "remaining": 0}
     legs.write_receipt(1, {"ended_by": "complete", "counts": leg, "duplicates": 0, "parts": parts})
     results.create_part(layout.runs_name(plan.run_id, plan.run_date, 1), "runs", [leg])

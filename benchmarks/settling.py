@@ -78,7 +78,7 @@ def _take(step: str, store: Path) -> None:
             open_leg(results, plan, lambda: NOON, {})
             _expect(not RemainingItems(results, plan).slices())
         case "end the next":
-            settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.COMPLETE), Legs(results, RUN))
+            settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.COMPLETE), Legs(results.store, RUN))
         case "update index and snapshot":
             note_leg(results, plan)
         case _:
@@ -95,7 +95,7 @@ def _make(store: Path, rows: int) -> None:
 
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)
-    results.store.create(layout.claim_name(RUN, 1), b"{}")
+    results.store.create(layout.lease_name(RUN, 1), b"{}")
     for shard in range(0, plan.shards, 2):
         first = shard * plan.shard_items
         part = verdicts_rows(first, min(first + plan.shard_items, rows))

@@ -326,7 +326,7 @@ class App:
     ) -> "Iterator[tuple[LegHandle, LegContext]]":
         """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
 
-        RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if nothing was claimed.
+        RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if no leg was begun.
         """
         from proofsweep.verify.attempt import leg_of
 
@@ -334,10 +334,10 @@ class App:
         dedupe = self.settings.catalog.dedupe if dedupe is None else dedupe
         service = self._service or self.service  # even if it was stopped: that must not be lost
         drain_seconds = self.settings.bounds.drain_seconds
-        claimed = partial(leg_of, flow_run_id=flow_run_id, dedupe=dedupe, drain_seconds=drain_seconds)
+        begun = partial(leg_of, flow_run_id=flow_run_id, dedupe=dedupe, drain_seconds=drain_seconds)
         settings = self.settings.anywhere(self.store.url)
         try:
-            with claimed(service, self.results, run_id, bounds) as leg:
+            with begun(service, self.results, run_id, bounds) as leg:
                 self.leg = leg
                 yield LegHandle(settings=settings, run_id=run_id, leg=leg.leg, bounds=bounds, dedupe=dedupe), leg
         finally:
@@ -454,7 +454,7 @@ class App:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegHandle:
-    """What a worker process needs to open a leg that was claimed. Holds no secret."""
+    """What a worker process needs to open a leg that another one holds. Holds no secret."""
 
     settings: Settings  # of the process that holds the leg, whatever the worker's environment is
     run_id: str
@@ -462,7 +462,7 @@ class LegHandle:
     bounds: Bounds = field(default_factory=Bounds)
     dedupe: bool = True
     processes: int = field(default=1, compare=False)  # share the lane and the items in flight
-    version: str = __version__  # of the program that claimed the leg
+    version: str = __version__  # of the program that holds the leg
 
 
 def verify_granted(

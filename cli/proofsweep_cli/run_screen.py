@@ -13,7 +13,8 @@ from proofsweep.domain.text import duration_text
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.queries.status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
-from proofsweep.store.progress import LegProgress, OpenLeg
+from proofsweep.store.lease import OpenTerm
+from proofsweep.store.progress import LegProgress
 from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.screen import COLOURS, Screen, counted, print_error, print_ignored, size_text, styled
 
@@ -107,27 +108,27 @@ def quota_text(progress: LegProgress) -> str:
     return "" if progress.quota_left is None else f"{progress.quota_left:,} left in the quota"
 
 
-def active_leg_lines(leg: OpenLeg) -> list[Text]:
+def active_leg_lines(leg: OpenTerm) -> list[Text]:
     told = leg.progress
     lines = [styled("it has just begun: its first heartbeat tells how far it is", "")] if told is None else _told(told)
     return [*lines, styled(f"leg {leg.leg}: {where_line(leg)}", "")]
 
 
-def where_line(leg: OpenLeg) -> str:
+def where_line(leg: OpenTerm) -> str:
     age = f"last sign of life {duration_text(leg.age_seconds)} ago"
     if not leg.is_alive:
         return f"{leg.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
     return f"{leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
 
 
-def short_line(leg: OpenLeg) -> str:
-    parts = [f"on {leg.claim.host}", f"since {leg.since:%H:%M} UTC"]
+def short_line(leg: OpenTerm) -> str:
+    parts = [f"on {leg.holder.host}", f"since {leg.since:%H:%M} UTC"]
     if leg.progress is not None:
         parts += [rate_text(leg.progress), left_text(leg.progress), leg.progress.waiting]
     return ", ".join(part for part in parts if part)
 
 
-def followed(out: Screen, heartbeats: Iterable[OpenLeg]) -> bool:
+def followed(out: Screen, heartbeats: Iterable[OpenTerm]) -> bool:
     """Show each heartbeat until the leg has ended; False if a person ends the following before, with Ctrl-C."""
     try:
         (_follow_live if out.is_terminal else _follow_plainly)(out, heartbeats)
@@ -137,14 +138,14 @@ def followed(out: Screen, heartbeats: Iterable[OpenLeg]) -> bool:
     return True
 
 
-def _follow_live(out: Screen, heartbeats: Iterable[OpenLeg]) -> None:
+def _follow_live(out: Screen, heartbeats: Iterable[OpenTerm]) -> None:
     with Live(console=out, transient=True, auto_refresh=False) as live:
         for leg in heartbeats:
             heading = Text.assemble(styled(f"Run {leg.run_id}", "bold"), "  (Ctrl-C ends only this display)")
             live.update(Text("\n  ").join([heading, *active_leg_lines(leg)]), refresh=True)
 
 
-def _follow_plainly(out: Screen, heartbeats: Iterable[OpenLeg]) -> None:
+def _follow_plainly(out: Screen, heartbeats: Iterable[OpenTerm]) -> None:
     told_at, is_silent = None, False
     for leg in heartbeats:
         if leg.beaten_at != told_at:

@@ -36,7 +36,7 @@ def check_ingest(
 
     It is NotMoved if verified files could not be moved.
 
-    (1) claim the folder, (2) verify the runs of the pass, each as a flow run of its own, and tell what must be
+    (1) take the folder, (2) verify the runs of the pass, each as a flow run of its own, and tell what must be
     told, (3) show what became of the files.
 
     Args:

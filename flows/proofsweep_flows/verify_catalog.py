@@ -97,11 +97,11 @@ def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe:
 def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
-    (a) claim a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
+    (a) begin a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
     """
-    claimed = app.attempt(run_id, flow_run_id=flow_run.get_id(), bounds=bounds, dedupe=dedupe)
+    begun = app.attempt(run_id, flow_run_id=flow_run.get_id(), bounds=bounds, dedupe=dedupe)
     started = started_runner(app.settings.runner, app.settings.dask.processes, app.settings.dask.address)
-    with stopped_on_signals(app), started as runner, claimed as (handle, leg):  # (a)
+    with stopped_on_signals(app), started as runner, begun as (handle, leg):  # (a)
         fan_out(handle, leg, runner)  # (b)
     run = describe_run(leg.results, run_id)
     tell_alerts(app, app.alerts.end_of_leg(run, tries_left=tries_left()))  # (c)

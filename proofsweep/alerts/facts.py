@@ -34,14 +34,14 @@ from proofsweep.alerts.rules import (
 from proofsweep.alerts.send import Gather
 from proofsweep.config.sections import AlertsSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.runs import Claim, new_run_id
+from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.ingest.report import PassReport
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import advice_for, ending_of, label_of
 from proofsweep.store import layout
 from proofsweep.store.keys import Rotations
-from proofsweep.store.lease import Lease
+from proofsweep.store.lease import Holder, Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
@@ -119,7 +119,7 @@ class AlertFacts:
 
     def end_of_run(self, run: RunStatus, *, tries_left: bool = False) -> FlowEnd:
         items, remaining, failed = run.plan.items, run.remaining, run.rows("failed")
-        holder = Legs(self.results, run.plan.run_id).holder(run.legs[-1].leg)
+        holder = Legs(self.results.store, run.plan.run_id).holder(run.legs[-1].leg)
         but = "" if run.answered else ", and none was answered"
         some_failed = f"{failed:,} of {items:,} rows failed{but}" if failed else None
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
@@ -181,12 +181,12 @@ class AlertFacts:
                 about = About(machine=_host(lease.holder(lease.last())), results_url=url)
                 began = f"The {each.kind} of {minute_of(each.started_at)} has no end."
                 yield FlowEnd(self.environment, FLOW_OF_OPERATION[each.kind], CRASHED, about, [began])
-        leases = Results(self.results.store.within(layout.INGEST_FOLDER))
-        for lease in (Lease(leases, watch) for watch in leases.store.folders("_runs")):
-            claim = lease.holder(lease.last())
-            if claim is not None and claim.facts.get("environment") == self.environment and _was_killed(lease):
-                about = About(catalog=str(claim.facts.get("folder")), machine=claim.host, results_url=url)
-                began = f"The pass of {minute_of(claim.claimed.at)} has no end."
+        leases = self.results.store.within(layout.INGEST_FOLDER)
+        for lease in (Lease(leases, watch) for watch in leases.folders("_runs")):
+            holder = lease.holder(lease.last())
+            if holder is not None and holder.facts.get("environment") == self.environment and _was_killed(lease):
+                about = About(catalog=str(holder.facts.get("folder")), machine=holder.host, results_url=url)
+                began = f"The pass of {minute_of(holder.taken.at)} has no end."
                 yield FlowEnd(self.environment, "check-ingest", CRASHED, about, [began])
 
     def recent_probes(self) -> list[ProbeFacts]:
@@ -221,8 +221,8 @@ def _did_its_work(leg: LegRecord) -> bool:
     return did_its_work(str(leg.receipt.get("ended_by")), finished, have_all_failed=failed > 0 and not answered)
 
 
-def _host(claim: Claim | None) -> str | None:
-    return None if claim is None else claim.host
+def _host(holder: Holder | None) -> str | None:
+    return None if holder is None else holder.host
 
 
 def _was_killed(lease: Lease) -> bool:

@@ -144,8 +144,8 @@ class Check:
         newest = next(runs, None)
         if newest is None or newest.is_over:
             return []
-        legs = Legs(results, newest.plan.run_id)
-        if not legs.last() or legs.active_claim() is not None:
+        legs = Legs(results.store, newest.plan.run_id)
+        if not (last := legs.last()) or legs.is_alive(last):
             return []  # else its process may have been killed
         run = describe_run(results, newest.plan.run_id)
         return alerts_of_run(facts.end_of_run(run), run) if run.remaining else []

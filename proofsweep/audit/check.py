@@ -19,8 +19,9 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import OUTCOMES, Plan, rows_of_shard
 from proofsweep.store import layout
+from proofsweep.store.lease import Lease
 from proofsweep.store.objects import Store, sha256_hex
-from proofsweep.store.parts import Part, Results, has_claim, receipted_parts
+from proofsweep.store.parts import Part, Results, receipted_parts
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.rows import with_instants
 from proofsweep.store.schemas import SCHEMAS, conformed
@@ -94,14 +95,14 @@ class RunAuditor:
         are_sound = True
         for leg in (int(name) for name in self._store.folders(layout.legs_folder(self._run_id)) if name.isdecimal()):
             name = layout.receipt_name(self._run_id, leg)
-            content, is_claimed = self._store.read(name), has_claim(self._store, self._run_id, leg)
+            content, is_taken = self._store.read(name), Lease(self._store, self._run_id).is_taken(leg)
             if content is None and name in self._line.entries:
                 are_sound = False
-            elif content is None and is_claimed:
+            elif content is None and is_taken:
                 self._audit.note(self._run_id, f"leg {leg} has no receipt: it is at work, or was killed (then resume)")
             elif content is not None:
-                if not is_claimed:
-                    self._audit.bad(layout.claim_name(self._run_id, leg), "is missing, but the leg has a receipt")
+                if not is_taken:
+                    self._audit.bad(layout.lease_name(self._run_id, leg), "is missing, but the leg has a receipt")
                 receipt = _receipt_of(name, leg, content) if self._line.says(name, content) is not False else None
                 if receipt is not None:
                     found[leg] = receipt

@@ -169,7 +169,7 @@ class _Decision:
 
     def _is_over(self, record: RunRecord) -> bool:
         legs = [leg.leg for leg in record.legs]
-        is_ended = record.is_over and Legs(self.results, record.plan.run_id).last() == len(legs)
+        is_ended = record.is_over and Legs(self.results.store, record.plan.run_id).last() == len(legs)
         return is_ended and set(legs) <= set(self.legs.get(record.plan.run_id, []))
 
     def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:

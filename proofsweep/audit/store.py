@@ -119,7 +119,7 @@ def _check_owners(results: Results, owners: Mapping[str, _Owner | None], names: 
         owner, leg = owners[run_id], layout.leg_of(name)
         if owner is None or name in owner.names or table == "ingest":
             continue
-        sign = layout.receipt_name(run_id, leg) if table == "runs" else layout.claim_name(run_id, leg)
+        sign = layout.receipt_name(run_id, leg) if table == "runs" else layout.lease_name(run_id, leg)
         if (leg in owner.legs or store.read(sign) is None) and not _is_late(results, name, owner.legs.get(leg)):
             audit.bad(name, "is named by no receipt")
 

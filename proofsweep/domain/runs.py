@@ -1,4 +1,4 @@
-"""A run and its legs as values: the plan, the claim, and what a person allows one leg to spend."""
+"""A run as values: its plan, and what a person allows one leg to spend."""
 
 import re
 from collections.abc import Iterator
@@ -14,8 +14,6 @@ MAX_SHARDS = 256  # most shards in a run, so that no leg leaves more parts
 # Most items of a run that shows each item as its own Prefect task. A task takes 11.5 ms of CPU (docs/performance.md):
 # 2.3 s for 200 items.
 SMALL_RUN_ITEMS = 200
-HEARTBEAT_SECONDS = 10  # time between two heartbeats of a leg
-STALE_SECONDS = 30  # age of the last heartbeat from which a leg counts as dead: two in a row may be late
 INGEST = "ingest"
 """The kind of catalog that a pass makes of the files that are ready: it says nothing of the rest of its folder."""
 
@@ -56,8 +54,8 @@ class Plan:
     selection: str = ""
     catalog_identity: str = ""  # the catalog's name, or its location without links; empty stands for the location
     retired: list[str] = field(default_factory=list)  # identities of catalogs whose place this named one takes
-    # the last claim on the catalog when its reading began; empty without one, None if nobody looked.
-    catalog_claim: str | None = None
+    # the last term of the catalog's lease when its reading began; empty without one, None if nobody looked.
+    catalog_term: str | None = None
     tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
 
     @property
@@ -90,28 +88,6 @@ class Slice:
     last: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """Which process runs a leg. In the same PID namespace, this is enough to check whether the process still exists."""
-
-    host: str
-    boot: str
-    pid: int
-    process_started: str  # the kernel's start time of the process, because process IDs are reused
-    claimed_at: str
-    uptime_seconds: float = 0.0  # monotonic time of the boot when the leg was claimed
-    # the kernel's name for where `pid` is valid: each container has its own, and containers may share a host name.
-    # Empty where the system has none.
-    pid_namespace: str = ""
-    token: str = ""  # random, so that no two claims are equal
-    # cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
-    facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
-
-    @property
-    def claimed(self) -> "ClockReading":
-        return ClockReading(datetime.fromisoformat(self.claimed_at), self.uptime_seconds, self.boot)
-
-
 def new_run_id(now: datetime, tail: str) -> str:
     """Name a run so that names sort by time: UTC to the millisecond, then a random tail, without a hyphen."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{now.microsecond // 1000:03}{tail}"
@@ -136,31 +112,6 @@ def rows_of_shard(plan: Plan, shard: int) -> int:
 
 def shard_of(plan: Plan, manifest_row: int) -> int:
     return manifest_row // plan.shard_items
-
-
-@dataclass(frozen=True, slots=True)
-class ClockReading:
-    """An instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps."""
-
-    at: datetime
-    uptime_seconds: float
-    boot: str = ""  # identifies the boot; empty where the system does not tell
-
-
-def is_due(last: ClockReading, now: ClockReading) -> bool:
-    """Whether the next heartbeat is due by either clock: the monotonic one may stand while a machine sleeps."""
-    by_wall_clock = abs(now.at - last.at) >= timedelta(seconds=HEARTBEAT_SECONDS)
-    return by_wall_clock or now.uptime_seconds - last.uptime_seconds >= HEARTBEAT_SECONDS
-
-
-def is_fresh(last: ClockReading, now: ClockReading) -> bool:
-    """Whether the last sign of life is at most 30 s old. One from the future shows a wrong clock.
-
-    Within one boot the monotonic clock counts alone: the wall clock may have jumped.
-    """
-    if last.boot == now.boot != "":
-        return now.uptime_seconds - last.uptime_seconds <= STALE_SECONDS
-    return abs(now.at - last.at) <= timedelta(seconds=STALE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,7 +81,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
         moves=Moves(Files()), watched=path, accepted=accepted, quarantine=quarantine, by_release=by_release
     )
     context.choice("")
-    store = Results(context.results.store.within(layout.INGEST_FOLDER))
+    store = context.results.store.within(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
     _refuse_unmounted(path, lease)
     facts: Row = {"environment": context.environment, "folder": path, "is_mount": posixpath.ismount(path)}
@@ -109,7 +109,7 @@ class WatchedFolder:
             raise self.lease.active_error(self.lease.last())
 
     def one_pass(self) -> "IngestPass":
-        context, watch = self.context, Watch(self.lease.results.store, self.lease.name)
+        context, watch = self.context, Watch(self.lease.store, self.lease.name)
         return IngestPass(
             context=context,
             folder=self,
@@ -193,7 +193,7 @@ class IngestPass:
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
-        legs = Legs(self.context.results, run_id, self.context.clock)
+        legs = Legs(self.context.results.store, run_id, self.context.clock)
         in_doubt = legs.in_doubt_before(legs.last() + 1)
         return bool(in_doubt) and all(
             item.manifest_row in in_doubt for item in RemainingItems(self.context.results, plan).all_items()
@@ -220,7 +220,7 @@ class IngestPass:
             self.report.run_ids.append(run_id)
             yield run_id
         sightings, answers = self.watch.sightings(), self.watch.answers()
-        legs = Legs(self.context.results, run_id, self.context.clock)
+        legs = Legs(self.context.results.store, run_id, self.context.clock)
         for leg in (number for number in legs.numbers() if legs.receipt(number) is not None):
             is_new = not self.records.has_leg(plan, leg)
             rows = self.records.of_leg(plan, leg, sightings)

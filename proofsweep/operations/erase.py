@@ -120,7 +120,7 @@ def erase_proofs(
     killed = killed_erasures(context.results, journals, context.clock)
     erasures: list[Erasure] = []
     stopped, operation_id = None, ""
-    with sole_process(Lease(Results(store), "erasures", context.clock, busy=_BUSY)):
+    with sole_process(Lease(store, "erasures", context.clock, busy=_BUSY)):
         recovered = sum(len(killed.end(each)) for each in journals.open())
         intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
         try:

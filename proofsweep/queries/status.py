@@ -14,15 +14,15 @@ from proofsweep.config.locations import one_line, path_of, path_within
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
-from proofsweep.domain.runs import OUTCOMES, STALE_SECONDS, Plan, new_run_id, seconds_after_reset, shard_of
+from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id, seconds_after_reset, shard_of
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import Segments
 from proofsweep.store.layout import pruning_intent_name, shard_and_leg_of
+from proofsweep.store.lease import STALE_SECONDS, OpenTerm
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs, ask_to_stop, open_leg, progress_of
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
-from proofsweep.store.parts import Results, has_claim
-from proofsweep.store.progress import OpenLeg
+from proofsweep.store.parts import Results
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, newest_whole
 from proofsweep.verify.commit import exchange_counts
@@ -92,11 +92,11 @@ class RunStatus:
     legs: tuple[LegStatus, ...]
     pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
     unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
-    open_leg: OpenLeg | None = None  # its last leg, if that has no receipt: it is worked on, or was killed
+    open_leg: OpenTerm | None = None  # its last leg, if that has no receipt: it is worked on, or was killed
     head: str = ""  # of the ledger when this was read; empty if nobody asked, or nothing has ended yet
 
     @property
-    def active(self) -> OpenLeg | None:
+    def active(self) -> OpenTerm | None:
         """The leg that a process works on now; its rows are not counted in the groups."""
         return self.open_leg if self.open_leg is not None and self.open_leg.is_alive else None
 
@@ -180,11 +180,10 @@ class RunStatus:
 def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its parts and receipts; ResultsError if there is no such run."""
     plan = results.plan(run_id)
-    legs = Legs(results, run_id, lambda: datetime.now(UTC))
+    legs = Legs(results.store, run_id, lambda: datetime.now(UTC))
     receipts = {number: legs.receipt(number) for number in legs.numbers()}
     last = max(receipts, default=0)
-    claim = legs.holder(last) if last and receipts[last] is None else None
-    opened = None if claim is None else open_leg(legs, last, claim)
+    opened = legs.open_term(last) if last and receipts[last] is None else None
     is_active, head = opened is not None and opened.is_alive, Ledger(results.store).head()
     statuses = tuple(
         _status_of(number, receipt)
@@ -235,14 +234,16 @@ def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lam
     return found
 
 
-def active_legs(results: Results) -> list[OpenLeg]:
+def active_legs(results: Results) -> list[OpenTerm]:
     return [leg for leg in open_legs(results, RunIndex(results).refreshed()) if leg.is_alive]
 
 
-def open_legs(results: Results, index: IndexedRuns) -> list[OpenLeg]:
+def open_legs(results: Results, index: IndexedRuns) -> list[OpenTerm]:
     runs = [run for run in index.newest_first() if not run.is_over]
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        begun = pool.map(lambda run: None if _is_known(results, run) else progress_of(results, run.plan.run_id), runs)
+        begun = pool.map(
+            lambda run: None if _is_known(results, run) else Legs(results.store, run.plan.run_id).open_leg(), runs
+        )
         return [leg for leg in begun if leg is not None]
 
 
@@ -259,11 +260,11 @@ def unfinished_runs(results: Results) -> Iterator[Plan]:
 
 
 def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str | None:
-    """Name the newest run, not superseded since, of which a flow run has claimed a leg; a killed one counts too."""
+    """Name the newest run, not superseded since, of which a flow run has begun a leg; a killed one counts too."""
     oldest = new_run_id(since, "")
     runs = takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
     for plan in (run.plan for run in runs if not run.is_superseded):
-        legs = Legs(results, plan.run_id)
+        legs = Legs(results.store, plan.run_id)
         holders = [legs.holder(leg) for leg in legs.numbers()]
         if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
             return plan.run_id
@@ -316,19 +317,19 @@ def environment_in(results: Results, wanted: str) -> str:
 
 def next_leg(results: Results, run_id: str) -> None:
     """Return when a process begins the next leg of a run; after a minute if none does."""
-    legs, late_at = Legs(results, run_id), time.monotonic() + _START_SECONDS
+    legs, late_at = Legs(results.store, run_id), time.monotonic() + _START_SECONDS
     before = legs.last()
     while legs.last() == before and time.monotonic() < late_at:
         time.sleep(_LOOK_SECONDS / 2)
 
 
-def heartbeats_of(results: Results, leg: OpenLeg) -> Iterator[OpenLeg]:
+def heartbeats_of(results: Results, leg: OpenTerm) -> Iterator[OpenTerm]:
     """Yield a leg as the store shows it, every two seconds, until it has ended or its process is dead.
 
     Whether it is dead is judged by this process's own clock: another machine's may be wrong. ResultsError if the store
     has failed for a minute.
     """
-    legs = Legs(results, leg.run_id)
+    legs = Legs(results.store, leg.run_id)
     changed_at = read_at = time.monotonic()
     while True:
         yield leg
@@ -352,7 +353,7 @@ def heartbeats_of(results: Results, leg: OpenLeg) -> Iterator[OpenLeg]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopReport:
     run: RunStatus  # how it stands now
-    leg: OpenLeg | None = None  # that was asked; None if there was none to ask
+    leg: OpenTerm | None = None  # that was asked; None if there was none to ask
     is_first: bool = False  # whether nobody had asked it before
     has_ended: bool = True
 
@@ -363,7 +364,8 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     leg = run.open_leg
     if leg is None or leg.is_gone:
         return StopReport(run=run)
-    legs, is_first, has_ended = Legs(results, run_id), ask_to_stop(results, leg), False
+    legs, has_ended = Legs(results.store, run_id), False
+    is_first = legs.ask_to_stop(leg)
     late_at = time.monotonic() + wait_seconds
     while not has_ended and time.monotonic() < late_at:
         time.sleep(min(_LOOK_SECONDS / 2, wait_seconds))
@@ -371,16 +373,16 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     return StopReport(run=describe_run(results, run_id), leg=leg, is_first=is_first, has_ended=has_ended)
 
 
-def _still_open(legs: Legs, leg: OpenLeg) -> OpenLeg | None:
+def _still_open(legs: Legs, leg: OpenTerm) -> OpenTerm | None:
     if legs.is_superseded(leg.leg):
         return None
-    newest = open_leg(legs, leg.leg, leg.claim)
-    return None if newest.is_gone else newest
+    newest = legs.open_term(leg.leg)
+    return None if newest is None or newest.is_gone else newest
 
 
 def _is_known(results: Results, record: RunRecord) -> bool:
     # No leg began after those that the index knows.
-    return record.is_over or not has_claim(results.store, record.plan.run_id, len(record.legs) + 1)
+    return record.is_over or not Legs(results.store, record.plan.run_id).is_taken(len(record.legs) + 1)
 
 
 def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:

@@ -9,9 +9,9 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import new_run_id
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import open_legs
+from proofsweep.store.lease import OpenTerm
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import newest_quota
-from proofsweep.store.progress import OpenLeg
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
 _COUNTS = "files, covered, accepted, rejected, failed, ineligible, files - covered AS remaining, oldest_open_reject"
@@ -43,7 +43,7 @@ class CatalogStatus:
 class ActiveRun:
     environment: str
     catalog: str
-    leg: OpenLeg
+    leg: OpenTerm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
 
 
 def _catalogs_of(
-    results: Results, environments: Sequence[str], runs: Sequence[RunRecord], legs: Mapping[str, OpenLeg]
+    results: Results, environments: Sequence[str], runs: Sequence[RunRecord], legs: Mapping[str, OpenTerm]
 ) -> Iterator[CatalogStatus]:
     identities = {run.plan.run_id: run.plan.identity for run in runs}
     for environment in environments:
@@ -133,7 +133,7 @@ def _counts_of(results: Results, environment: str) -> dict[str, dict[str, Any]]:
         return {run_id: dict(zip(columns, row, strict=True)) for run_id, *row in found.fetchall()}
 
 
-def _end_of(run: RunRecord, leg: OpenLeg | None) -> tuple[str, datetime]:
+def _end_of(run: RunRecord, leg: OpenTerm | None) -> tuple[str, datetime]:
     if leg is not None:
         return ("active", leg.since) if leg.is_alive else (str(EndedBy.KILLED), leg.beaten_at)
     if not run.legs:
@@ -143,7 +143,7 @@ def _end_of(run: RunRecord, leg: OpenLeg | None) -> tuple[str, datetime]:
 
 
 def _quota_of(
-    results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, OpenLeg], now: datetime
+    results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, OpenTerm], now: datetime
 ) -> QuotaStatus | None:
     oldest = new_run_id(now - _KEY_DAYS, "")
     ended = sorted(

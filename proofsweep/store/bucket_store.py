@@ -32,9 +32,6 @@ class BucketStore:
     def within(self, folder: str) -> "BucketStore":
         return BucketStore(f"{self.url}/{folder}", self._open_root, called=self._called)
 
-    def path_of(self, name: str) -> None:
-        """Return None: an object of a bucket is no file."""
-
     def create(self, name: str, content: bytes) -> None:
         # What stands there counts, not the answer: a name may be taken by the library's own first try, and some buckets
         # let two processes through.

@@ -28,7 +28,6 @@ _TABLE = "rotations"
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
     """Record a key's service; ResultsError if it had another (contract, Authentication 6)."""
-    check_key(store, fingerprint, base_url)
     try:
         store.create(layout.key_name(fingerprint), json.dumps({"base_url": base_url}).encode())
     except NameTaken:

@@ -57,7 +57,7 @@ def known_rows(results: Results, environment: str, columns: Sequence[str]) -> It
 
 def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bool:
     """Whether another run has finished each of these items since a run was planned."""
-    epoch, time = Legs(results, plan.run_id).epoch(1), datetime.fromisoformat(plan.created_at)
+    epoch, time = Legs(results.store, plan.run_id).epoch(1), datetime.fromisoformat(plan.created_at)
     is_same = (pc.field("epoch") == epoch) & (pc.field("finished_at") >= pa.scalar(time))
     is_later = (is_same | (pc.field("epoch") > epoch)) & (pc.field("run_id") != plan.run_id)
     tables = known_rows(results, plan.environment, ["item_id", "run_id", "epoch", "finished_at"])

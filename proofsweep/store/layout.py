@@ -100,9 +100,9 @@ def leg_folder(run_id: str, leg: int) -> str:
     return f"{legs_folder(run_id)}/{leg:03}"
 
 
-def claim_name(run_id: str, leg: int) -> str:
+def lease_name(run_id: str, leg: int) -> str:
     """Which process works on a leg; a leg exists if it exists."""
-    return f"{leg_folder(run_id, leg)}/claim.json"
+    return f"{leg_folder(run_id, leg)}/lease.json"
 
 
 def heartbeat_name(run_id: str, leg: int) -> str:
@@ -111,7 +111,7 @@ def heartbeat_name(run_id: str, leg: int) -> str:
 
 
 def stop_name(run_id: str, leg: int, token: str) -> str:
-    """That somebody asked the process whose claim has this token to stop; created once."""
+    """That somebody asked the process whose lease has this token to stop; created once."""
     return f"{leg_folder(run_id, leg)}/stop-{token}.json"
 
 

@@ -1,8 +1,8 @@
 """A lease: one process at a time works on something, and every other process can tell whether it still does.
 
-Each term of a lease is a numbered folder: `claim.json` is created once and names the process, `heartbeat.json` says
-that it is alive, `receipt.json` ends the term. A process that finds the last term ended, or its process dead, takes the
-lease over with the next number.
+Each term of a lease is a numbered folder: `lease.json` is created once and names the holder, `heartbeat.json` says that
+it is alive, `receipt.json` ends the term. Two signs show that a holder is dead: its heartbeat is older than 30 s, or it
+is gone from this machine. A process that finds the last term ended, or its holder dead, takes the next one.
 """
 
 import json
@@ -13,25 +13,137 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import HEARTBEAT_SECONDS, STALE_SECONDS, Claim, ClockReading, is_fresh
 from proofsweep.store import layout
-from proofsweep.store.objects import hold, is_let_go, json_bytes, let_go
-from proofsweep.store.parts import Results, has_claim, last_leg, receipt_of
-from proofsweep.store.progress import LegProgress
+from proofsweep.store.objects import Store, json_bytes, read_object
+from proofsweep.store.progress import LegProgress, progress_in
 
-_CLAIM_FIELDS = frozenset(field.name for field in fields(Claim))
+HEARTBEAT_SECONDS = 10  # time between two heartbeats
+STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A sign of life: an instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps."""
+
+    at: datetime
+    uptime_seconds: float
+    boot: str = ""  # identifies the boot; empty where the system does not tell
+
+    def age_seconds(self, now: "Sign") -> float:
+        """Return its age: within one boot by the monotonic clock alone. One from the future shows a wrong clock."""
+        if self.boot == now.boot != "":
+            return max(0.0, now.uptime_seconds - self.uptime_seconds)
+        return abs((now.at - self.at).total_seconds())
+
+    def is_due_again(self, now: "Sign") -> bool:
+        """Whether ten seconds have passed by either clock: the monotonic one may stand while a machine sleeps."""
+        by_wall_clock = abs((now.at - self.at).total_seconds())
+        return max(by_wall_clock, now.uptime_seconds - self.uptime_seconds) >= HEARTBEAT_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Which process holds a term. In the same PID namespace, this is enough to check whether it still exists."""
+
+    host: str
+    boot: str
+    pid: int
+    process_started: str  # the kernel's start time of the process, because process IDs are reused
+    taken_at: str
+    uptime_seconds: float = 0.0  # monotonic time of the boot when the term was taken
+    # the kernel's name for where `pid` is valid: each container has its own, and containers may share a host name.
+    # Empty where the system has none.
+    pid_namespace: str = ""
+    token: str = ""  # random, so that no two holders are equal
+    # cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
+    facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
+
+    @classmethod
+    def of_this_process(cls, now: Sign, facts: Row) -> "Holder":
+        pid = os.getpid()
+        return cls(
+            host=socket.gethostname(),
+            boot=now.boot,
+            pid=pid,
+            pid_namespace=_pid_namespace(),
+            process_started=_process_started(pid),
+            taken_at=now.at.isoformat(),
+            uptime_seconds=now.uptime_seconds,
+            token=secrets.token_hex(8),
+            facts=facts,
+        )
+
+    @property
+    def taken(self) -> Sign:
+        return Sign(datetime.fromisoformat(self.taken_at), self.uptime_seconds, self.boot)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its process ID has a meaning here."""
+        return (self.host, self.boot, self.pid_namespace) == (socket.gethostname(), boot_id(), _pid_namespace())
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its process no longer exists; that is known only where its process ID has a meaning."""
+        if not self.is_here:
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            return False
+        return bool(self.process_started) and _process_started(self.pid) != self.process_started
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTerm:
+    """A term without a receipt, as its last heartbeat shows it: a process works on it, or was killed."""
+
+    run_id: str
+    leg: int
+    holder: Holder
+    beaten_at: datetime
+    age_seconds: float  # of its last sign of life; two machines' clocks may be compared for it
+    is_gone: bool = False  # whether its process is known to have ended; only its own machine can tell
+    progress: LegProgress | None = None  # how far it was then; None before its first heartbeat
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.is_gone and self.age_seconds <= STALE_SECONDS
+
+    @property
+    def where(self) -> str:
+        return f"process {self.holder.pid} on {self.holder.host}"
+
+    @property
+    def since(self) -> datetime:
+        return self.holder.taken.at
+
+    def document(self) -> dict[str, object]:
+        return {
+            "run_id": self.run_id,
+            "leg": self.leg,
+            "host": self.holder.host,
+            "pid": self.holder.pid,
+            "since": self.since.isoformat(timespec="seconds"),
+            "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
+            "sign_of_life_age_seconds": round(self.age_seconds, 1),
+            "is_alive": self.is_alive,
+            "progress": None if self.progress is None else self.progress.document(),
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    results: Results
+    store: Store
     name: str  # of what is leased
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # gives the time in UTC
     # gives the seconds of this boot's monotonic clock, the same in all its processes.
@@ -41,174 +153,123 @@ class Lease:
     busy: str = "This is being worked on by {holder}."
 
     def last(self) -> int:
-        return last_leg(self.results.store, self.name)
+        """Return the number of the last term, 0 without one. It exists if its `lease.json` does, not its folder."""
+        listed = [int(name) for name in self.store.folders(layout.legs_folder(self.name)) if name.isdecimal()]
+        last = max(listed, default=0)
+        while last and not self.is_taken(last):
+            last -= 1
+        while self.is_taken(self.after(last)):  # a listing may lag behind
+            last = self.after(last)
+        return last
 
-    def last_inactive(self) -> int:
-        """Return the number of the last term, which is over; RunIsActive if its process is alive."""
+    def after(self, number: int) -> int:
+        """Return the number of the term that follows one; 0 stands before the first."""
+        return number + 1
+
+    def numbers(self) -> list[int]:
+        return list(range(1, self.last() + 1))
+
+    def last_over(self) -> int:
+        """Return the number of the last term, which is over; RunIsActive if a process holds it."""
         last = self.last()
-        if last and self.is_active(last):
+        if last and self.is_held(last):
             raise self.active_error(last)
         return last
 
-    def claim(self, number: int, facts: Row | None = None) -> None:
-        """Claim a term for this process; another process that takes it over needs the `facts`.
-
-        RunIsActive if another process was first.
-        """
-        claim = own_claim(self.now(), facts or {})
+    def take(self, number: int, facts: Row | None = None) -> None:
+        """Take a term for this process; who takes it over needs the `facts`. RunIsActive if another was first."""
+        holder = Holder.of_this_process(self.now(), facts or {})
         try:
-            self.results.store.create(layout.claim_name(self.name, number), json_bytes(asdict(claim)))
+            self.store.create(layout.lease_name(self.name, number), json_bytes(asdict(holder)))
         except NameTaken as taken:
             raise self.active_error(number) from taken
 
     def release(self, number: int) -> None:
-        """Take back this process's claim of a term that could not begin, so that the term does not exist."""
-        with suppress(ResultsError):  # then the claim is stale soon, or at once when this process ends
-            self.results.store.delete(layout.claim_name(self.name, number))
-        self._let_go(number)
+        """Give back this process's term that could not begin, so that the term does not exist."""
+        with suppress(ResultsError):  # then it is stale soon, or at once when this process ends
+            self.store.delete(layout.lease_name(self.name, number))
 
     def beat(self, number: int, progress: LegProgress | None = None) -> None:
         """Write the heartbeat: this process is alive now, and so far with its work."""
-        facts: Row = {} if progress is None else {"progress": progress.document()}
-        claim = self.results.store.path_of(layout.claim_name(self.name, number))
-        facts |= {"holds_claim": claim is not None and hold(claim)}
-        now = self.now()
+        now, facts = self.now(), {} if progress is None else {"progress": progress.document()}
         sign = asdict(now) | {"at": now.at.isoformat()} | facts
-        self.results.store.replace(layout.heartbeat_name(self.name, number), json_bytes(sign))
+        self.store.replace(layout.heartbeat_name(self.name, number), json_bytes(sign))
 
     def write_receipt(self, number: int, receipt: dict[str, object]) -> None:
         """End a term; NameTaken if another process has ended it."""
-        try:
-            self.results.store.create(layout.receipt_name(self.name, number), json_bytes(receipt))
-        except NameTaken:
-            self._let_go(number)
-            raise
-        self._let_go(number)  # not before: until then, a claim that is let go is a dead process's
+        self.store.create(layout.receipt_name(self.name, number), json_bytes(receipt))
 
     def receipt(self, number: int) -> dict[str, object] | None:
-        return receipt_of(self.results.store, self.name, number)
+        """Read how a term ended; None while it lasts. ResultsError if it is damaged."""
+        return read_object(self.store, layout.receipt_name(self.name, number))
+
+    def is_taken(self, number: int) -> bool:
+        return self.store.read(layout.lease_name(self.name, number)) is not None
 
     def is_superseded(self, number: int) -> bool:
-        """Whether another process has taken a term over: it has claimed the next one, or ended this one."""
-        return has_claim(self.results.store, self.name, number + 1) or self.receipt(number) is not None
+        """Whether another process has taken a term over: it has taken the next one, or ended this one."""
+        return self.is_taken(self.after(number)) or self.receipt(number) is not None
 
-    def holder(self, number: int) -> Claim | None:
-        """Read who claimed a term; None if the claim cannot be read."""
-        content = self.results.store.read(layout.claim_name(self.name, number))
+    def holder(self, number: int) -> Holder | None:
+        """Read who holds a term; None if that cannot be read."""
+        content = self.store.read(layout.lease_name(self.name, number))
         try:
-            claim = json.loads(content or b"")
-            return Claim(**{name: value for name, value in claim.items() if name in _CLAIM_FIELDS})
-        except (ValueError, TypeError, AttributeError):
+            document = json.loads(content or b"")
+            return Holder(**{each.name: document[each.name] for each in fields(Holder) if each.name in document})
+        except (ValueError, TypeError):
             return None
 
-    def who_holds(self, number: int) -> str:
+    def open_term(self, number: int) -> OpenTerm | None:
+        """Read a term that has no receipt; None if its holder cannot be read."""
         holder = self.holder(number)
-        return "another process" if holder is None else f"process {holder.pid} on {holder.host}"
-
-    def active_error(self, number: int) -> RunIsActive:
-        return RunIsActive(self.busy.format(holder=self.who_holds(number)))
+        if holder is None:
+            return None
+        beaten, progress = holder.taken, None
+        with suppress(ValueError, KeyError, TypeError):  # a power cut may leave a heartbeat empty
+            sign = json.loads(self.store.read(layout.heartbeat_name(self.name, number)) or b"")
+            beaten = Sign(datetime.fromisoformat(sign["at"]), float(sign["uptime_seconds"]), sign["boot"])
+            progress = progress_in(sign.get("progress"))
+        return OpenTerm(
+            run_id=self.name,
+            leg=number,
+            holder=holder,
+            beaten_at=beaten.at,
+            age_seconds=beaten.age_seconds(self.now()),
+            is_gone=holder.is_gone,
+            progress=progress,
+        )
 
     def is_alive(self, number: int) -> bool:
-        """Whether a term without a receipt is still worked on, judged by its last sign of life."""
-        holder = self.holder(number)
-        if holder is None or self.is_gone(number, holder):
-            return False
-        beaten = sign_in(self.results.store.read(layout.heartbeat_name(self.name, number)))
-        return is_fresh(beaten or holder.claimed, self.now())
+        """Whether a term is still worked on, judged by its last sign of life: on two machines, by two wall clocks."""
+        opened = self.open_term(number) if self.receipt(number) is None else None
+        return opened is not None and opened.is_alive
 
-    def is_gone(self, number: int, holder: Claim) -> bool:
-        """Whether the process of a term is known to be gone: by its number, or by the claim that it held and let go."""
-        claim = self.results.store.path_of(layout.claim_name(self.name, number))
-        return is_gone(holder) or (self._holds_claim(number, holder) and claim is not None and is_let_go(claim))
-
-    def is_active(self, number: int) -> bool:
-        """Whether a process works on a term; it is waited for up to 30 s if it is not on this machine's list.
+    def is_held(self, number: int) -> bool:
+        """Whether a process works on a term; wait for its next heartbeat, up to 30 s, if nothing else can tell.
 
         In another container or on another machine, a process that was just killed has a fresh heartbeat, as a live one
-        has. Only its next heartbeat shows that it lives.
+        has. Two machines' clocks are not compared.
         """
         holder = self.holder(number)
-        if holder is None or self.receipt(number) is not None or self.is_gone(number, holder):
-            return False
-        is_known = is_here(holder) or self._holds_claim(number, holder)
-        is_active = self.is_alive(number) if is_known else self.is_heard(number, holder)
-        return is_active and self.receipt(number) is None
-
-    def is_heard(self, number: int, holder: Claim) -> bool:
-        """Wait for a new heartbeat: until the last one is stale, or for 30 s if two clocks must be compared."""
-        name = layout.heartbeat_name(self.name, number)
-        before = self.results.store.read(name)
+        if holder is None or holder.is_here:
+            return self.is_alive(number)
+        name, is_of_this_boot = layout.heartbeat_name(self.name, number), holder.boot == boot_id() != ""
+        before = self.store.read(name)
         for _ in range(STALE_SECONDS + 1):
-            if holder.boot == boot_id() != "" and not self.is_alive(number):
+            if self.receipt(number) is not None or (is_of_this_boot and not self.is_alive(number)):
                 return False
             self.rest(1.0)
-            if self.receipt(number) is not None:
-                return False
-            if self.results.store.read(name) != before:
-                return True
+            if self.store.read(name) != before:
+                return self.receipt(number) is None
         return False
 
-    def _holds_claim(self, number: int, holder: Claim) -> bool:
-        """Whether a process of this boot has said that it keeps its claim locked; of another one no lock is seen."""
-        content = self.results.store.read(layout.heartbeat_name(self.name, number))
-        with suppress(ValueError, AttributeError):
-            return holder.boot == boot_id() != "" and json.loads(content or b"").get("holds_claim") is True
-        return False
+    def active_error(self, number: int) -> RunIsActive:
+        opened = self.open_term(number)
+        holder = "another process" if opened is None else opened.where
+        return RunIsActive(self.busy.format(holder=holder, name=self.name, number=number))
 
-    def _let_go(self, number: int) -> None:
-        claim = self.results.store.path_of(layout.claim_name(self.name, number))
-        if claim is not None:
-            let_go(claim)
-
-    def active_claim(self) -> Claim | None:
-        """Return the last term's claim while its process is alive; None when nobody holds the lease."""
-        last = self.last()
-        return self.holder(last) if last and self.receipt(last) is None and self.is_alive(last) else None
-
-    def now(self) -> ClockReading:
-        return ClockReading(self.clock(), self.uptime(), boot_id())
-
-
-def sign_in(content: bytes | None) -> ClockReading | None:
-    """Return the sign of life in a heartbeat; None if it cannot be read: a power cut may leave it empty."""
-    try:
-        sign = json.loads(content or b"")
-        return ClockReading(datetime.fromisoformat(sign["at"]), float(sign["uptime_seconds"]), sign["boot"])
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def own_claim(now: ClockReading, facts: Row) -> Claim:
-    pid = os.getpid()
-    return Claim(
-        host=socket.gethostname(),
-        boot=now.boot,
-        pid=pid,
-        pid_namespace=_pid_namespace(),
-        process_started=_process_started(pid),
-        claimed_at=now.at.isoformat(),
-        uptime_seconds=now.uptime_seconds,
-        token=secrets.token_hex(8),
-        facts=facts,
-    )
-
-
-def is_here(claim: Claim) -> bool:
-    """Whether the claim's process ID has a meaning here."""
-    return (claim.host, claim.boot, claim.pid_namespace) == (socket.gethostname(), boot_id(), _pid_namespace())
-
-
-def is_gone(claim: Claim) -> bool:
-    """Whether the claim's process no longer exists; that is known only where its process ID has a meaning."""
-    if not is_here(claim):
-        return False
-    try:
-        os.kill(claim.pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return bool(claim.process_started) and _process_started(claim.pid) != claim.process_started
+    def now(self) -> Sign:
+        return Sign(self.clock(), self.uptime(), boot_id())
 
 
 def boot_id() -> str:
@@ -242,8 +303,8 @@ def sole_process(lease: Lease, facts: Row | None = None) -> Iterator[int]:
 
     `facts` are what another process must know if this one is killed.
     """
-    number = lease.last_inactive() + 1
-    lease.claim(number, facts)
+    number = lease.after(lease.last_over())
+    lease.take(number, facts)
 
     def keep(over: threading.Event) -> None:
         while not over.wait(HEARTBEAT_SECONDS):

@@ -1,6 +1,5 @@
 """Small objects, each created once, in a folder or a bucket: an object appears when its content is whole."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -9,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from proofsweep.config.local_files import make_folder, sync_file, sync_folder
 from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, path_of
@@ -18,11 +17,6 @@ from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
 
-# File systems whose locks are the kernel's own.
-_LOCAL = frozenset({"btrfs", "ext2", "ext3", "ext4", "overlay", "tmpfs", "xfs", "zfs"})
-# The files that this process keeps locked, whichever object asked for it.
-_held: dict[Path, IO[bytes]] = {}
-
 
 class Store(Protocol):
     """A tree of objects with names like `verdicts/run_date=2026-11-20/a.parquet`."""
@@ -30,9 +24,6 @@ class Store(Protocol):
     @property
     def url(self) -> str:
         """Where it is, for a person; holds no credentials."""
-
-    def path_of(self, name: str) -> Path | None:
-        """Return where an object is a file of this machine, whether it is there or not; None in a bucket."""
 
     def create(self, name: str, content: bytes) -> None:
         """Make an object whose bytes stand there for good; a reader sees it whole or not at all.
@@ -115,9 +106,6 @@ class FolderStore:
     @property
     def url(self) -> str:
         return str(self._root)
-
-    def path_of(self, name: str) -> Path:
-        return self._root / name
 
     def create(self, name: str, content: bytes) -> None:
         path = self._root / name
@@ -202,57 +190,6 @@ def _write_durably(path: Path, content: bytes) -> None:
     with path.open("xb") as file:
         file.write(content)
         sync_file(file)
-
-
-# Files that a process keeps locked until it ends, whatever ends it: who finds one unlocked knows that it is gone. The
-# kernel keeps the locks, so they tell processes of all containers of one machine of each other. A network or a user's
-# file system may lose a lock, or keep it where others do not see it: there no file is held.
-
-
-def hold(path: Path) -> bool:
-    """Keep a file locked; False if it cannot be, or if another process holds it."""
-    if path in _held:
-        return True
-    if not is_local(path):
-        return False
-    with suppress(OSError):
-        file = path.open("rb")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            return False
-        _held[path] = file
-        return True
-    return False
-
-
-def let_go(path: Path) -> None:
-    if (file := _held.pop(path, None)) is not None:
-        file.close()
-
-
-def is_let_go(path: Path) -> bool:
-    """Whether no process holds a file; False if that is not known."""
-    if path in _held or not is_local(path):
-        return False
-    with suppress(OSError), path.open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return True
-    return False
-
-
-def is_local(path: Path) -> bool:
-    """Whether a path lies in a file system of this machine, as the kernel lists it; False where it has no such list."""
-    best, kind = -1, ""
-    with suppress(OSError):
-        real = str(path.parent.resolve())
-        for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-            facts, _, described = line.partition(" - ")
-            mounted = facts.split()[4].replace("\\040", " ")
-            if real == mounted or real.startswith(mounted.rstrip("/") + "/"):
-                best, kind = max((best, kind), (len(mounted), described.split()[0]), key=lambda found: found[0])
-    return kind in _LOCAL
 
 
 def damaged(store: Store, name: str, why: str = "") -> ResultsError:

@@ -28,7 +28,7 @@ class Operations:
         self.results = results
 
     def lease(self, operation_id: str) -> Lease:
-        return Lease(Results(self.results.store.within("_operating")), operation_id, busy=_BUSY)
+        return Lease(self.results.store.within("_operating"), operation_id, busy=_BUSY)
 
     def ids(self, since: str = "") -> list[str]:
         return self.results.store.folders(layout.OPERATIONS_FOLDER, since)

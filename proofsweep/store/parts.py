@@ -13,7 +13,8 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan, rows_of_shard
 from proofsweep.store import layout
-from proofsweep.store.objects import Store, damaged, json_bytes, read_object, sha256_hex
+from proofsweep.store.lease import Lease
+from proofsweep.store.objects import Store, damaged, json_bytes, sha256_hex
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.rows import planned_item
 from proofsweep.store.schemas import SCHEMAS, conformed
@@ -182,28 +183,9 @@ def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
     return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
-def last_leg(store: Store, run_id: str) -> int:
-    """Return the number of the last leg, 0 without one. A leg exists if its claim does: its folder may come earlier."""
-    listed = [int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()]
-    last = max(listed, default=0)
-    while last and not has_claim(store, run_id, last):
-        last -= 1
-    while has_claim(store, run_id, last + 1):
-        last += 1
-    return last
-
-
-def has_claim(store: Store, run_id: str, leg: int) -> bool:
-    return store.read(layout.claim_name(run_id, leg)) is not None
-
-
-def receipt_of(store: Store, run_id: str, leg: int) -> dict[str, object] | None:
-    """Read how a leg ended; None while it runs. ResultsError if it is damaged."""
-    return read_object(store, layout.receipt_name(run_id, leg))
-
-
 def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
     """Return the parts of each leg that has ended, by its receipt."""
-    receipts = {leg: receipt_of(store, run_id, leg) for leg in range(1, last_leg(store, run_id) + 1)}
+    lease = Lease(store, run_id)
+    receipts = {leg: lease.receipt(leg) for leg in lease.numbers()}
     named = {leg: receipt.get("parts") for leg, receipt in receipts.items() if receipt is not None}
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}

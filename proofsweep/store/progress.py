@@ -6,8 +6,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from proofsweep.domain.runs import STALE_SECONDS, Claim
-
 LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
 QUIET_SECONDS = 10.0  # without a finished row for so long, a person asks what the leg does
 
@@ -89,44 +87,6 @@ class LegProgress:
         named = ("rate", "call_rate", "seconds_left", "lane_rate")
         numbers = {name: round(facts[name], 2) for name in named if facts[name] is not None}
         return facts | times | numbers | {"counts": dict(self.counts), "waiting": self.waiting}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenLeg:
-    """A leg without a receipt: a process works on it, or was killed."""
-
-    run_id: str
-    leg: int
-    claim: Claim
-    beaten_at: datetime
-    age_seconds: float  # of its last sign of life; two machines' clocks may be compared for it
-    is_gone: bool = False  # whether its process is known to have ended; only its own machine can tell
-    progress: LegProgress | None = None  # how far it was then; None before its first heartbeat
-
-    @property
-    def is_alive(self) -> bool:
-        return not self.is_gone and self.age_seconds <= STALE_SECONDS
-
-    @property
-    def where(self) -> str:
-        return f"process {self.claim.pid} on {self.claim.host}"
-
-    @property
-    def since(self) -> datetime:
-        return self.claim.claimed.at
-
-    def document(self) -> dict[str, object]:
-        return {
-            "run_id": self.run_id,
-            "leg": self.leg,
-            "host": self.claim.host,
-            "pid": self.claim.pid,
-            "since": self.since.isoformat(timespec="seconds"),
-            "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
-            "sign_of_life_age_seconds": round(self.age_seconds, 1),
-            "is_alive": self.is_alive,
-            "progress": None if self.progress is None else self.progress.document(),
-        }
 
 
 def progress_in(document: object) -> LegProgress | None:

@@ -19,7 +19,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store.layout import INDEX_FOLDER
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
-from proofsweep.store.parts import Results, has_claim, plan_of
+from proofsweep.store.parts import Results, plan_of
 from proofsweep.store.prunings import wholly_pruned
 from proofsweep.store.snapshot import DerivedLog, Entry, legs_in
 
@@ -207,7 +207,7 @@ class RunIndex:
             plan = self._results.plan(run_id)
         except (ResultsError, ValueError):
             return None
-        legs = Legs(self._results, run_id)
+        legs = Legs(self._results.store, run_id)
         ended = [
             LegRecord(leg=number, receipt={name: receipt.get(name) for name in _RECEIPT_MEMBERS})
             for number in legs.numbers()
@@ -226,7 +226,7 @@ class RunIndex:
     def _outdated(self, index: IndexedRuns) -> list[str]:
         unfinished = [record for record in index.newest_first() if not record.is_over][:_WATCHED]
         store = self._results.store
-        return [run.plan.run_id for run in unfinished if has_claim(store, run.plan.run_id, len(run.legs) + 1)]
+        return [run.plan.run_id for run in unfinished if Legs(store, run.plan.run_id).is_taken(len(run.legs) + 1)]
 
     def _complete_to(self, index: IndexedRuns, missing: Iterable[str]) -> str:
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"

@@ -1,4 +1,4 @@
-"""One attempt at a run, from claim to receipt: no other may be alive, and those that died before are settled first."""
+"""One attempt at a run, from lease to receipt: no other may be alive, and those that died before are settled first."""
 
 import math
 import time
@@ -19,7 +19,7 @@ from proofsweep.domain.text import printable
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
 from proofsweep.store.keys import bind_key
-from proofsweep.store.legs import CatalogClaims, Legs, stop_asked_on
+from proofsweep.store.legs import CatalogLease, Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.budget import BudgetGuard
@@ -34,7 +34,7 @@ from proofsweep.verify.threads import most_open_files, workers_that_fit
 
 QUOTA_PROBE_SECONDS = 300.0  # between two probes of the headroom (contract, Versioning 7: about every five minutes)
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request is seen
-# Where a leg's claim has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
+# Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
 _MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
@@ -70,13 +70,13 @@ class StopRequests:
 
     def _look(self, now: float) -> None:
         if self._token is None:
-            claim = self.legs.holder(self.leg)
-            self._token = "" if claim is None else claim.token
-        host = stop_asked_on(self.legs, self.leg, self._token) if self._token else None
+            holder = self.legs.holder(self.leg)
+            self._token = "" if holder is None else holder.token
+        host = self.legs.stop_asked_on(self.leg, self._token) if self._token else None
         if host is None:
             return
         self._abort_at = now + self.drain_seconds
-        log(Event.STOP_REQUESTED, run_id=self.legs.run_id, leg=self.leg, host=host)
+        log(Event.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, host=host)
         why = f"It was stopped by `proofsweep stop`, asked on {printable(host)}."
         self.stop.pull(RunMustStop(why, ended_by=EndedBy.CANCELLED))
 
@@ -96,30 +96,30 @@ class LegRequest:
 
 
 @contextmanager
-def claimed_leg(request: LegRequest) -> Iterator[tuple[int, Row]]:
-    """Claim the next leg of a run; release it if its context, which is made inside, cannot be made.
+def begun_leg(request: LegRequest) -> Iterator[tuple[int, Row]]:
+    """Begin the next leg of a run; release it if its context, which is made inside, cannot be made.
 
-    (1) bind the key to the service, (2) claim the leg. Its number comes with the cells of its `runs` row that are known
-    when it begins.
+    (1) bind the key to the service, (2) take the lease. Its number comes with the cells of its `runs` row that are
+    known when it begins.
 
     Raises:
-        ResultsError: it cannot be begun; nothing was claimed.
+        ResultsError: it cannot be begun.
         RunIsActive: another leg is alive.
     """
     bind_key(request.results.store, request.key_fingerprint(), request.base_url)  # (1)
     facts = _leg_facts(request)
-    claimed = facts | {BOUNDS: asdict(request.bounds)}
-    number = open_leg(request.results, request.plan, request.clock, claimed)  # (2)
+    noted = facts | {BOUNDS: asdict(request.bounds)}
+    number = open_leg(request.results, request.plan, request.clock, noted)  # (2)
     try:
         yield number, facts
     except BaseException:
-        Legs(request.results, request.plan.run_id, request.clock).release(number)
+        Legs(request.results.store, request.plan.run_id, request.clock).release(number)
         raise
 
 
 @contextmanager
 def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[None]:
-    """Keep a claimed leg for the work inside, and settle it.
+    """Keep a leg for the work inside, and settle it.
 
     (3) keep it alive, (4) settle the legs that died before it, and send the negative control, (5) settle
     it, however the work ended.
@@ -167,9 +167,9 @@ def leg_of(
     dedupe: bool,
     drain_seconds: float,
 ) -> Iterator[LegContext]:
-    """Claim the next leg of a run, and settle it however the work inside ends.
+    """Begin the next leg of a run, and settle it however the work inside ends.
 
-    RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if nothing was claimed.
+    RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if it was not begun.
     """
     settings = service.settings
     request = LegRequest(
@@ -186,10 +186,10 @@ def leg_of(
     )
     service.dispatcher.remember(remembered_rate(results, service))
     with lane_sharing(results, service, request.plan).shared():
-        with claimed_leg(request) as (number, facts):
+        with begun_leg(request) as (number, facts):
             control = service.partner.for_control()
             budget = BudgetGuard(bounds, control, service.stop, service.clock, QUOTA_PROBE_SECONDS)
-            leg = leg_context(service, results, request.plan, number, budget, dedupe=dedupe, is_claimant=True)
+            leg = leg_context(service, results, request.plan, number, budget, dedupe=dedupe, is_holder=True)
         with leg_session(request, facts, leg):
             yield leg
 
@@ -218,7 +218,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     leg.trail.write_unattributed()
     leg.journal.flush()
     with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
-        row = settle_leg(leg.results, leg.plan, end, Legs(leg.results, leg.plan.run_id, clock))
+        row = settle_leg(leg.results, leg.plan, end, Legs(leg.results.store, leg.plan.run_id, clock))
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
 
 
@@ -252,7 +252,7 @@ def _headroom(leg: LegContext) -> int | None:
 
 
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
-    """Claim the next leg of a run for this process; give its number. It must settle the legs before it first.
+    """Take the next leg of a run for this process; give its number. It must settle the legs before it first.
 
     A run without a leg is superseded if another run of its catalog is worked on, or was since it was planned. `facts`
     are cells of the `runs` row that only this process knows.
@@ -261,12 +261,12 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
         RunIsActive: another leg of this run or of its catalog is alive; the message names its holder.
         ResultsError: the run was superseded.
     """
-    legs = Legs(results, plan.run_id, clock)
-    leg = _claimed(legs, facts)
+    legs = Legs(results.store, plan.run_id, clock)
+    leg = _taken(legs, facts)
     try:
-        if plan.catalog_kind != INGEST:  # passes hold a claim on their folder, and sweeps yield to them
-            claims = CatalogClaims(results, plan.environment, plan.identity, clock)
-            claims.claim(plan.run_id, leg, plan.catalog_claim if leg == 1 else None)
+        if plan.catalog_kind != INGEST:  # passes hold the lease of their folder, and sweeps yield to them
+            catalog = CatalogLease(results.store, plan.environment, plan.identity, clock)
+            catalog.take(plan.run_id, leg, plan.catalog_term if leg == 1 else None)
     except RunIsActive:
         if leg == 1:
             _end_superseded(results, plan, legs, leg)
@@ -278,18 +278,19 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
 
 def supersede(results: Results, plan: Plan, clock: Clock) -> None:
     """End a run that nobody must go on with, by a leg that does nothing; RunIsActive if its last leg is alive."""
-    legs = Legs(results, plan.run_id, clock)
-    leg = _claimed(legs, {})
+    legs = Legs(results.store, plan.run_id, clock)
+    leg = _taken(legs, {})
     settle_legs_before(results, plan, clock, leg)
     _end_superseded(results, plan, legs, leg)
 
 
-def _claimed(legs: Legs, facts: Row) -> int:
-    last = legs.last_inactive()
+def _taken(legs: Legs, facts: Row) -> int:
+    last = legs.last_over()
     if last and (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
-        raise ResultsError(f"Run {legs.run_id} was superseded by another run of its catalog: verify the catalog.")
-    legs.claim(last + 1, facts)  # no later one: a rival may have claimed this number meanwhile
-    return last + 1
+        raise ResultsError(f"Run {legs.name} was superseded by another run of its catalog: verify the catalog.")
+    leg = legs.after(last)  # no later one: a rival may have taken this number meanwhile
+    legs.take(leg, facts)
+    return leg
 
 
 def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
@@ -301,7 +302,8 @@ def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
 
 def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
     """See that the last leg of a run is over, and settle the legs that died; RunIsActive if it is alive."""
-    settle_legs_before(results, plan, clock, Legs(results, plan.run_id, clock).last_inactive() + 1)
+    legs = Legs(results.store, plan.run_id, clock)
+    settle_legs_before(results, plan, clock, legs.after(legs.last_over()))
 
 
 def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
@@ -311,7 +313,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
     as its own parts, (2) write what the last processes did not come to: the row, which comes after the entry. Then (3)
     publish the exchanges that a leg wrote down after its receipt: its process was taken for dead, and came back.
     """
-    legs = Legs(results, plan.run_id, clock)
+    legs = Legs(results.store, plan.run_id, clock)
     written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
     for number in range(1, leg):
         if legs.receipt(number) is None:

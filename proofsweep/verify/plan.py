@@ -23,7 +23,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.selection import Selection
 from proofsweep.store import schemas
 from proofsweep.store.known_rows import AnswerTimes, HashedItems, known_rows
-from proofsweep.store.legs import CatalogClaims
+from proofsweep.store.legs import CatalogLease
 from proofsweep.store.listings import known_elsewhere, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
@@ -146,8 +146,8 @@ class Planner:
             ResultsError: the results store cannot be written.
         """
         identity, now = self.identity_of(listing), self.clock()
-        claims = CatalogClaims(self.results, self.environment, identity)
-        claim = None if listing.kind == INGEST else claims.last_inactive()
+        lease = CatalogLease(self.results.store, self.environment, identity)
+        term = None if listing.kind == INGEST else lease.last_over()
         run_id, survey = run_id or new_run_id(now, secrets.token_hex(3)), Survey()
         sidecar_field, check = self.service.sidecar_field, self._credential_check(listing, selection)
         with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
@@ -162,7 +162,7 @@ class Planner:
             write_gone(self.results, run_id, listing.listing, self.environment, identity)
             listing.listing.write(self.results, run_id)
         plan = self._plan_of(listing, survey, run_id, now)
-        plan = replace(plan, selection=selection.text, catalog_identity=identity, catalog_claim=claim)
+        plan = replace(plan, selection=selection.text, catalog_identity=identity, catalog_term=term)
         if identity != resolved_location(listing.location) and listing.reported_run is None:
             before = self._lists_before(listing, survey, identity)
             plan = replace(plan, retired=[each.identity for each, _ in before])

@@ -107,7 +107,7 @@ def rest_of_retry(
     RunIsActive if the process that was thought dead is alive.
     """
     settle_last_leg(results, results.plan(run_id), clock)
-    legs = Legs(results, run_id)
+    legs = Legs(results.store, run_id)
     last, first = legs.holder(legs.last()), legs.holder(1)
     receipt = legs.receipt(legs.last()) or {}
     was_killed = receipt.get("ended_by") == EndedBy.KILLED
@@ -117,8 +117,8 @@ def rest_of_retry(
     return run_id if has_planned else None, _left_of(last.facts[BOUNDS], receipt)
 
 
-def _left_of(claimed: object, receipt: dict[str, object]) -> Bounds:
-    bounds, counts = _BOUNDS.validate_python(claimed), receipt.get("counts")
+def _left_of(noted: object, receipt: dict[str, object]) -> Bounds:
+    bounds, counts = _BOUNDS.validate_python(noted), receipt.get("counts")
     spent = int(counts["calls"]) if isinstance(counts, dict) else 0
     return bounds if bounds.max_calls is None else replace(bounds, max_calls=max(0, bounds.max_calls - spent))
 

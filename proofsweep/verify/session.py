@@ -22,9 +22,10 @@ from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, WorkItem
-from proofsweep.domain.runs import INGEST, ClockReading, Plan, Slice, is_due, slices_of
+from proofsweep.domain.runs import INGEST, Plan, Slice, slices_of
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
+from proofsweep.store.lease import Sign
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Part, Results
@@ -61,17 +62,17 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     store_outage_seconds: float  # how long the results store may fail before the leg ends
-    is_claimant: bool = True  # else this process only keeps its journal, and gives no sign of life
+    is_holder: bool = True  # else this process only keeps its journal, and gives no sign of life
     look_for_stop: Callable[[], None] = lambda: None  # called every second; ResultsError: the store fails
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
     is_settling: bool = False  # the leg's work is over, and its last rows are being written
     _has_told_stop: bool = False
-    _beaten_at: ClockReading = field(init=False)
+    _beaten_at: Sign = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
 
     def __post_init__(self) -> None:
-        self._beaten_at = self.legs.now()  # the claim is a sign of life
+        self._beaten_at = self.legs.now()  # taking the lease is a sign of life
 
     @property
     def store_is_well(self) -> bool:
@@ -140,11 +141,11 @@ class Heartbeat:
 
     def _is_due(self) -> bool:
         is_news = self.stop.reason is not None and not self._has_told_stop
-        return is_news or is_due(self._beaten_at, self.legs.now())
+        return is_news or self._beaten_at.is_due_again(self.legs.now())
 
     def _beat(self) -> None:
         self._has_told_stop = self.stop.reason is not None
-        if self.is_claimant:
+        if self.is_holder:
             self.legs.beat(self.leg, self.progress())
         self._beaten_at = self.legs.now()
 
@@ -335,13 +336,13 @@ class LegContext:
 
 
 def leg_context(
-    service: Service, results: Results, plan: Plan, leg: int, budget: BudgetGuard, *, dedupe: bool, is_claimant: bool
+    service: Service, results: Results, plan: Plan, leg: int, budget: BudgetGuard, *, dedupe: bool, is_holder: bool
 ) -> LegContext:
-    """Make what the threads of this process share of a leg, which this process or another one has claimed."""
+    """Make what the threads of this process share of a leg, which this process or another one holds."""
     _say_if_fewer(service.pace.workers, service.workers.most)
     journal = Journal(results, plan.run_id, leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
     trail = AuditTrail(journal, budget, service.unattributed)
-    legs = Legs(results, plan.run_id, service.clock)
+    legs = Legs(results.store, plan.run_id, service.clock)
     root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     verify = VerifyContext(
         partner=service.partner,
@@ -380,7 +381,7 @@ def leg_context(
             budget=budget,
             stop=service.stop,
             store_outage_seconds=service.retry.breaker_seconds,
-            is_claimant=is_claimant,
+            is_holder=is_holder,
         ),
         counters=trail.counters,
         row_context=RowContext(plan.run_id, leg, plan.environment, recovered, legs.epoch(leg)),

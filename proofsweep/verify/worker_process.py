@@ -1,4 +1,4 @@
-"""Worker processes of a leg that another process claimed: the slices that they are granted, and their part in it."""
+"""Worker processes of a leg that another process holds: the slices that they are granted, and their part in it."""
 
 import socket
 import threading
@@ -90,7 +90,7 @@ class SliceQueue:
 
 
 IsOver = Callable[[dict[str, object], float], bool]
-"""Tells counts to the process that claimed the leg, waits for so many seconds, and returns whether the leg is over."""
+"""Tells counts to the process that holds the leg, waits for so many seconds, and returns whether the leg is over."""
 
 Close = Callable[[], None]  # closes what a process had opened for a leg that is over
 
@@ -113,7 +113,7 @@ class GrantedBudget(BudgetGuard):
             return made
 
     def _run_out(self, shortage: EndedBy) -> None:  # noqa: ARG002 - only calls can run out here
-        """Let the item remain: the process that claimed the leg decides whether calls are left."""
+        """Let the item remain: the process that holds the leg decides whether calls are left."""
         with self._lock:
             self.refused += 1
 
@@ -258,7 +258,7 @@ def join_leg(
     plan = results.plan(run_id)
     own = Bounds(closes_at=bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
     budget = GrantedBudget(own, service.partner.for_control(), service.stop, service.clock)
-    context = leg_context(service, results, plan, leg, budget, dedupe=dedupe, is_claimant=False)
+    context = leg_context(service, results, plan, leg, budget, dedupe=dedupe, is_holder=False)
     refuse_missing_catalog(plan)
     service.dispatcher.remember(remembered_rate(results, service, processes))
     stack = ExitStack()

@@ -97,7 +97,7 @@ def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path
 
 
 def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) -> None:
-    """From its claim to its receipt."""
+    """From its lease to its receipt."""
     run_id, trace, settings = planned(config, tmp_path / "music", 14), Trace(), load_settings(config)
 
     with trace.on(), App(settings).attempt(run_id) as (_, leg):

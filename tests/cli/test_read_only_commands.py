@@ -335,7 +335,7 @@ def test_status_gives_one_json_object(proofsweep: Command, finished_run: str) ->
 def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """While a leg is active the exit code is 9, and the output names its process."""
     run_id = plan(catalog)
-    stored_run(run_id).claim()
+    stored_run(run_id).take()
 
     status, listed = proofsweep("status", run_id), proofsweep("status", "--runs")
 

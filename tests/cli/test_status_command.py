@@ -62,7 +62,7 @@ def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, deli
     """As `status RUN` shows it; the exit code is 0, since nobody asked for the run."""
     assert workdir.is_dir()
     active = stored_run(plan(delivery))
-    active.claim()
+    active.take()
     active.beat(rows=20, finished_before=0, counts={"accepted": 7}, rate=2.0, quota_left=90)
 
     done, document = proofsweep("status"), json.loads(proofsweep("status", "--json").stdout)

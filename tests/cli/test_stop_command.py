@@ -44,10 +44,10 @@ def test_without_an_active_run_there_is_nothing_to_stop(planned: StoredRun, caps
 
 def test_of_several_active_runs_one_must_be_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """The line names them, and where they are worked on; none is stopped."""
-    planned.claim()
+    planned.take()
     other = StoredRun(planned.results, replace(planned.plan, run_id=OTHER))
     other.write_plan()
-    other.claim()
+    other.take()
 
     assert stop(planned) == 2
 
@@ -67,7 +67,7 @@ def test_a_run_that_does_not_exist_cannot_be_stopped(planned: StoredRun, capsys:
 
 def test_a_leg_may_be_asked_without_waiting(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """It goes on until it sees the request: the exit code says so. The second request changes nothing."""
-    planned.claim()
+    planned.take()
     planned.beat(finished_before=0, counts={"accepted": 2})
 
     codes = stop(planned, "--no-wait"), stop(planned, RUN, "--no-wait")
@@ -81,7 +81,7 @@ def test_a_leg_may_be_asked_without_waiting(planned: StoredRun, capsys: pytest.C
 
 def test_a_run_that_has_ended_needs_no_stop(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """What remains is said, with the command for it."""
-    planned.claim()
+    planned.take()
     planned.write_receipt(1, "window", counts={"remaining": 5})
 
     assert stop(planned, RUN) == 0
@@ -93,7 +93,7 @@ def test_a_run_that_has_ended_needs_no_stop(planned: StoredRun, capsys: pytest.C
 
 def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Its process is gone, and `resume` goes on."""
-    planned.claim(is_killed=True)
+    planned.take(is_killed=True)
 
     assert stop(planned, RUN) == 0
 
@@ -105,7 +105,7 @@ def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture
 
 def test_a_program_reads_what_became_of_the_request(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """One object, as `status --json` gives it, and the request beside it."""
-    planned.claim()
+    planned.take()
 
     assert stop(planned, RUN, "--no-wait", "--json") == 9
 

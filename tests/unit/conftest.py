@@ -130,10 +130,10 @@ class LegBuilder:
 
     def legs(self, plan: Plan) -> Legs:
         """The legs of a run, on this test's clock."""
-        return Legs(self.results, plan.run_id, lambda: NOW)
+        return Legs(self.results.store, plan.run_id, lambda: NOW)
 
     def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> LegContext:
-        """Build the context of a leg; it is for the test to claim it."""
+        """Build the context of a leg; it is for the test to take it."""
         journal = Journal(self.results, plan.run_id, number, writer="w")
         partner = self.partner.in_new_session(self.unattributed.append)
         budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)

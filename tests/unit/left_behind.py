@@ -1,4 +1,4 @@
-"""What processes leave in a results store: rows, exchanges, claims, and a store that breaks off."""
+"""What processes leave in a results store: rows, exchanges, leases, and a store that breaks off."""
 
 import json
 from collections.abc import Sequence
@@ -77,10 +77,10 @@ def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int]
 
 
 def let_holder_die(results: Results, leased: Plan | str, term: int) -> None:
-    """Change a claim of this process, on a run or another lease, to one of an earlier process with the same number."""
-    name = f"{layout.leg_folder(leased if isinstance(leased, str) else leased.run_id, term)}/claim.json"
-    claim = json.loads(results.store.read(name) or b"{}")
-    results.store.replace(name, json.dumps(claim | {"process_started": "earlier"}).encode())
+    """Change a term of this process, of a run or another lease, to one of an earlier process with the same number."""
+    name = f"{layout.leg_folder(leased if isinstance(leased, str) else leased.run_id, term)}/lease.json"
+    holder = json.loads(results.store.read(name) or b"{}")
+    results.store.replace(name, json.dumps(holder | {"process_started": "earlier"}).encode())
 
 
 def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int | None]:

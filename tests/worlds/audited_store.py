@@ -24,7 +24,7 @@ def planned(results: Results, run_id: str, items: str, shard_items: int = 5) -> 
 def end_leg(results: Results, plan: Plan, items: str, rows: Sequence[int], ended_by: str = "complete") -> None:
     """Let the next leg of a run finish some rows, and settle it."""
     run = StoredRun(results, plan)
-    leg = run.claim()
+    leg = run.take()
     run.end(leg, ended_by, [_finished(plan, leg, row, items[row]) for row in rows])
     run.note()
 

@@ -64,7 +64,7 @@ CHOSEN = {
     "quota_probe_seconds": "verify.attempt.QUOTA_PROBE_SECONDS",
     "resume_days": "verify.resume.RESUME_DAYS",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
-    "stale_seconds": "domain.runs.STALE_SECONDS",
+    "stale_seconds": "store.lease.STALE_SECONDS",
 }
 MOVING = ("ingest/state.py", "sources/moves.py", "sources/bucket.py")
 """The source files of all that changes something when a delivered file is moved."""
@@ -214,7 +214,7 @@ class StoredRun:
 
     def __init__(self, results: Results, plan: Plan) -> None:
         self.results, self.plan = results, plan
-        self._legs = legs.Legs(results, plan.run_id)
+        self._legs = legs.Legs(results.store, plan.run_id)
 
     def list_catalog(self, items: Iterable[str], *, notes_gone: bool = True) -> None:
         """Write what the whole catalog lists, and what is gone from it, as a plan does that leaves rows out."""
@@ -236,14 +236,14 @@ class StoredRun:
         """Write the plan, which makes the run exist."""
         self.results.write_plan(self.plan)
 
-    def claim(self, leg: int | None = None, *, is_killed: bool = False) -> int:
-        """Claim a leg, by default the next one, for this process or for one that is gone; give its number."""
+    def take(self, leg: int | None = None, *, is_killed: bool = False) -> int:
+        """Take a leg, by default the next one, for this process or for one that is gone; give its number."""
         leg = leg or self._legs.last() + 1
-        self._legs.claim(leg)
+        self._legs.take(leg)
         if is_killed:
-            name = layout.claim_name(self.plan.run_id, leg)
-            claim = json.loads(self.results.store.read(name) or b"{}")
-            self.results.store.replace(name, json.dumps(claim | {"process_started": "earlier"}).encode())
+            name = layout.lease_name(self.plan.run_id, leg)
+            holder = json.loads(self.results.store.read(name) or b"{}")
+            self.results.store.replace(name, json.dumps(holder | {"process_started": "earlier"}).encode())
         return leg
 
     def beat(self, leg: int = 1, **facts: Any) -> None:  # noqa: ANN401 - of many types

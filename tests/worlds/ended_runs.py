@@ -1,4 +1,4 @@
-"""Runs as they are left behind in a results store: a plan, a claim, a receipt and parts."""
+"""Runs as they are left behind in a results store: a plan, a lease, a receipt and parts."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ def end_leg(
     run = StoredRun(results, replace(plan, tag_names=plan.tag_names or tag_names_of(rows)))
     if results.store.read(f"_runs/{plan.run_id}/plan.json") is None:
         run.write_plan()
-    run.claim(leg)
+    run.take(leg)
     if rows:
         run.write_part("verdicts", [row | {"leg": leg} for row in rows], leg=leg)
     outcomes = [str(row["outcome"]) for row in rows]

@@ -105,7 +105,7 @@ def _cells(item: str, row: Row) -> Row:
 def _work_on(run: StoredRun, leg: int, rows: Sequence[Row], *, is_killed: bool) -> None:
     """Finish some rows; a killed leg has published them, and has no receipt."""
     rows = [row | {"leg": leg} for row in rows]
-    run.claim(leg, is_killed=is_killed)
+    run.take(leg, is_killed=is_killed)
     if is_killed:
         if rows:
             run.write_part("verdicts", rows, leg=leg)

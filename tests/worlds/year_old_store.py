@@ -19,7 +19,7 @@ def finish(results: Results, plan: Plan, items: str, *, outcome: str = "accepted
     run = StoredRun(results, plan)
     run.write_shards(items)
     run.write_plan()
-    run.claim(1)
+    run.take(1)
     parts = [run.write_part("verdicts", rows[2 * each : 2 * each + 2], shard=each) for each in range(plan.shards)]
     call = {"run_id": plan.run_id, "leg": 1, "call": "verify", "started_at": NOW, "request_id": "r", "attempt": 1}
     call |= {"elapsed_ms": 1.0, "bytes_sent": 1}

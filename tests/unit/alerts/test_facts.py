@@ -49,9 +49,9 @@ def add_run(results: Results, planned: datetime, *, catalog: str = "music", envi
 
 
 def add_leg(results: Results, plan: Plan, ended: datetime, **counts: object) -> None:
-    legs = Legs(results, plan.run_id)
+    legs = Legs(results.store, plan.run_id)
     leg = legs.last() + 1
-    legs.claim(leg)
+    legs.take(leg)
     ended_by = counts.pop("ended_by", "complete")
     legs.write_receipt(leg, {"ended_by": ended_by, "counts": {"finished_at": ended, "accepted": 4} | counts})
 
@@ -128,9 +128,9 @@ def test_an_operation_is_found_when_its_process_is_gone(
     for operation in (operation_named("20261001T120000Z_000aa", kind), elsewhere, operation_named(EARLY, kind)):
         leave_operation(results, operation, is_killed=True)
         lease = Operations(results).lease(operation.operation_id)
-        lease.claim(1)
+        lease.take(1)
         alive = list(facts.killed_work())
-        let_holder_die(lease.results, operation.operation_id, 1)
+        let_holder_die(Results(lease.store), operation.operation_id, 1)
 
     (end,) = facts.killed_work()
     assert alive == []
@@ -141,14 +141,14 @@ def test_an_operation_is_found_when_its_process_is_gone(
 
 def test_a_pass_is_found_when_its_process_is_gone(facts: AlertFacts, results: Results) -> None:
     """By its folder, until the next pass; one that ended is none."""
-    lease = Lease(Results(results.store.within(layout.INGEST_FOLDER)), "0123456789abcdef")
+    lease = Lease(results.store.within(layout.INGEST_FOLDER), "0123456789abcdef")
     with sole_process(lease, facts={"environment": "beta", "folder": "/deliveries"}):
         pass
     ended = list(facts.killed_work())
-    lease.claim(2, {"environment": "beta", "folder": "/deliveries"})
+    lease.take(2, {"environment": "beta", "folder": "/deliveries"})
     alive = list(facts.killed_work())
 
-    let_holder_die(lease.results, lease.name, 2)
+    let_holder_die(Results(lease.store), lease.name, 2)
 
     assert (ended, alive) == ([], [])
     assert [(end.flow, end.subject) for end in facts.killed_work()] == [("check-ingest", "/deliveries")]
@@ -171,7 +171,7 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
     """The message says which run, what its rows are, the head of the ledger, and where the tables are."""
     end, (alert,) = ended(facts, "accepted", "rejected", items=26, ended_by="quota")
 
-    machine, head = Legs(results, RUN).holder(1), Ledger(results.store).head()
+    machine, head = Legs(results.store, RUN).holder(1), Ledger(results.store).head()
     assert machine is not None
     assert alert.subject == "proofsweep: the quota is spent or reserved (beta)"
     assert alert.body.splitlines()[2:] == [

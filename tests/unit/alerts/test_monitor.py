@@ -57,7 +57,7 @@ def test_a_run_whose_process_was_killed_is_found_unless_another_took_its_rows(
     """Nobody else would tell. While its leg is alive it is left alone; of a superseded run the newest other counts."""
     plan = plan_of_run(EARLY, catalog=MUSIC)
     facts.results.write_plan(plan)
-    Legs(facts.results, plan.run_id).claim(1)
+    Legs(facts.results.store, plan.run_id).take(1)
     alive = found(facts, partner)
 
     let_holder_die(facts.results, plan, 1)

@@ -40,7 +40,7 @@ def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, 
 
 
 def receipts(settings: Settings, run_id: str) -> list[object]:
-    legs = Legs(App(settings).results, run_id)
+    legs = Legs(App(settings).results.store, run_id)
     return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
 
 
@@ -167,21 +167,21 @@ def plan(settings: Settings, catalog: str) -> Plan:
 
 
 def leave_killed_leg(settings: Settings, plan: Plan, flow_run: str, numbers: list[int]) -> int:
-    """Leave a leg whose process is gone, with a claim as a leg of a flow run has it; it made a call for each row."""
+    """Leave a leg whose process is gone, with a lease as a leg of a flow run has it; it made a call for each row."""
     results = App(settings).results
     with App(settings).attempt(plan.run_id, flow_run_id=flow_run, bounds=GIVEN) as (handle, _):
-        claim = results.store.read(layout.claim_name(plan.run_id, handle.leg)) or b""
+        lease = results.store.read(layout.lease_name(plan.run_id, handle.leg)) or b""
     killed = handle.leg + 1
-    results.store.create(layout.claim_name(plan.run_id, killed), claim)
+    results.store.create(layout.lease_name(plan.run_id, killed), lease)
     write_journal(results, plan, killed, numbers)
     return killed
 
 
 def test_a_first_time_has_all_its_bounds(settings: Settings, plan: Plan) -> None:
-    """Nothing was claimed by the flow run; nor by one that Prefect does not run again."""
+    """No leg was begun by the flow run; nor by one that Prefect does not run again."""
     assert App(settings).run_of_retry(None, GIVEN) == (None, GIVEN)
     assert App(settings).run_of_retry("flow-7", GIVEN) == (None, GIVEN)
-    assert Legs(App(settings).results, plan.run_id).last() == 0
+    assert Legs(App(settings).results.store, plan.run_id).last() == 0
 
 
 def test_a_killed_flow_run_has_what_is_left_of_its_bounds(settings: Settings, plan: Plan) -> None:

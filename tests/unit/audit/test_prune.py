@@ -56,7 +56,7 @@ def objects(root: Path) -> set[str]:
 
 
 def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) -> None:
-    """The part with `x` stays; so do unfinished runs, plans, claims, receipts and rows of `runs`."""
+    """The part with `x` stays; so do unfinished runs, plans, leases, receipts and rows of `runs`."""
     results.store.create(listed_name(PARTLY.run_id, 0), b"the whole catalog")
     before, rows = objects(tmp_path), newest(results)
 
@@ -84,8 +84,8 @@ def test_young_runs_stay(results: Results) -> None:
 
 
 def test_a_run_with_a_later_leg_stays(results: Results) -> None:
-    """Its claim is enough: the leg may be alive."""
-    Legs(results, SUPERSEDED.run_id).claim(2)
+    """Its lease is enough: the leg may be alive."""
+    Legs(results.store, SUPERSEDED.run_id).take(2)
 
     assert [pruning.run_id for pruning in found(results).new] == [PARTLY.run_id]
 

@@ -48,11 +48,11 @@ def test_a_contradiction_is_named(results: Results, root: Path, members: dict[st
     assert any(finding.startswith(what) for finding in found(results))
 
 
-def test_a_leg_without_its_claim_is_found(results: Results, root: Path) -> None:
+def test_a_leg_without_its_lease_is_found(results: Results, root: Path) -> None:
     """Readers take it for no leg."""
-    (root / f"_runs/{TWO_LEGS}/legs/001/claim.json").unlink()
+    (root / f"_runs/{TWO_LEGS}/legs/001/lease.json").unlink()
 
-    assert found(results) == [f"_runs/{TWO_LEGS}/legs/001/claim.json is missing, but the leg has a receipt"]
+    assert found(results) == [f"_runs/{TWO_LEGS}/legs/001/lease.json is missing, but the leg has a receipt"]
 
 
 def test_a_process_that_died_after_a_receipt_is_a_note(results: Results, root: Path) -> None:

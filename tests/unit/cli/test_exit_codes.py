@@ -59,8 +59,8 @@ def test_the_table_names_only_what_exists() -> None:
 def run_that_ended(results: Results, ended_by: str) -> RunStatus:
     plan = plan_of_run(f"20261130T230000Z_{ended_by}", 5)
     results.write_plan(plan)
-    legs = Legs(results, plan.run_id, lambda: NOW)
-    legs.claim(1)
+    legs = Legs(results.store, plan.run_id, lambda: NOW)
+    legs.take(1)
     legs.write_receipt(1, {"ended_by": ended_by, "quota_reset": NOW - timedelta(seconds=10)})
     return describe_run(results, plan.run_id)
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.domain.runs import Claim
-from proofsweep.store.progress import LegProgress, OpenLeg, WaitsFor
+from proofsweep.store.lease import Holder, OpenTerm
+from proofsweep.store.progress import LegProgress, WaitsFor
 from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, where_line
 from proofsweep_cli.screen import Screen
 
@@ -15,7 +15,7 @@ AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
 COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}
 NONE_YET: dict[str, object] = {"counts": {}, "seconds_left": None, "rate": 0.0}
 HINT = ", Ctrl-C again ends at once"
-CLAIM = Claim(host="night-1", boot="b", pid=7, process_started="1", claimed_at="2026-11-20T02:00:00+00:00")
+HOLDER = Holder(host="night-1", boot="b", pid=7, process_started="1", taken_at="2026-11-20T02:00:00+00:00")
 BEAT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
 TOLD = LegProgress(
     rows=5_000,
@@ -30,7 +30,7 @@ TOLD = LegProgress(
     sent_bytes=2**30,
     in_flight=12,
 )
-LEG = OpenLeg(run_id="r", leg=2, claim=CLAIM, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
+LEG = OpenTerm(run_id="r", leg=2, holder=HOLDER, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
 
 
 def progress(**cells: object) -> LegProgress:
@@ -70,7 +70,7 @@ def test_a_line_of_a_log_has_date_and_words() -> None:
     )
 
 
-def text_of(leg: OpenLeg) -> list[str]:
+def text_of(leg: OpenTerm) -> list[str]:
     return [line.plain for line in active_leg_lines(leg)]
 
 

@@ -9,13 +9,10 @@ import pytest
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import (
     Bounds,
-    ClockReading,
     Plan,
     closing_of,
     duration_of,
     instant_of,
-    is_due,
-    is_fresh,
     left_of,
     new_run_id,
     seconds_after_reset,
@@ -75,26 +72,6 @@ def test_run_ids_sort_by_time() -> None:
     assert earlier < later
     assert earlier == "20261120T120000Z_000zz"
     assert "-" not in earlier
-
-
-@pytest.mark.parametrize("boot", ["", "another"])
-@pytest.mark.parametrize(("seconds", "fresh"), [(0, True), (30, True), (31, False), (-3_600, False)])
-def test_a_leg_without_heartbeat_for_more_than_30_s_is_dead(seconds: int, fresh: bool, boot: str) -> None:
-    """A heartbeat from the future shows that a clock is wrong, so it does not count."""
-    last, now = ClockReading(NOON, 100.0, boot), ClockReading(NOON + timedelta(seconds=seconds), 100.0)
-
-    assert is_fresh(last, now) is fresh
-
-
-@pytest.mark.parametrize(
-    ("seconds", "uptime_seconds", "due"),
-    [(9, 109.0, False), (10, 100.0, True), (0, 110.0, True), (-3_600, 101.0, True)],
-)
-def test_a_heartbeat_is_due_by_either_clock(seconds: int, uptime_seconds: float, *, due: bool) -> None:
-    """The monotonic clock may stand while a machine sleeps, and the wall clock may be set back."""
-    now = ClockReading(NOON + timedelta(seconds=seconds), uptime_seconds)
-
-    assert is_due(ClockReading(NOON, 100.0), now) is due
 
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -103,7 +103,7 @@ class Watched:
             quarantine=str(self.root / "bad") if moves else None,
             by_release=self.by_release,
         )
-        lease = Lease(self.results, "watched")
+        lease = Lease(self.results.store, "watched")
         return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:
@@ -115,9 +115,9 @@ class Watched:
     def play_leg(self, run_id: str) -> None:
         """Give the rows of a run their outcomes, as far as they have one, and settle the leg."""
         plan = self.results.plan(run_id)
-        legs = Legs(self.results, run_id, lambda: self.now)
+        legs = Legs(self.results.store, run_id, lambda: self.now)
         leg = legs.last() + 1
-        legs.claim(leg)
+        legs.take(leg)
         finished = self.results.rows_in(self.results.verdicts_by_shard(plan).get(0, []))
         rows = [
             row

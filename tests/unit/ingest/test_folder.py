@@ -138,7 +138,7 @@ def test_an_empty_folder_is_watched_by_one_process(watched: Watched) -> None:
 def test_a_process_that_was_taken_over_begins_nothing(watched: Watched) -> None:
     """It may only have slept: another one works on the folder now."""
     with opened(watched) as first:
-        first.lease.claim(first.term + 1)
+        first.lease.take(first.term + 1)
         with pytest.raises(RunIsActive):
             first.refuse_if_lost()
 

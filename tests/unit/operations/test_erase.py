@@ -54,7 +54,7 @@ class ErasingService(ScriptedService):
 
 @dataclass(slots=True)
 class Eraser:
-    """The command; each run is a process of its own, but for the claim."""
+    """The command; each run is a process of its own, but for the lease."""
 
     context: OperationContext
     told: list[Erasure] = field(default_factory=list)

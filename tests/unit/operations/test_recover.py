@@ -221,7 +221,7 @@ def test_nothing_is_written_below_a_watched_folder(
     end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", **files)])
     other = plan_of_run("20261120T020000Z_000bb", environment="production")
     end_leg(results, other, [answered(other, 0, "b")])
-    with sole_process(Lease(Results(results.store.within(INGEST_FOLDER)), watch_id(environment, str(watched)))):
+    with sole_process(Lease(results.store.within(INGEST_FOLDER), watch_id(environment, str(watched)))):
         pass
 
     done = recover_sidecars(context, RecoveryRequest())

@@ -9,11 +9,11 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import describe_run, heartbeats_of, stop_run
-from proofsweep.store import legs as stored
+from proofsweep.store.lease import Holder, OpenTerm, Sign
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.parts import Results
-from proofsweep.store.progress import LegProgress, OpenLeg
+from proofsweep.store.progress import LegProgress
 
 NOTHING = LegProgress(rows=4, finished_before=0, counts={})
 
@@ -61,14 +61,14 @@ def store(tmp_path: Path) -> FailingStore:
 def legs(store: Store, plan: Plan) -> Legs:
     results = Results(store)
     results.write_plan(plan)
-    legs = Legs(results, plan.run_id)
-    legs.claim(1)
+    legs = Legs(results.store, plan.run_id)
+    legs.take(1)
     legs.beat(1, NOTHING)
     return legs
 
 
-def opened(legs: Legs) -> OpenLeg:
-    leg = describe_run(legs.results, legs.run_id).open_leg
+def opened(legs: Legs) -> OpenTerm:
+    leg = describe_run(Results(legs.store), legs.name).open_leg
     assert leg is not None
     return leg
 
@@ -82,7 +82,7 @@ def test_a_leg_is_followed_to_its_end(steps: Steps, legs: Legs) -> None:
     told = replace(NOTHING, counts={"accepted": 1})
     steps.at_step = {2: lambda: legs.beat(1, told), 4: lambda: end(legs)}
 
-    seen = [leg.progress for leg in heartbeats_of(legs.results, opened(legs))]
+    seen = [leg.progress for leg in heartbeats_of(Results(legs.store), opened(legs))]
 
     assert seen == [NOTHING, NOTHING, told, told]
 
@@ -94,11 +94,11 @@ def test_the_following_ends_with_the_process(
     """On its own machine its death is known at once; elsewhere when another leg has gone on."""
 
     def die() -> None:
-        legs.claim(2) if is_taken_over else monkeypatch.setattr("proofsweep.store.lease.is_gone", lambda _claim: True)
+        legs.take(2) if is_taken_over else monkeypatch.setattr(Holder, "is_gone", True)
 
     steps.at_step = {1: die}
 
-    assert len(list(heartbeats_of(legs.results, opened(legs)))) == 1
+    assert len(list(heartbeats_of(Results(legs.store), opened(legs)))) == 1
 
 
 def test_a_store_that_fails_for_a_minute_ends_the_following(steps: Steps, legs: Legs, store: FailingStore) -> None:
@@ -108,17 +108,17 @@ def test_a_store_that_fails_for_a_minute_ends_the_following(steps: Steps, legs: 
     }
 
     with pytest.raises(ResultsError, match="away"):
-        list(heartbeats_of(legs.results, opened(legs)))
+        list(heartbeats_of(Results(legs.store), opened(legs)))
 
     assert steps.seconds > 60.0
 
 
 def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine's clock may be wrong by hours: only half a minute without a new heartbeat shows a dead leg."""
-    monkeypatch.setattr(stored, "_age_seconds", lambda _beaten, _now: 7_200.0)
+    monkeypatch.setattr(Sign, "age_seconds", lambda _beaten, _now: 7_200.0)
     steps.at_step = {5: lambda: legs.beat(1, NOTHING)}
 
-    seen = list(heartbeats_of(legs.results, opened(legs)))
+    seen = list(heartbeats_of(Results(legs.store), opened(legs)))
 
     assert not any(leg.is_alive for leg in seen)
     assert steps.seconds == 42.0  # 10 to the new heartbeat, and more than 30 after it
@@ -126,10 +126,10 @@ def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, m
 
 def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
     """Then it says how; a second request asks nothing new."""
-    assert not stop_run(legs.results, legs.run_id, 0.0).has_ended
+    assert not stop_run(Results(legs.store), legs.name, 0.0).has_ended
     steps.at_step = {3: lambda: end(legs)}
 
-    stopped = stop_run(legs.results, legs.run_id, 60.0)
+    stopped = stop_run(Results(legs.store), legs.name, 60.0)
 
     assert (stopped.is_first, stopped.has_ended, steps.seconds) == (False, True, 3.0)
     assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", None)
@@ -137,15 +137,15 @@ def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
 
 def test_a_run_counts_what_its_active_leg_has_told(legs: Legs, plan: Plan) -> None:
     """Its rows are in no part yet."""
-    assert describe_run(legs.results, plan.run_id).remaining_now == 4
+    assert describe_run(Results(legs.store), plan.run_id).remaining_now == 4
     legs.beat(1, replace(NOTHING, finished_before=None, counts={"accepted": 1}))  # legs before it may have rows
-    assert describe_run(legs.results, plan.run_id).remaining_now == 4
+    assert describe_run(Results(legs.store), plan.run_id).remaining_now == 4
 
     legs.beat(1, replace(NOTHING, counts={"accepted": 2, "failed": 1}))
-    run = describe_run(legs.results, plan.run_id)
+    run = describe_run(Results(legs.store), plan.run_id)
 
     assert (run.remaining, run.remaining_now) == (4, 1)
     assert [run.rows_now(word) for word in ("accepted", "rejected", "failed")] == [2, 0, 1]
     end(legs)
-    ended = describe_run(legs.results, plan.run_id)
+    ended = describe_run(Results(legs.store), plan.run_id)
     assert (ended.active, ended.remaining_now, ended.rows_now("accepted")) == (None, 4, 0)

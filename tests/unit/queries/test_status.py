@@ -34,14 +34,14 @@ def results(tmp_path: Path, plan: Plan) -> Results:
 
 
 def legs_of(results: Results, plan: Plan) -> Legs:
-    return Legs(results, plan.run_id, lambda: datetime.now(UTC))
+    return Legs(results.store, plan.run_id, lambda: datetime.now(UTC))
 
 
 def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Results, plan: Plan) -> None:
     """Each once, though a shard of it is published already; the run is not over before all are."""
     write_part(results, plan, 1, 0, [0])
     end_leg(results, plan, leg=1)
-    legs_of(results, plan).claim(2)
+    legs_of(results, plan).take(2)
     write_journal(results, plan, 2, [1, 2])
     write_journal(results, plan, 2, [2, 3], writer="other")
     alive = describe_run(results, plan.run_id)
@@ -86,11 +86,11 @@ def planned_before_noon(no_runs: Results, plan: Plan, hours_ago: int) -> Plan:
 
 
 def test_a_flow_run_is_known_by_the_claims_of_its_legs(no_runs: Results, plan: Plan) -> None:
-    """The claim is written before the first call, so a leg that was killed is found; others' legs are not."""
+    """The lease is written before the first call, so a leg that was killed is found; others' legs are not."""
     own, other = planned_before_noon(no_runs, plan, 5), planned_before_noon(no_runs, plan, 4)
-    Legs(no_runs, own.run_id).claim(1, {"flow_run_id": "f0"})
-    Legs(no_runs, own.run_id).claim(2, {"flow_run_id": "f1"})
-    Legs(no_runs, other.run_id).claim(1, {"flow_run_id": "f2"})
+    Legs(no_runs.store, own.run_id).take(1, {"flow_run_id": "f0"})
+    Legs(no_runs.store, own.run_id).take(2, {"flow_run_id": "f1"})
+    Legs(no_runs.store, other.run_id).take(1, {"flow_run_id": "f2"})
 
     assert run_worked_on_by(no_runs, "f1", LONG_AGO) == own.run_id
     assert run_worked_on_by(no_runs, "f9", LONG_AGO) is None
@@ -105,7 +105,7 @@ def two_shards(no_runs: Results) -> Plan:
 
 def test_a_row_of_two_processes_waits_once(no_runs: Results, two_shards: Plan) -> None:
     """A process that was lost may have written down what another one did again."""
-    legs_of(no_runs, two_shards).claim(1)
+    legs_of(no_runs, two_shards).take(1)
     write_journal(no_runs, two_shards, 1, [0, 1])
     write_journal(no_runs, two_shards, 1, [1, 3], writer="other")
     let_holder_die(no_runs, two_shards, 1)
@@ -123,7 +123,7 @@ def test_a_row_of_two_processes_waits_once(no_runs: Results, two_shards: Plan) -
 def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_shards: Plan) -> None:
     """Its rows stay in the journal until the leg ends; those of an earlier leg are others."""
     end_leg(no_runs, two_shards, leg=1)
-    legs_of(no_runs, two_shards).claim(2)
+    legs_of(no_runs, two_shards).take(2)
     write_part(no_runs, two_shards, 1, 1, [2])
     write_journal(no_runs, two_shards, 2, [0, 1, 3])
     write_part(no_runs, two_shards, 2, 0, [0, 1])

@@ -52,8 +52,8 @@ def results(tmp_path: Path) -> Results:
     for tail, catalog in (("bbbbbb", "/alive"), ("cccccc", "/dead")):
         plan = plan_ago(timedelta(minutes=5), tail, items=20, environment="borealis", catalog=catalog)
         results.write_plan(plan)
-        legs = Legs(results, plan.run_id)
-        legs.claim(1)
+        legs = Legs(results.store, plan.run_id)
+        legs.take(1)
         told = {"accepted": 7}
         legs.beat(1, LegProgress(rows=20, finished_before=0, counts=told, rate=2.0, seconds_left=6.5, quota_left=90))
         if catalog == "/dead":

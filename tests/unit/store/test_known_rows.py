@@ -31,7 +31,7 @@ def results(tmp_path: Path) -> Results:
     note_leg(results, NOTED)
     end_leg(results, MISSED, [answered(MISSED, 0, "missed", audio_version="v1")])
     results.write_plan(KILLED)
-    Legs(results, KILLED.run_id).claim(1)
+    Legs(results.store, KILLED.run_id).take(1)
     journal = Journal(results, KILLED.run_id, 1, "w")
     journal.add(answered(KILLED, 0, "killed", "rejected", audio_version="v1"), [])
     journal.flush()
@@ -68,7 +68,7 @@ def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
     ahead, stopped = plan_of_run("20300101T120000Z_000aa"), plan_of_run("20261121T120000Z_000aa", 2)
     end_leg(results, ahead, [answered(ahead, 0, "a", audio_version="v1")])
     results.write_plan(stopped)
-    Legs(results, stopped.run_id).claim(1, {"epoch": 1})
+    Legs(results.store, stopped.run_id).take(1, {"epoch": 1})
     end_leg(results, later := plan_of_run("20261122T120000Z_000aa"), [answered(later, 0, "b", epoch=1)])
     answered_at = AnswerTimes(results, "beta", ("accepted", "rejected")).of
 

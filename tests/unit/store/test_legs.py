@@ -7,87 +7,87 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import RunIsActive
-from proofsweep.store.legs import CatalogClaims, Legs
-from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import Results
+from proofsweep.store.legs import CatalogLease, Legs
+from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.progress import LegProgress, WaitsFor, progress_in
 
 A, B, C = (f"20261120T12000{number}Z_000aa" for number in range(3))
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
-    results = Results(FolderStore(tmp_path))
-    Legs(results, A).claim(1)
-    return results
+def store(tmp_path: Path) -> Store:
+    """A store with a run whose first leg was taken."""
+    store = FolderStore(tmp_path)
+    Legs(store, A).take(1)
+    return store
 
 
 @pytest.fixture
-def claims(results: Results) -> CatalogClaims:
-    """The claims on a catalog that nobody has claimed."""
-    return CatalogClaims(results, "beta", "/music")
+def catalog(store: Store) -> CatalogLease:
+    """The lease of a catalog that nobody holds."""
+    return CatalogLease(store, "beta", "/music")
 
 
-def end(results: Results, run_id: str, leg: int = 1) -> None:
-    Legs(results, run_id).write_receipt(leg, {"ended_by": "complete"})
+def end(store: Store, run_id: str, leg: int = 1) -> None:
+    Legs(store, run_id).write_receipt(leg, {"ended_by": "complete"})
 
 
-def test_a_leg_that_ended_or_was_released_keeps_nobody_out(results: Results, claims: CatalogClaims) -> None:
-    """Also its own run may claim again, with the leg that could not begin before."""
-    claims.claim(A, 1)
-    claims.claim(A, 1)
-    end(results, A)
+def test_a_leg_that_ended_or_was_released_keeps_nobody_out(store: Store, catalog: CatalogLease) -> None:
+    """Also its own run may take it again, with a leg that could not begin before."""
+    catalog.take(A, 1)
+    catalog.take(A, 1)
+    end(store, A)
 
-    Legs(results, B).claim(1)
-    claims.claim(B, 1)
-    Legs(results, B).release(1)
+    Legs(store, B).take(1)
+    catalog.take(B, 1)
+    Legs(store, B).release(1)
 
-    assert claims.last_inactive() == f"{claims._folder}/000000003.json"
-    assert results.store.names(claims._folder) == [claims.last_inactive()]
+    assert catalog.last_over() == f"{catalog._folder}/000000003.json"
+    assert store.names(catalog._folder) == [catalog.last_over()]
 
 
-def test_catalogs_and_environments_do_not_meet(results: Results, claims: CatalogClaims) -> None:
-    """Each has its own claims."""
-    claims.claim(A, 1)
+def test_catalogs_and_environments_do_not_meet(store: Store, catalog: CatalogLease) -> None:
+    """Each has a lease of its own."""
+    catalog.take(A, 1)
 
-    assert CatalogClaims(results, "beta", "/other").last_inactive() == ""
-    assert CatalogClaims(results, "production", "/music").last_inactive() == ""
+    assert CatalogLease(store, "beta", "/other").last_over() == ""
+    assert CatalogLease(store, "production", "/music").last_over() == ""
 
 
 class SlowStore(FolderStore):
-    """A store whose process sleeps before each claim on a catalog, while other runs come and go."""
+    """A store whose process sleeps before it takes a catalog, while other runs come and go."""
 
     def create(self, name: str, content: bytes) -> None:
-        """Let run B work and end, and run C begin, before this claim is written."""
+        """Let run B work and end, and run C begin, before this term is written."""
         if "/000000002.json" in name:
-            others = Results(FolderStore(Path(self.url)))
-            claims = CatalogClaims(others, "beta", "/music")
-            Legs(others, B).claim(1)
-            claims.claim(B, 1)
+            others = FolderStore(Path(self.url))
+            catalog = CatalogLease(others, "beta", "/music")
+            Legs(others, B).take(1)
+            catalog.take(B, 1)
             end(others, B)
-            Legs(others, C).claim(1)
-            claims.claim(C, 1)
+            Legs(others, C).take(1)
+            catalog.take(C, 1)
         super().create(name, content)
 
 
-def test_a_process_that_slept_before_its_claim_does_not_join_in(results: Results, claims: CatalogClaims) -> None:
-    """The claim that it would have made second is gone by then, so its name is free; the last claim counts."""
-    claims.claim(A, 1)
-    end(results, A)
-    slow = Results(SlowStore(Path(results.store.url)))
+def test_a_process_that_slept_before_it_took_a_catalog_does_not_join_in(store: Store, catalog: CatalogLease) -> None:
+    """The term that it would have taken is gone by then, so its name is free; the last one counts."""
+    catalog.take(A, 1)
+    end(store, A)
+    slow = SlowStore(Path(store.url))
     run = "20261120T120009Z_000aa"
-    Legs(slow, run).claim(1)
+    Legs(slow, run).take(1)
 
     with pytest.raises(RunIsActive, match=f"run {C}"):
-        CatalogClaims(slow, "beta", "/music").claim(run, 1)
+        CatalogLease(slow, "beta", "/music").take(run, 1)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"run_id": "x", "leg": "y"}'])
-def test_a_claim_that_cannot_be_read_keeps_nobody_out(claims: CatalogClaims, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}"])
+def test_a_term_that_cannot_be_read_keeps_nobody_out(catalog: CatalogLease, content: bytes) -> None:
     """A catalog must not be locked for ever."""
-    claims.results.store.create(f"{claims._folder}/000000001.json", content)
+    catalog.store.create(f"{catalog._folder}/000000001.json", content)
 
-    claims.claim(A, 1)
+    catalog.take(A, 1)
 
 
 PAUSED_UNTIL = datetime(2026, 11, 20, 3, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs, ask_to_stop, progress_of
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import StopRequests
@@ -77,7 +77,7 @@ class OpenWindow(BudgetGuard):
 
 @dataclass
 class Leg:
-    """A claimed leg with its heartbeat."""
+    """A leg with its heartbeat."""
 
     journal: SlowJournal
     stop: StopSwitch
@@ -93,8 +93,8 @@ def leg(tmp_path: Path) -> Leg:
     results = Results(store)
     journal = SlowJournal(results, "r", 1, "w")
     clock = WallClock()
-    legs = Legs(results, "r", clock, lambda: journal.now)
-    legs.claim(1)
+    legs = Legs(results.store, "r", clock, lambda: journal.now)
+    legs.take(1)
     budget, stop = OpenWindow(), StopSwitch()
     heartbeat = Heartbeat(
         legs=legs,
@@ -150,11 +150,11 @@ def test_a_leg_that_is_settled_stays_alive(leg: Leg) -> None:
     assert leg.stop.reason is None
 
 
-@pytest.mark.parametrize("how", ["claim", "receipt"])
+@pytest.mark.parametrize("how", ["lease", "receipt"])
 def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg, how: str) -> None:
-    """It says why: the next leg was claimed, or an older version has written the receipt first."""
-    if how == "claim":
-        leg.legs.claim(2)
+    """It says why: the next leg was taken, or an older version has written the receipt first."""
+    if how == "lease":
+        leg.legs.take(2)
     else:
         leg.legs.write_receipt(1, {"ended_by": "killed"})
     leg.journal.now += 10.0
@@ -221,9 +221,9 @@ def requests_of(leg: Leg, aborted: list[float]) -> StopRequests:
 
 
 def ask(leg: Leg) -> bool:
-    claimed = progress_of(leg.legs.results, "r")
-    assert claimed is not None
-    return ask_to_stop(leg.legs.results, claimed)
+    opened = leg.legs.open_leg()
+    assert opened is not None
+    return leg.legs.ask_to_stop(opened)
 
 
 @pytest.mark.parametrize(("is_asked", "aborted"), [(True, [112.0]), (False, [])])
@@ -244,11 +244,11 @@ def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seco
     assert is_asked or leg.store.reads == 15
 
 
-def test_another_claim_of_the_same_leg_is_not_stopped(leg: Leg) -> None:
-    """A leg that could not begin is released, and its number claimed again."""
+def test_another_holder_of_the_same_leg_is_not_stopped(leg: Leg) -> None:
+    """A leg that could not begin is released, and its number taken again."""
     ask(leg)
     leg.legs.release(1)
-    leg.legs.claim(1)
+    leg.legs.take(1)
 
     requests_of(leg, []).look()
     before = leg.stop.reason

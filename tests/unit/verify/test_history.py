@@ -126,8 +126,8 @@ def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results
     """Three rows, one of them answered by another's verification, cost what two rows cost."""
     results.write_plan(plan_of_run(RUNS[0]))
     times = {"started_at": NOON, "finished_at": NOON.replace(hour=13)}
-    legs = Legs(results, RUNS[0])
-    legs.claim(1)
+    legs = Legs(results.store, RUNS[0])
+    legs.take(1)
     legs.write_receipt(1, {"duplicates": 1, "cpu_seconds": 0.5, "counts": {"accepted": 3, "calls": 6} | times})
 
     (measured,) = measured_legs(results, "beta")

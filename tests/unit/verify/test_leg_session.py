@@ -1,4 +1,4 @@
-"""A leg is claimed, kept alive, and settled however the work ends."""
+"""A leg is begun, kept alive, and settled however the work ends."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ from proofsweep.store.parts import Results
 from proofsweep.verify import attempt
 from proofsweep.verify.attempt import (
     LegRequest,
-    claimed_leg,
+    begun_leg,
     leg_session,
     open_leg,
     settle_last_leg,
@@ -46,7 +46,7 @@ FACTS = {"key_fingerprint": "abc", "quota_before": 900}
 class SteppingStore(FolderStore):
     """A store that notes what kind of object is created."""
 
-    kinds = ("_keys", "claim", "verdicts", "exchanges", "receipt", "runs/run_date")
+    kinds = ("_keys", "lease", "verdicts", "exchanges", "receipt", "runs/run_date")
 
     def __init__(self, root: Path, steps: list[str]) -> None:
         super().__init__(root)
@@ -83,7 +83,7 @@ def request_for(new_leg: LegBuilder) -> BuiltRequest:
 
 @contextmanager
 def held(request: BuiltRequest) -> Iterator[LegContext]:
-    with claimed_leg(request) as (number, facts):
+    with begun_leg(request) as (number, facts):
         leg = request.context_of(number)
     with leg_session(request, facts, leg):
         yield leg
@@ -114,10 +114,10 @@ def end_by(ended_by: str) -> Callable[[LegContext], None]:
     return lambda leg: leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
 
 
-def test_a_leg_goes_from_claim_to_receipt(
+def test_a_leg_goes_from_lease_to_receipt(
     request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService, tmp_path: Path
 ) -> None:
-    """The key is bound before the claim."""
+    """The key is bound before the lease is taken, and once more in the end: another one may have taken over."""
     steps: list[str] = []
     new_leg.results = Results(SteppingStore(tmp_path / "results", steps))
     service.on_call = lambda call: call is Call.VERIFY and steps.append("verify")
@@ -125,8 +125,8 @@ def test_a_leg_goes_from_claim_to_receipt(
 
     run(request, lambda _leg: steps.append("work"))
 
-    begin = ["_keys", "claim", "work"]
-    assert steps == [*begin, *["verify"] * 3, "verdicts", "exchanges", "receipt", "runs/run_date"]
+    begin = ["_keys", "lease", "work"]
+    assert steps == [*begin, *["verify"] * 3, "verdicts", "exchanges", "receipt", "runs/run_date", "_keys"]
     assert rows_of(request.results, request.plan) == [0, 1, 2]
 
 
@@ -271,7 +271,7 @@ def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
 
 
 def test_a_leg_that_is_alive_keeps_every_other_out(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """The error names who works on it; nothing is claimed and nothing is settled."""
+    """The error names who works on it; nothing is taken and nothing is settled."""
     open_next(results, plan)
     write_journal(results, plan, 1, [0])
 
@@ -285,7 +285,7 @@ def test_a_leg_that_is_alive_keeps_every_other_out(results: Results, plan: Plan,
 
 
 def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Its journal becomes its own part, its claim's facts its row in `runs`, and its ending is `killed`."""
+    """Its journal becomes its own part, its lease's facts its row in `runs`, and its ending is `killed`."""
     open_next(results, plan)
     write_journal(results, plan, 1, [2, 0])
     let_holder_die(results, plan, 1)
@@ -303,27 +303,27 @@ def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan
 
 
 class LateRivalStore(FolderStore):
-    """A store in which another process claims the next leg right after this one has read the last."""
+    """A store in which another process takes the next leg right after this one has read the last."""
 
     def folders(self, folder: str) -> list[str]:
         found = super().folders(folder)
         if not found and folder.endswith("legs"):
-            Legs(Results(FolderStore(Path(self.url))), RUN).claim(1)
+            Legs(FolderStore(Path(self.url)), RUN).take(1)
         return found
 
 
 def test_a_leg_that_a_rival_claims_at_the_last_moment_keeps_this_one_out(plan: Plan, tmp_path: Path) -> None:
-    """The listing does not show it, and may lag behind; the claim is read by its name."""
+    """The listing does not show it, and may lag behind; the lease is read by its name."""
     results = Results(LateRivalStore(tmp_path))
 
     with pytest.raises(RunIsActive):
         open_next(results, plan)
 
-    assert Legs(results, RUN).last() == 1
+    assert Legs(results.store, RUN).last() == 1
 
 
 def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_path: Path) -> None:
-    """A process that claims a leg makes its folder first: the next one must not take that leg for a dead one."""
+    """A process that takes a leg makes its folder first: the next one must not take that leg for a dead one."""
     folder = tmp_path / "results" / layout.leg_folder(plan.run_id, 1)
     folder.mkdir(parents=True)
 
@@ -335,7 +335,7 @@ def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_pa
 
 
 def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """A process may be killed between its claim and the settling of the leg before it."""
+    """A process may be killed between its lease and the settling of the leg before it."""
     for leg, numbers in enumerate(([0, 1], [1, 2]), start=1):
         open_next(results, plan)
         write_journal(results, plan, leg, numbers)

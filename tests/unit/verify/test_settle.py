@@ -28,9 +28,9 @@ SAMPLE = plan_of_run("20261120T120000Z_000aa", items=10)
 
 @pytest.fixture
 def plan(new_leg: LegBuilder) -> Plan:
-    """A run of five items in three shards, whose first leg was claimed."""
+    """A run of five items in three shards, whose first leg was taken."""
     plan = new_leg.plan(5, shard_items=2)
-    new_leg.legs(plan).claim(1)
+    new_leg.legs(plan).take(1)
     return plan
 
 

@@ -20,7 +20,7 @@ from ..left_behind import let_holder_die, write_journal
 @pytest.fixture
 def begun(settings: Settings, catalog: str) -> Plan:
     plan, results = App(settings).plan(catalog), App(settings).results
-    Legs(results, plan.run_id).claim(1)
+    Legs(results.store, plan.run_id).take(1)
     write_journal(results, plan, 1, [0])
     let_holder_die(results, plan, 1)
     return plan
@@ -36,7 +36,7 @@ def verify(config: str, plan: Plan, bounds: Bounds | None = None) -> None:
 def copied(settings: Settings, plan: Plan, minutes: float, **facts: str) -> Plan:
     """Write another plan of the same rows that was made so many minutes later."""
     results, at = App(settings).results, utc_now() + timedelta(minutes=minutes)
-    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), catalog_claim=None, **facts)  # type: ignore[arg-type]
+    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), catalog_term=None, **facts)  # type: ignore[arg-type]
     results.store.create(
         f"_runs/{made.run_id}/shards/00000.parquet",
         results.store.read(f"_runs/{plan.run_id}/shards/00000.parquet") or b"",

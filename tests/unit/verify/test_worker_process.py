@@ -75,7 +75,7 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
         budget=budget,
         stop=leg.stop,
         store_outage_seconds=1.0,
-        is_claimant=False,
+        is_holder=False,
     )
     link = Link()
     process = WorkerProcess(
