@@ -56,8 +56,8 @@ def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
     if done.operations:
         counts.insert(2, counted(done.operations, "operation"))
     yield f"{url}: {', '.join(counts)}, {counted(done.rows, 'row')} of verdicts"
-    if done.pruned_parts:
-        yield f"  {counted(done.pruned_parts, 'part')} pruned, as their receipts say"
+    if done.parts_pruned:
+        yield f"  {counted(done.parts_pruned, 'part')} pruned, as their receipts say"
     for word, style, found in (("note", "yellow", done.notes), ("wrong", "bold red", done.wrong)):
         for finding in found[:_SHOWN]:
             yield styled(f"{word}: ", style) + styled(f"{finding.where} {finding.what}", "")

@@ -1,17 +1,16 @@
 """Check one run: its plan and receipts, each part that they name, rows and counts."""
 
-import json
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from proofsweep.audit.ledger import Audit, Line
 from proofsweep.domain.endings import EndedBy
@@ -21,7 +20,7 @@ from proofsweep.domain.runs import OUTCOMES, Plan, rows_of_shard
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.objects import Store, sha256_hex
-from proofsweep.store.parts import Part, Results, receipted_parts
+from proofsweep.store.parts import Part, Results
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.rows import with_instants
 from proofsweep.store.schemas import SCHEMAS, conformed
@@ -38,12 +37,14 @@ _ID_COLUMNS = ((Call.UPLOADS, "uploads_request_id"), (Call.VERIFY, "verify_reque
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegReceipt:
-    name: str
     leg: int
     ended_by: str
     counts: Mapping[str, Any]
     parts: Sequence[Part]
     plan_sha256: str
+
+
+_RECEIPT = TypeAdapter(LegReceipt)
 
 
 class RunAuditor:
@@ -96,19 +97,21 @@ class RunAuditor:
         for leg in (int(name) for name in self._store.folders(layout.legs_folder(self._run_id)) if name.isdecimal()):
             name = layout.receipt_name(self._run_id, leg)
             content, is_taken = self._store.read(name), Lease(self._store, self._run_id).is_taken(leg)
-            if content is None and name in self._line.entries:
+            if content is None and name not in self._line.entries:
+                if is_taken:
+                    what = f"leg {leg} has no receipt: it is at work, or was killed (then resume the run)"
+                    self._audit.note(self._run_id, what)
+                continue
+            if content is None or self._line.says(name, content) is False:
+                are_sound = False  # a finding already
+                continue
+            if not is_taken:
+                self._audit.bad(layout.lease_name(self._run_id, leg), "is missing, but the leg has a receipt")
+            try:
+                found[leg] = _RECEIPT.validate_json(content)
+            except ValueError:
+                self._audit.bad(name, "cannot be read as a receipt")
                 are_sound = False
-            elif content is None and is_taken:
-                self._audit.note(self._run_id, f"leg {leg} has no receipt: it is at work, or was killed (then resume)")
-            elif content is not None:
-                if not is_taken:
-                    self._audit.bad(layout.lease_name(self._run_id, leg), "is missing, but the leg has a receipt")
-                receipt = _receipt_of(name, leg, content) if self._line.says(name, content) is not False else None
-                if receipt is not None:
-                    found[leg] = receipt
-                elif self._line.says(name, content) is not False:
-                    self._audit.bad(name, "cannot be read as a receipt")
-                are_sound = are_sound and receipt is not None
         return found if are_sound else None
 
     def _read_prunings(self) -> None:
@@ -117,12 +120,12 @@ class RunAuditor:
         try:
             for pruning in prunings_of(self._store, self._run_id):
                 name = layout.pruning_intent_name(self._run_id, pruning.number)
-                is_known = self._line.says(name, self._store.read(name) or b"")
-                if is_known is not None or not self._line.is_whole:
+                is_completed, is_decided = completed_at(self._store, pruning) is not None, not self._line.lacks(name)
+                if is_decided:
                     gone |= {each.name for each in pruning.deleted}
-                if completed_at(self._store, pruning) is None:
+                if not is_completed:
                     self._audit.note(name, "has no receipt: the pruning was interrupted; repeat proofsweep prune")
-                elif is_known is None and self._line.is_whole:
+                elif not is_decided:
                     self._audit.bad(name, "has a receipt, but no entry in the ledger")
         except NO_DOCUMENT:
             self._audit.bad(layout.pruning_folder(self._run_id), "holds a damaged intent or receipt of a pruning")
@@ -133,7 +136,10 @@ class RunAuditor:
         for receipt in receipts.values():
             for part in receipt.parts:
                 if not (part.name.startswith(starts) and part.name.endswith(f"-{receipt.leg:03}.parquet")):
-                    self._audit.bad(receipt.name, f"names {part.name}, which is no part of this leg")
+                    self._audit.bad(
+                        layout.receipt_name(plan.run_id, receipt.leg),
+                        f"names {part.name}, which is no part of this leg",
+                    )
 
     def _check_rows(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         """Check that each row that has an answer was planned, for this item, and is answered once."""
@@ -218,19 +224,19 @@ class RunAuditor:
                 said = receipt.counts.get(column)
                 if said != number:
                     what = f"says {column} = {said}; the parts and the plan make it {number:,}"
-                    self._audit.bad(receipt.name, what)
+                    self._audit.bad(layout.receipt_name(plan.run_id, receipt.leg), what)
 
     def _check_runs_row(self, plan: Plan, receipt: LegReceipt, receipts: Mapping[int, LegReceipt]) -> None:
         """Check the row in `runs`, which is written after the receipt's entry in the ledger."""
         name = layout.runs_name(plan.run_id, plan.run_date, receipt.leg)
-        content, has_entry = self._store.read(name), receipt.name in self._line.entries
+        content, receipt_name = self._store.read(name), layout.receipt_name(plan.run_id, receipt.leg)
         later = (each for each in receipts.values() if each.leg > receipt.leg)
         if content is None and all(each.ended_by == EndedBy.KILLED for each in later):
             # a later leg that came to its end would have written what the legs before did not come to.
             self._audit.note(name, "is missing: the process was killed after its receipt; the next leg writes it")
             return
-        if not has_entry and self._line.is_whole:
-            self._audit.bad(receipt.name, "has no entry in the ledger, though its row in runs comes after it")
+        if self._line.lacks(receipt_name):
+            self._audit.bad(receipt_name, "has no entry in the ledger, though its row in runs comes after it")
         try:
             (row,) = _table_of(content or b"").to_pylist()
             said = with_instants("runs", dict(receipt.counts))
@@ -240,20 +246,6 @@ class RunAuditor:
             return
         if differing:
             self._audit.bad(name, f"says otherwise than the receipt of its leg: {', '.join(differing)}")
-
-
-def _receipt_of(name: str, leg: int, content: bytes) -> LegReceipt | None:
-    with suppress(*NO_DOCUMENT):
-        said: dict[str, Any] = json.loads(content)
-        return LegReceipt(
-            name=name,
-            leg=leg,
-            ended_by=str(said["ended_by"]),
-            counts=dict(said["counts"]),
-            parts=receipted_parts(said),
-            plan_sha256=str(said["plan_sha256"]),
-        )
-    return None
 
 
 def check_part(  # noqa: PLR0917 - the part, what is known of it, and where what is found goes
@@ -271,7 +263,7 @@ def check_part(  # noqa: PLR0917 - the part, what is known of it, and where what
     content = store.read(part.name)
     audit.parts += 1
     if part.name in pruned:
-        audit.pruned_parts += 1
+        audit.parts_pruned += 1
         if content is not None:
             audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
         return None

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.store import layout
@@ -16,7 +15,8 @@ _HEAD = re.compile(r"[0-9a-f]{64}")
 _NAMED = re.compile(r"(_runs/\w+/legs/\d+|_operations/\w+)/receipt\.json|_pruned/\w+/\d+-intent\.json", re.ASCII)
 
 
-class AuditFinding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
     where: str  # the object or run that it is about
     what: str
 
@@ -26,14 +26,14 @@ class Audit:
     """What an audit found, and how much it checked."""
 
     head: str = ""  # of the ledger; empty if nothing has ended yet
-    wrong: list[AuditFinding] = field(default_factory=list)  # records that were changed, or contradict each other
-    notes: list[AuditFinding] = field(default_factory=list)  # all is as it should be, but a reader should know it
     runs: int = 0
-    operations: int = 0
     legs: int = 0
+    operations: int = 0
     parts: int = 0
     rows: int = 0  # of `verdicts`
-    pruned_parts: int = 0
+    parts_pruned: int = 0
+    wrong: list[AuditFinding] = field(default_factory=list)  # records that were changed, or contradict each other
+    notes: list[AuditFinding] = field(default_factory=list)  # all is as it should be, but a reader should know it
 
     def bad(self, where: str, what: str) -> None:
         self.wrong.append(AuditFinding(where, what))
@@ -42,18 +42,7 @@ class Audit:
         self.notes.append(AuditFinding(where, what))
 
     def document(self) -> dict[str, object]:
-        return {
-            "ok": not self.wrong,
-            "head": self.head,
-            "runs": self.runs,
-            "legs": self.legs,
-            "operations": self.operations,
-            "parts": self.parts,
-            "rows": self.rows,
-            "parts_pruned": self.pruned_parts,
-            "wrong": [each._asdict() for each in self.wrong],
-            "notes": [each._asdict() for each in self.notes],
-        }
+        return {"ok": not self.wrong} | asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +50,20 @@ class Line:
     """The entries of a ledger, by the names of the receipts."""
 
     entries: Mapping[str, LedgerEntry]
+    store: Store
+    newest: int  # number of the last entry
     is_whole: bool  # else it is not known which receipts it lacks
 
     def says(self, name: str, content: bytes) -> bool | None:
         """Return whether a receipt is as the ledger has it; None if the ledger has none of the name."""
         entry = self.entries.get(name)
         return None if entry is None else entry.sha256 == sha256_hex(content)
+
+    def lacks(self, name: str) -> bool:
+        """Return whether a receipt has no entry, also none that came while the audit read."""
+        if name in self.entries or not self.is_whole:
+            return False
+        return all(entry.name != name for entry in Ledger(self.store).entries(self.newest))
 
 
 def checked_head(text: str) -> str:
@@ -106,7 +103,7 @@ def read_line(store: Store, head: str | None, audit: Audit) -> Line:
         audit.bad(f"head {head}", what)
     elif head is not None and (newer := digests[::-1].index(head)):
         audit.note(f"head {head}", f"is older than {newer:,} of {len(digests):,} entries")
-    return Line(found, not wrong)
+    return Line(found, store, before.number, not wrong)
 
 
 def _check_receipts(store: Store, entries: Mapping[str, LedgerEntry], audit: Audit) -> None:

@@ -83,7 +83,7 @@ def _check_operation(operations: Operations, operation_id: str, line: Line, audi
     except NO_DOCUMENT:
         audit.bad(name, "cannot be read as the receipt of its operation")
         return None
-    if name not in line.entries and line.is_whole:
+    if line.lacks(name):
         audit.note(name, "has no entry in the ledger: its process was killed after it; the next operation adds it")
     intent = layout.operation_intent_name(operation_id)
     if receipt.get("intent_sha256") != sha256_hex(store.read(intent) or b""):

@@ -38,7 +38,7 @@ def test_an_untouched_store_passes(results: Results) -> None:
 
     assert wrong(done) == []
     assert (done.runs, done.legs, done.rows) == (3, 4, 13)
-    assert done.pruned_parts == 2
+    assert done.parts_pruned == 2
     assert done.head == Ledger(results.store).head()
 
 

@@ -107,3 +107,13 @@ def test_what_is_no_head_is_refused(text: str) -> None:
     """Before anything is read."""
     with pytest.raises(UsageError, match=r"^A head is one digest of 64 hex digits"):
         checked_head(text)
+
+
+def test_a_leg_that_ends_while_the_audit_reads_is_not_blamed(results: Results) -> None:
+    """Its receipt and row are there, and its entry came after the ledger was read."""
+    plan = planned(results, "20261103T120000Z_000aa", "q")
+    ends = iter([lambda: end_leg(results, plan, "q", [0])])
+
+    done = audit_store(results, progress=lambda _: next(ends, lambda: None)())
+
+    assert (done.wrong, done.rows) == ([], 14)
