@@ -1,8 +1,8 @@
 """Count what commands ask of a results store that is a year old: `python -m benchmarks.a_year [--full]`.
 
 A year is 365 nightly runs of 100 parts and 3,400 hourly ingests of one part. The default is a tenth of it. The store
-is built without index and snapshot, and both are made. Then some legs end that keep both. Then
-the commands are measured: requests (a listing counts once for each thousand names), seconds and bytes read. The bucket
+is built without index and base, and both are made. Then some legs end that keep the index. Then the
+commands are measured: requests (a listing counts once for each thousand names), seconds and bytes read. The bucket
 is in memory, so the seconds are our own.
 """
 
@@ -23,15 +23,18 @@ from obstore.store import MemoryStore
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.queries.status import describe_run, newest_run, newest_runs, unfinished_runs
-from proofsweep.store import layout, objects
+from proofsweep.queries.store_status import store_status
+from proofsweep.store import bucket_store, layout
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.keys import bind_key
+from proofsweep.store.latest import refresh
+from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, probe
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import open_leg
-from proofsweep.verify.history import complete_snapshot, last_rate, measured_legs, note_leg, note_run
+from proofsweep.verify.history import last_rate, measured_legs, note_leg, note_run
 
 URL = "https://partner.example/v1"
 PAGE = 1_000
@@ -153,11 +156,12 @@ def leave_run(results: Results, plan: Plan) -> None:
     counts |= {"calls": 2 * plan.items, "bytes_sent": plan.items, "throttled": 0, "rate_learned": 5.0}
     counts |= {"base_url_host": "partner.example", "key_fingerprint": "abc", "started_at": began, "finished_at": ended}
     legs.write_receipt(1, {"ended_by": "complete", "counts": counts, "cpu_seconds": 1.0, "duplicates": 0})
+    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, 1))
     results.create_part(layout.runs_name(plan.run_id, plan.run_date, 1), "runs", [counts])
 
 
 def note(results: Results, plan: Plan) -> None:
-    """Keep index and snapshot, as a run does when it begins and when its leg ends."""
+    """Keep the index, as a run does when it begins and when its leg ends."""
     note_run(results, plan)
     note_leg(results, plan)
 
@@ -167,12 +171,13 @@ def row_of(plan: Plan, row: int, began: datetime) -> Row:
     audio = f"{plan.catalog}/{row:08}.wav"
     facts: Row = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "manifest_row": row}
     facts |= {"item_id": audio, "audio": audio, "outcome": "accepted", "accepted": True, "action": "accept"}
-    return facts | {"verdict": "valid", "epoch": 0, "verify_attempts": 1, "calls": 2, "finished_at": began}
+    return facts | {"verdict": "valid", "verify_attempts": 1, "calls": 2, "finished_at": began}
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield what each command asks of the store; `verify` until its first leg is begun, without its own shards."""
     yield "runs", lambda: newest_runs(results, 20)
+    yield "status of all catalogs", lambda: store_status(results, datetime.now(UTC))
     yield "status", lambda: describe_run(results, str(newest_run(results)))
     night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if run.plan.shards > 1)
     yield "status of the last night", lambda: describe_run(results, night)
@@ -204,12 +209,12 @@ def counted_store(kind: str, count: Count) -> Iterator[Results]:
         finally:
             shutil.rmtree(folder)
         return
-    bucket, real = MemoryStore(), objects.obstore
-    objects.obstore = CountingBucket(count)  # type: ignore[assignment]  # it stands in for the module
+    bucket, real = MemoryStore(), bucket_store.obstore
+    bucket_store.obstore = CountingBucket(count)  # type: ignore[assignment]  # it stands in for the module
     try:
         yield Results(BucketStore("s3://results", lambda _root: bucket))
     finally:
-        objects.obstore = real
+        bucket_store.obstore = real
 
 
 def measure(name: str, count: Count, command: Callable[[], object]) -> None:
@@ -226,28 +231,39 @@ def main() -> None:
     """Build the store and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nights", type=int, default=36)
+    parser.add_argument("--catalogs", type=int, default=1, help="catalogs of each night")
     parser.add_argument("--parts", type=int, default=100, help="parts of a night")
     parser.add_argument("--rows", type=int, default=10, help="rows of a part")
     parser.add_argument("--ingests", type=int, default=340)
     parser.add_argument(
-        "--bare", action="store_true", help="leave out old parts, which only a new snapshot reads: much faster"
+        "--bare", action="store_true", help="leave out old parts, which only a new base reads: much faster"
     )
     parser.add_argument("--full", action="store_true", help="365 nights and 3,400 ingests")
     parser.add_argument("--stores", nargs="*", default=["folder", "bucket"])
     chosen = parser.parse_args()
     nights, ingests = (365, 3_400) if chosen.full else (chosen.nights, chosen.ingests)
     first = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) - timedelta(days=nights)
-    runs = [(first + timedelta(days=day), chosen.parts) for day in range(nights)]
-    runs += [(first + timedelta(hours=2.5 + each * 24 * nights / max(1, ingests)), 1) for each in range(ingests)]
+    runs = [
+        (first + timedelta(days=day, minutes=catalog), chosen.parts, f"s3://masters/catalog-{catalog:02}")
+        for day in range(nights)
+        for catalog in range(chosen.catalogs)
+    ]
+    runs += [
+        (first + timedelta(hours=2.5 + each * 24 * nights / max(1, ingests)), 1, f"s3://masters/incoming/{each}")
+        for each in range(ingests)
+    ]
     for kind in chosen.stores:
         count = Count()
         with counted_store(kind, count) as results:
-            print(f"\n{kind}: {nights} nights of {chosen.parts} parts, {ingests} ingests")
+            print(f"\n{kind}: {nights} nights of {chosen.catalogs} catalogs of {chosen.parts} parts, {ingests} ingests")
             print("| what | requests | seconds | MB read |\n|---|---|---|---|")
-            plans = [plan_at(*run, chosen.rows, number) for number, run in enumerate(sorted(runs))]
+            plans = [
+                replace(plan_at(began, parts, chosen.rows, number), catalog=catalog)
+                for number, (began, parts, catalog) in enumerate(sorted(runs))
+            ]
             for plan in plans:
                 leave_run(results, replace(plan, shards=0) if chosen.bare else plan)
-            measure("a whole snapshot, the first time", count, lambda results=results: complete_snapshot(results))
+            measure("the index and a base, the first time", count, lambda results=results: refresh(results))
             for each in range(5):
                 plan = plan_at(max(runs)[0] + timedelta(minutes=40 + each), 1, chosen.rows, len(plans) + each)
                 leave_run(results, plan)

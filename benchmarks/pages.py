@@ -23,12 +23,13 @@ from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.queries.catalog import PageChoice
 from proofsweep.reports.pages import catalog_page, night_page
 from proofsweep.store import layout, schemas
+from proofsweep.store.latest import refresh
+from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.verify.history import complete_snapshot
 
 _PART_ROWS = 10_000
 _CATALOG = "s3://masters/catalog"
@@ -55,6 +56,7 @@ def leave_night(results: Results, plan: Plan, first: int, lots: np.random.Genera
     leg = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "remaining": 0}
     leg |= {"started_at": plan.created_at, "finished_at": ended.isoformat(), "calls": 2 * plan.items}
     legs.write_receipt(1, {"ended_by": "complete", "counts": leg, "duplicates": 0})
+    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, 1))
 
 
 def _tags_of(row: int) -> str:
@@ -63,7 +65,7 @@ def _tags_of(row: int) -> str:
 
 
 def build(store: Path, items: int, nights: int, rows: int) -> None:
-    """Fill a store: a night of the whole catalog, then nights of a small part of it; make its index and snapshot."""
+    """Fill a store: a night of the whole catalog, then nights of a small part of it; make its index and base."""
     results, lots = Results(QuickFolder(store)), np.random.default_rng(1)
     first = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) - timedelta(days=nights + 1)
     part = min(items, _PART_ROWS)
@@ -71,7 +73,7 @@ def build(store: Path, items: int, nights: int, rows: int) -> None:
     for number in range(1, nights):
         plan = replace(plan_at(first + timedelta(days=number), 1, rows, number), catalog=_CATALOG, catalog_kind=INGEST)
         leave_night(results, plan, int(lots.integers(items - rows + 1)), lots)
-    complete_snapshot(results)
+    refresh(results)
 
 
 def write(store: Path, page: str) -> None:

@@ -21,11 +21,12 @@ from benchmarks.a_year import plan_at
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import opened
 from proofsweep.store import layout, schemas
+from proofsweep.store.latest import refresh
+from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.verify.history import complete_snapshot
 
 PARTS = 3
 QUESTIONS = {
@@ -67,6 +68,7 @@ def leave_night(results: Results, plan: Plan, is_accepted: np.ndarray) -> None:
     legs.take(1)
     leg = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "remaining": 0}
     legs.write_receipt(1, {"ended_by": "complete", "counts": leg, "duplicates": 0, "parts": parts})
+    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, 1))
     results.create_part(layout.runs_name(plan.run_id, plan.run_date, 1), "runs", [leg])
 
 
@@ -78,7 +80,6 @@ def part_of(plan: Plan, rows: range, is_accepted: np.ndarray) -> pa.Table:
         "run_id": plan.run_id,
         "leg": 1,
         "environment": plan.environment,
-        "epoch": 0,
         "verify_attempts": 1,
         "calls": 2,
     }
@@ -110,14 +111,14 @@ def planned_of(part: pa.Table) -> pa.Table:
 
 
 def build(store: Path, nights: int, rows: int) -> None:
-    """Fill a store, and make its index and snapshot."""
+    """Fill a store, and make its index and the base of the newest rows."""
     results, lots = Results(QuickFolder(store)), np.random.default_rng(1)
     first = datetime.now(UTC).replace(hour=2, minute=0, second=0, microsecond=0) - timedelta(days=nights)
     is_accepted = lots.random(PARTS * rows) < 0.9  # noqa: PLR2004 - as in a good catalog
     for number in range(nights):
         is_accepted ^= lots.random(PARTS * rows) < 0.002  # noqa: PLR2004 - a few change
         leave_night(results, plan_at(first + timedelta(days=number), PARTS, rows, number), is_accepted)
-    complete_snapshot(results)
+    refresh(results)
 
 
 def ask(store: Path, query: str) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 RUN = "20261120T120000Z_000settle"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-STEPS = ("settle the killed leg", "begin the next", "end the next", "update index and snapshot", "show the run")
+STEPS = ("settle the killed leg", "begin the next", "end the next", "update the index", "show the run")
 _SEGMENT_ROWS = 5_000
 
 
@@ -79,7 +79,7 @@ def _take(step: str, store: Path) -> None:
             _expect(not RemainingItems(results, plan).slices())
         case "end the next":
             settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.COMPLETE), Legs(results.store, RUN))
-        case "update index and snapshot":
+        case "update the index":
             note_leg(results, plan)
         case _:
             _expect(describe_run(results, RUN).finished == plan.items)
@@ -150,7 +150,7 @@ def verdicts_rows(first: int, last: int) -> "pa.Table":
         "tags": [f'{{"isrc":"QZNUL{number:07}"}}' for number in numbers],
     }
     alike = {"run_id": RUN, "leg": 1, "environment": "null", "outcome": "accepted", "accepted": True}
-    alike |= {"action": "accept", "verdict": "valid", "epoch": 0, "verify_attempts": 1, "calls": 2}
+    alike |= {"action": "accept", "verdict": "valid", "verify_attempts": 1, "calls": 2}
     return _table("verdicts", columns, alike, last - first)
 
 

@@ -15,8 +15,9 @@ from functools import cache
 
 from proofsweep import __version__
 from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
-from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
+from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.listings import newest_listings
@@ -33,9 +34,7 @@ from proofsweep.store.prunings import (
     write_receipt,
 )
 from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
-from proofsweep.store.snapshot import Entry, Snapshot, legs_in
 from proofsweep.store.tables import RECEIPTED
-from proofsweep.verify.history import complete_snapshot
 
 _DAYS = re.compile(r"(\d{1,5})d")
 
@@ -72,21 +71,25 @@ def days_of(text: str) -> int:
 def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Prunable:
     """Find what can go of runs that ended at least so many days ago; nothing is deleted.
 
-    A part of `verdicts` stays if the snapshot has a row of it. The exchanges, the planned items and the journals go of
-    each run that loses a part, or has none. ResultsError if there is no run, or the snapshot cannot be completed.
+    A part of `verdicts` stays if it has a newest row. The exchanges, the planned items and the journals go of each run
+    that loses a part, or has none. ResultsError if there is no run, or the newest rows cannot be read.
     """
     if not results.store.folders("_runs"):
         raise ResultsError(f"There is no run in {results.store.url}.")
-    complete_snapshot(results)  # else the newest answers are not known
-    index, entries = RunIndex(results).refreshed(), Snapshot(results.store).entries()
+    refresh(results)  # what has ended is in the base, or it stays
+    latest = Latest(results)
+    index, base = latest.index, latest.base
     begun = _begun(results, index)
     limit = now - timedelta(days=days)
     old = [run for run in index.newest_first() if run.legs and run.is_over and _ended_at(run) <= limit]
     decision = _Decision(
         results=results,
-        legs=legs_in(entries),
+        legs={
+            run.plan.run_id: {leg.leg for leg in run.legs if leg.entry is not None and leg.entry <= base.through}
+            for run in old
+        },
         listing={run.plan.run_id for run in newest_listings(index.newest_first()).values()},
-        newest=set(_parts_with_newest_rows(Snapshot(results.store), entries, [run.plan for run in old])),
+        newest=set(latest.base_parts()),
         sizes=cache(results.store.sizes),
         days=days,
         keep=keep,
@@ -131,9 +134,9 @@ def _begun(results: Results, index: IndexedRuns) -> list[Pruning]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
     results: Results
-    legs: Mapping[str, Sequence[int]]  # the legs of each run whose rows the snapshot has seen
+    legs: Mapping[str, Collection[int]]  # the legs of each run whose rows the base has seen
     listing: Collection[str]  # the runs that say what a catalog lists now
-    newest: Collection[str]  # names of the parts in which the rows of the snapshot are
+    newest: Collection[str]  # names of the parts in which the rows of the base are
     sizes: Callable[[str], dict[str, int]]  # lists a folder of the store
     days: int
     keep: Keep
@@ -170,7 +173,7 @@ class _Decision:
     def _is_over(self, record: RunRecord) -> bool:
         legs = [leg.leg for leg in record.legs]
         is_ended = record.is_over and Legs(self.results.store, record.plan.run_id).last() == len(legs)
-        return is_ended and set(legs) <= set(self.legs.get(record.plan.run_id, []))
+        return is_ended and set(legs) <= {*self.legs[record.plan.run_id]}
 
     def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:
         named = {part.name: part for parts in ended_parts(self.results.store, plan.run_id).values() for part in parts}
@@ -191,16 +194,6 @@ class _Decision:
         for folder in [*([] if run_id in self.listing else listed), *folders]:
             for name, size in sorted(self.sizes(folder).items()):
                 yield PrunedObject(name=name, size_bytes=size)
-
-
-def _parts_with_newest_rows(snapshot: Snapshot, entries: Sequence[Entry], plans: Sequence[Plan]) -> Iterator[str]:
-    by_run = {plan.run_id: plan for plan in plans}
-    columns = ("run_id", "leg", "manifest_row")
-    for table in snapshot.rows(columns, entries):
-        cells = (table[name].to_pylist() for name in columns)
-        for run_id, leg, row in zip(*cells, strict=True):
-            if (plan := by_run.get(run_id)) is not None:
-                yield layout.verdicts_name(run_id, plan.run_date, shard_of(plan, row), leg)
 
 
 def _ended_at(record: RunRecord) -> datetime:

@@ -57,6 +57,7 @@ class Plan:
     # the last term of the catalog's lease when its reading began; empty without one, None if nobody looked.
     catalog_term: str | None = None
     tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
+    after_entry: int = 0  # the newest of the ledger when the run was planned
 
     @property
     def has_chosen_rows(self) -> bool:

@@ -6,10 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import chain
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from proofsweep.config.locations import is_within, path_within
 from proofsweep.config.sections import IngestSettings
@@ -37,13 +33,8 @@ from proofsweep.sources.catalog import Catalog, Cause, Ignored, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.preflight import judge_content
-from proofsweep.store.known_rows import newest_answers
+from proofsweep.store.latest import Latest
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex, missing_legs
-from proofsweep.store.schemas import SNAPSHOT
-from proofsweep.store.snapshot import Snapshot, newest_rows
-from proofsweep.store.tables import ANSWERED
-from proofsweep.verify.history import LegRows
 
 # The columns of `verdicts` that are read of an answer.
 ANSWER_COLUMNS = [
@@ -253,20 +244,11 @@ def past_answers(results: Results, environment: str, item_ids: Collection[str]) 
     """Return the newest answer of each item that has one in an environment, by item ID."""
     if not item_ids:
         return {}
-    tables = chain(newest_answers(results, environment, item_ids), _not_in_snapshot(results, environment, item_ids))
-    rows = newest_rows(pa.concat_tables([SNAPSHOT.empty_table(), *tables], promote_options="default"))
-    return {row["item_id"]: answer_of(row) for row in rows.select(ANSWER_COLUMNS).to_pylist()}
+    found = Latest(results).answers(environment, item_ids, ANSWER_COLUMNS)
+    return {item_id: answer_of(row) for item_id, row in found.items()}
 
 
 def answer_of(row: Row) -> PastAnswer:
     """Make an answer of the `ANSWER_COLUMNS` of a row of `verdicts`."""
     facts = {name: cell for name, cell in row.items() if name != "finished_at"}
     return PastAnswer(verified_at=row["finished_at"], **facts)  # type: ignore[arg-type]  # the schema has the types
-
-
-def _not_in_snapshot(results: Results, environment: str, item_ids: Collection[str]) -> Iterator[pa.Table]:
-    """Read the answers of legs whose update of the snapshot failed: without them a file would be sent again."""
-    wanted = pc.field("item_id").isin(list(item_ids)) & pc.field("outcome").isin(ANSWERED)
-    runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
-    for plan, legs in missing_legs(Snapshot(results.store).entries(), runs):
-        yield from (table.filter(wanted) for table in LegRows(results, plan, legs))

@@ -39,17 +39,17 @@ _FIRST = f"""
         SELECT item_id, coalesce(relative_path, audio) AS file, outcome, verdict, reason, tags, run_id
         FROM (
             SELECT
-                item_id, relative_path, audio, outcome, verdict, reason, tags, run_id, verify_request_id, epoch,
+                item_id, relative_path, audio, outcome, verdict, reason, tags, run_id, verify_request_id, entry,
                 finished_at
             FROM store.newest
             UNION ALL BY NAME
             SELECT
                 item_id, relative_path, coalesce(try(decode(audio)), audio::VARCHAR) AS audio, 'not sent' AS outcome,
-                reason, tags, run_id, -1 AS epoch
+                reason, tags, run_id, -1 AS entry
             FROM store.listing
         )
         WHERE run_id >= $oldest AND ({{condition}})
-        QUALIFY row_number() OVER (PARTITION BY item_id ORDER BY epoch DESC, finished_at DESC) = 1
+        QUALIFY row_number() OVER (PARTITION BY item_id ORDER BY entry DESC, finished_at DESC) = 1
     )
     ORDER BY file, item_id
     LIMIT {MOST_LISTED}

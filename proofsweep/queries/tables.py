@@ -7,7 +7,6 @@ Both mix environments; the views choose by the variable `environments`.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from operator import attrgetter
 from typing import TYPE_CHECKING, TypeGuard
 
 import duckdb
@@ -18,12 +17,12 @@ from proofsweep.domain.reasons import reason_entries, remedy_for
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.queries.views import View, quoted, sql_of
 from proofsweep.store import layout, schemas
+from proofsweep.store.latest import Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, missing_legs
+from proofsweep.store.runs import IndexedRuns, RunRecord
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.store.snapshot import Entry, Snapshot, files_of
 
 if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
@@ -54,8 +53,9 @@ _OF_PLAN = {
 }
 _PLAN_COLUMNS = _OF_PLAN | {"deployment": "VARCHAR", "is_partial": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
 _ITEM = "(item_id, environment)"
-_NEWEST_KEY = "(item_id, environment, outcome IN ('accepted', 'rejected'))"  # as in the snapshot
-_NEWEST_FIRST = "epoch DESC, finished_at DESC, run_id DESC, leg DESC, manifest_row DESC"
+_NEWEST = pa.schema([field for field in schemas.LATEST if field.name != "part"])
+_ENTRIES = {"run_id": "VARCHAR", "leg": "INTEGER", "entry": "BIGINT"}
+_ENTERED = f"SELECT {', '.join(_NEWEST.names)} FROM store.verdicts JOIN store.entries USING (run_id, leg)"
 _COMMON_VIEWS = {
     "answers": "FROM store.newest\n"
     "WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')",
@@ -68,6 +68,9 @@ _SCRIPT_HEAD = """\
 -- The views show these environments; set the variable again to see others.
 """
 _SCRIPT_PLANS = sql_of("script_plans")
+_SCRIPT_ENTRIES = sql_of("script_entries")
+_LEDGER = "read_json({}, columns = {{number: 'BIGINT', kind: 'VARCHAR', name: 'VARCHAR'}})"
+_NO_LEDGER = "(SELECT NULL::BIGINT AS number, NULL::VARCHAR AS kind, NULL::VARCHAR AS name WHERE false)"
 _SCRIPT_LISTINGS = """\
 SELECT run_id, environment, identity, catalog, skipped
 FROM store.plans
@@ -87,8 +90,8 @@ SEMI JOIN (
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
     """Make or remake the schema `store`, and return the plans, the newest first; queries read what is there then."""
-    index = RunIndex(results).refreshed()
-    runs = list(index.newest_first())
+    latest = Latest(results)
+    runs = list(latest.index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     for table, schema in SCHEMAS.items():
         has_parts = next(results.all_parts(table), None) is not None
@@ -104,8 +107,8 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> li
     gone = [_location_of(results, name) for folder in folders for name in results.store.names(folder)]
     _create_view(connection, "gone", _items_in(gone, GONE))
     _create_from(connection, "plans", map(_plan_row, runs), _PLAN_COLUMNS)
-    _create_from(connection, "pruned", _pruned(results, index), dict.fromkeys(_PRUNED, "VARCHAR"))
-    _create_newest(connection, results, runs)
+    _create_from(connection, "pruned", _pruned(results, latest.index), dict.fromkeys(_PRUNED, "VARCHAR"))
+    _create_newest(connection, results, latest)
     for name, query in {**_advice(), **_COMMON_VIEWS}.items():
         _create_view(connection, name, query)
     return [run.plan for run in runs]
@@ -151,37 +154,26 @@ def _deployment(run: RunRecord) -> Iterator[str]:
         yield from sorted({str(leg.counts[column]) for leg in run.legs if leg.counts.get(column) is not None})[-1:]
 
 
-def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
-    """Make `store.newest`: the snapshot, with what its later entries and legs that it lacks have newer.
+def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, latest: Latest) -> None:
+    """Make `store.entries`, the order of all legs, and `store.newest`: the base, with what the tail has newer.
 
-    The largest entry of the snapshot holds nearly all items, each once. So only keys that are elsewhere too are sorted.
+    The base holds nearly all items, each once. So only keys that are in the tail too are sorted.
     """
-    entries = sorted(Snapshot(results.store).entries(), key=attrgetter("rows"))
-    missing = [{"run_id": plan.run_id, "leg": leg} for plan, legs in missing_legs(entries, runs) for leg in legs]
-    missing += [{"run_id": plan.run_id, "leg": leg} for plan, leg in _legs_under_way(results, runs)]
-    _create_from(connection, "unlisted_legs", missing, {"run_id": "VARCHAR", "leg": "INTEGER"})
-    names = ", ".join(schemas.SNAPSHOT.names)
-    unlisted = f" UNION ALL SELECT {names} FROM store.verdicts SEMI JOIN store.unlisted_legs USING (run_id, leg)"
-    _create_view(connection, "settled", _reading_entries(results, entries[-1:]))
-    _create_view(connection, "recent", _reading_entries(results, entries[:-1]) + (unlisted if missing else ""))
+    settled = [(run.plan.run_id, leg.leg, leg.entry) for run in latest.index.in_order() for leg in run.legs]
+    tail = [(leg.plan.run_id, leg.leg, leg.entry) for leg in latest.tail]
+    through, runs = latest.base.through, sorted({run_id for run_id, *_ in tail})
+    legs = [*(leg for leg in settled if leg[2] is not None and leg[2] <= through), *tail]
+    _create_from(connection, "entries", (dict(zip(_ENTRIES, leg, strict=True)) for leg in legs), _ENTRIES)
+    _create_view(connection, "recent", f"{_ENTERED} WHERE list_contains({runs}, run_id) AND entry > {through}")
+    if not latest.base.files:
+        _create_view(connection, "newest", newest_per_item("FROM store.recent"))
+        return
+    base = [_location_of(results, file.name) for file in latest.base.files]
+    _create_view(connection, "settled", f"FROM {_reading(_NEWEST, base)}")
     again = f"{_ITEM} IN (SELECT {_ITEM} FROM store.recent)"
-    newest_again = _newest_per_item(f"FROM store.recent UNION ALL FROM store.settled WHERE {again}")
+    newest_again = newest_per_item(f"FROM store.recent UNION ALL FROM store.settled WHERE {again}")
     both = f"FROM store.settled WHERE NOT {again} UNION ALL FROM ({newest_again})"
-    _create_view(connection, "newest", "FROM store.settled" if len(entries) == 1 and not missing else both)
-
-
-def _legs_under_way(results: Results, runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, int]]:
-    for run in runs:
-        if not run.is_over:
-            leg = max((each.leg for each in run.legs), default=0) + 1
-            parts = results.store.names(layout.table_folder("verdicts", run.plan.run_date))
-            if any((layout.run_of(name), layout.leg_of(name)) == (run.plan.run_id, leg) for name in parts):
-                yield run.plan, leg
-
-
-def _reading_entries(results: Results, entries: Sequence[Entry]) -> str:
-    locations = [_location_of(results, file.name) for entry in entries for file in files_of(entry)]
-    return f"FROM {_reading(schemas.SNAPSHOT, locations)}" if locations else _empty(schemas.SNAPSHOT)
+    _create_view(connection, "newest", both if tail else "FROM store.settled")
 
 
 def _reading_parts(table: str, schema: pa.Schema, location: str) -> str:
@@ -235,16 +227,6 @@ def _items_in(locations: Sequence[str], schema: pa.Schema) -> str:
     return f"SELECT {run_id} AS run_id, {', '.join(schema.names)} FROM {_reading(schema, locations)}"
 
 
-def _newest_per_item(rows: str) -> str:
-    """Return the query for the newest of some rows by key; an item has the newest tags that it was given."""
-    return (
-        f"SELECT * REPLACE (first_value(tags IGNORE NULLS) OVER of_item AS tags)\nFROM ({rows})\n"
-        f"WINDOW of_item AS (PARTITION BY {_ITEM} ORDER BY {_NEWEST_FIRST} "
-        "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\n"
-        f"QUALIFY row_number() OVER (PARTITION BY {_NEWEST_KEY} ORDER BY {_NEWEST_FIRST}) = 1"
-    )
-
-
 def _advice() -> Mapping[str, str]:
     """Return `store.advice`, by reason, and `store.general_advice`, for any other reason."""
     entries = reason_entries().items()
@@ -270,11 +252,12 @@ def script_of(results: Results, environments: Sequence[str], views: Sequence[Vie
 
 
 def _script_tables(results: Results) -> Mapping[str, str]:
-    """Return the tables by queries that any DuckDB answers, which knows neither our index nor our snapshot."""
+    """Return the tables by queries that any DuckDB answers, which knows neither our index nor our base."""
     plans = quoted(_glob_of(results, "_runs/*/plan.json"))
     pruned = quoted(_glob_of(results, "_pruned/*/*-intent.json"))
     planned, listed = (_script_items(results, folder, schemas.ITEMS) for folder in ("shards", "listed"))
-    every = f"SELECT {', '.join(schemas.SNAPSHOT.names)} FROM store.verdicts"
+    has_ledger = bool(results.store.folders(layout.LEDGER_FOLDER))
+    ledger = _LEDGER.format(quoted(_glob_of(results, f"{layout.LEDGER_FOLDER}/*/*.json"))) if has_ledger else _NO_LEDGER
     return {
         **{table: _script_table(results, table) for table in SCHEMAS},
         "verdicts_files": _files_in(_glob_of(results, _PARTS.format("verdicts"))),
@@ -284,7 +267,8 @@ def _script_tables(results: Results) -> Mapping[str, str]:
         "gone": _script_items(results, "gone", GONE),
         "pruned": _SCRIPT_PRUNED.format(location=pruned),
         **_advice(),
-        "newest": _newest_per_item(every),
+        "entries": _SCRIPT_ENTRIES.format(ledger=ledger),
+        "newest": newest_per_item(_ENTERED),
         **_COMMON_VIEWS,
     }
 

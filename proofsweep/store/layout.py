@@ -8,7 +8,7 @@ from proofsweep.domain.items import raw_bytes
 
 # What is derived may be deleted at any time, and is made anew.
 INDEX_FOLDER = "_index"
-SNAPSHOT_FOLDER = "_snapshot"
+LATEST_FOLDER = "_latest"
 PRUNED_FOLDER = "_pruned"
 OPERATIONS_FOLDER = "_operations"
 LEDGER_FOLDER = "_ledger"

@@ -24,12 +24,6 @@ class Legs(Lease):
         rows = next((receipt for receipt in receipts if receipt is not None), {}).get("in_doubt")
         return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()
 
-    def epoch(self, leg: int) -> int:
-        """Return the epoch of a leg, as its holder noted it; 0 if that cannot be read."""
-        holder = self.holder(leg)
-        epoch = None if holder is None else holder.facts.get("epoch")
-        return epoch if isinstance(epoch, int) else 0
-
     def open_leg(self) -> OpenTerm | None:
         """Return the last leg, and how far it was at its last heartbeat; None if it has ended, or none began."""
         last = self.last()

@@ -50,13 +50,12 @@ class RowContext:
     leg: int
     environment: str
     recovered: AbstractSet[tuple[str, str]] = frozenset()  # location and hex sha256 of sidecars a recovery has written
-    epoch: int = 0
 
 
 def row_of(finished: Finished, context: RowContext) -> Row:
     """Return the verdicts row of a finished item. ValueError for an acceptance of bytes that nobody knows."""
     row = empty_row("verdicts")
-    row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment, "epoch": context.epoch}
+    row |= {"run_id": context.run_id, "leg": context.leg, "environment": context.environment}
     row |= _item_cells(finished.item)
     read = finished.read
     if read is not None:

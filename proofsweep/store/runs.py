@@ -1,9 +1,15 @@
 """Runs as a list of them knows each: its plan and its ended legs; and the index that spares a reader to open each run.
 
-The index is derived. Each record is that of a whole run. Of two records of a run the one that knows more ended legs
-counts, so the order in which processes write them does not matter.
+The index is derived: some objects, each with what a process knew of some runs, which a reader adds up. What is known
+only grows, so it does not matter who writes what, in which order, or twice; a process that finds many objects writes
+one in their place.
 """
 
+import gzip
+import json
+import re
+import secrets
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,23 +21,22 @@ from proofsweep.config.locations import resolved_location
 from proofsweep.domain.endings import ending_of
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store.layout import INDEX_FOLDER
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, plan_of
 from proofsweep.store.prunings import wholly_pruned
-from proofsweep.store.snapshot import DerivedLog, Entry, legs_in
 
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
 _RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")
 
-# Entries of the index before they become one.
-_MOST_ENTRIES = 4
+# Objects of the index before they become one.
+_MOST_OBJECTS = 4
+_ATTEMPTS = 10
 _SETTLING = timedelta(days=1)
-# Unfinished runs of which a reader looks whether a further leg has begun.
-_WATCHED = 10
-_NONE: Mapping[str, Sequence[str]] = {}
+_RECEIPT = re.compile(r"_runs/([^/]+)/legs/(\d+)/receipt\.json")
 
 
 class LegPace(NamedTuple):
@@ -47,17 +52,17 @@ class LegRecord:
     # its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
     groups: Sequence[Row] | None = None
     pace: Sequence[Any] | None = None  # the members of its `LegPace`; None if it was not measured
+    entry: int | None = None  # its number in the ledger; None while it has none
+
+    @property
+    def rows(self) -> int:
+        return sum(map(self.count, OUTCOMES))
 
     @property
     def counts(self) -> Mapping[str, object]:
         """The leg's row of `runs`; empty if its receipt has none."""
         counts = self.receipt.get("counts")
         return counts if isinstance(counts, dict) else {}
-
-    @property
-    def epoch(self) -> int:
-        """Its epoch: of two legs of different ones, the later one's rows are newer."""
-        return self.count("epoch")
 
     @property
     def finished_at(self) -> datetime | None:
@@ -68,6 +73,19 @@ class LegRecord:
         """Return a whole number of its row of `runs`; 0 if its receipt has none."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else 0
+
+    def with_what(self, other: "LegRecord | None") -> "LegRecord":
+        """Return this record of a leg with what another one knows besides."""
+        return (
+            self
+            if other is None
+            else replace(
+                self,
+                groups=other.groups if self.groups is None else self.groups,
+                pace=other.pace if self.pace is None else self.pace,
+                entry=self.entry or other.entry,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,22 +110,13 @@ class RunRecord:
         endings = (ending_of(leg.receipt.get("ended_by")) for leg in self.legs)
         return any(ending is not None and not ending.goes_on for ending in endings)
 
-    def is_newer_than(self, other: "RunRecord | None") -> bool:
-        """Return whether this record knows more: legs only end, they never come back."""
-        return other is None or self._knowledge() > other._knowledge()  # noqa: SLF001 - the same class
-
-    def document(self) -> dict[str, object]:
-        return {"plan": asdict(self.plan), "legs": [asdict(leg) for leg in self.legs]}
-
-    def clock_readings(self) -> Iterator[tuple[int, datetime]]:
-        """Return when it was planned and when its legs ended, each with the epoch in which a clock said so."""
-        yield 0, datetime.fromisoformat(self.plan.created_at)
-        for leg in self.legs:
-            if leg.finished_at is not None:
-                yield leg.epoch, leg.finished_at
-
-    def _knowledge(self) -> tuple[int, int]:
-        return len(self.legs), sum(leg.groups is not None for leg in self.legs)
+    def with_what(self, other: "RunRecord | None") -> "RunRecord":
+        """Return this record of a run with what another one knows besides."""
+        if other is None:
+            return self
+        legs = {leg.leg: leg for leg in other.legs}
+        legs |= {leg.leg: leg.with_what(legs.get(leg.leg)) for leg in self.legs}
+        return replace(self, legs=[legs[number] for number in sorted(legs)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +125,7 @@ class IndexedRuns:
     # environment and catalog identity of the runs of which a pruning left no row, by run ID.
     pruned: Mapping[str, Sequence[str]] = field(default_factory=dict)
     complete_to: str = ""  # each run up to this ID is in the index; empty if older runs were never indexed
+    entries_to: int = 0  # each leg that the ledger has up to this entry is in the index
 
     def newest_first(self) -> Iterator[RunRecord]:
         """Return the runs, the newest first; those of a retired catalog bear the identity of the one in its place."""
@@ -129,6 +139,17 @@ class IndexedRuns:
     def in_order(self) -> Iterator[RunRecord]:
         """Return the runs as they were planned, the newest first."""
         return (self.records[run_id] for run_id in sorted(self.records, reverse=True))
+
+    def with_what(self, other: "IndexedRuns") -> "IndexedRuns":
+        """Return this index with what another one knows besides, without the runs that are gone."""
+        known = {run_id: record.with_what(self.records.get(run_id)) for run_id, record in other.records.items()}
+        gone = {**self.pruned, **other.pruned}
+        return IndexedRuns(
+            records={run_id: record for run_id, record in {**self.records, **known}.items() if run_id not in gone},
+            pruned=gone,
+            complete_to=max(self.complete_to, other.complete_to),
+            entries_to=max(self.entries_to, other.entries_to),
+        )
 
     def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:
         """Return the plans of an environment and of a catalog, the newest first; none that was superseded."""
@@ -147,59 +168,51 @@ def newest_whole(plans: Sequence[Plan]) -> Plan | None:
 class RunIndex:
     def __init__(self, results: Results, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._results = results
+        self._store = results.store
         self._clock = clock
-        self._log = DerivedLog(results.store, INDEX_FOLDER, clock)
 
     def read(self) -> IndexedRuns:
-        """Read the index as it is; runs of the last day may be missing, and older ones if it is not complete."""
-        return _merged(self._log.entries())
+        """Read the index as it is; what is newer may be missing, and older runs if it is not complete."""
+        return self._read()[0]
 
-    def refreshed(self, *, most: int | None = None) -> IndexedRuns:
-        """Read the index, and what it misses from the newest `most` runs themselves; keep that for the next reader.
+    def refreshed(self) -> IndexedRuns:
+        """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader.
 
         A damaged index is made anew.
         """
-        damaged: Sequence[str] = ()
         try:
-            index = _merged(self._log.entries())
+            index, replaced = self._read()
         except ResultsError:
-            index, damaged = IndexedRuns(), self._log.names()
-        if not index.complete_to:
-            index = _merged_with(index, [], pruned=self._catalogs_of(wholly_pruned(self._results.store, index.pruned)))
-        missing = [
-            name
-            for name in self._results.store.folders("_runs", index.complete_to)
-            if name not in index.records and name not in index.pruned
-        ]
-        chosen = missing if most is None else missing[-most:]
-        complete_to = index.complete_to if len(chosen) < len(missing) else self._complete_to(index, missing)
-        found = self._records([*chosen, *self._outdated(index)])
-        new = [record for record in found if record.is_newer_than(index.records.get(record.plan.run_id))]
-        if new or (complete_to and not index.complete_to and index.records):
+            index, replaced = IndexedRuns(), self._store.names(INDEX_FOLDER)
+        else:
+            replaced = replaced if len(replaced) >= _MOST_OBJECTS else []
+        pruned = index.pruned if index.complete_to else self._catalogs_of(wholly_pruned(self._store, index.pruned))
+        entries = list(Ledger(self._store).entries(index.entries_to))
+        named = ((_RECEIPT.fullmatch(entry.name), entry.number) for entry in entries)
+        numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg is not None}
+        later = [name for name in self._store.folders("_runs", index.complete_to) if name not in index.records]
+        wanted = {name for name in (*later, *(run_id for run_id, _ in numbers)) if name not in pruned}
+        found = [_with_entries(record, numbers) for record in self._records(sorted(wanted))]
+        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
+        settled = [name for name in (*index.records, *later) if name < limit]
+        new = IndexedRuns(
+            records={record.plan.run_id: record for record in found},
+            pruned=pruned,
+            complete_to=max(settled, default=""),
+            entries_to=entries[-1].number if entries else 0,
+        )
+        whole = index.with_what(new)
+        if whole != index:
             with suppress(ResultsError):  # a reader may have no right to write
-                self._add(IndexedRuns(records=_by_id(new), pruned=index.pruned, complete_to=complete_to), damaged)
-        return _merged_with(index, new, complete_to)
+                self._write(whole if replaced else new, replaced)
+        return whole
 
     def add(self, records: Iterable[RunRecord], *, pruned: Iterable[str] = ()) -> None:
-        """Write what is known of some runs; fold the index's entries if they are many."""
-        self._add(IndexedRuns(records=_by_id(records), pruned=self._catalogs_of(pruned)))
-
-    def _add(self, new: IndexedRuns, damaged: Sequence[str] = ()) -> None:
-        is_many = not damaged and len(self._log.names()) >= _MOST_ENTRIES
-        entries = self._log.entries() if is_many else []
-        folded = entries if len(entries) >= _MOST_ENTRIES else []
-        whole = _merged_with(_merged(folded), new.records.values(), new.complete_to, new.pruned)
-        runs = [record.document() for record in whole.in_order()]
-        body: dict[str, object] = {"runs": runs, "pruned": whole.pruned, "complete_to": whole.complete_to}
-        self._log.add(body, replaced=folded, also=damaged)
-
-    def epoch(self) -> int:
-        """Return the epoch of a leg that begins now: later than that of each leg which has ended later by its clock.
-
-        So of two legs that were not at work at the same time the later one's rows are newer, whatever the clocks said.
-        """
-        now, runs = self._clock(), self.refreshed().records.values()
-        return max((epoch + (at > now) for run in runs for epoch, at in run.clock_readings()), default=0)
+        """Write what is known of some runs."""
+        new = IndexedRuns(records={record.plan.run_id: record for record in records}, pruned=self._catalogs_of(pruned))
+        is_many = len(self._store.names(INDEX_FOLDER)) >= _MOST_OBJECTS
+        index, replaced = self._read() if is_many else (IndexedRuns(), [])
+        self._write(index.with_what(new), replaced)
 
     def record_of(self, run_id: str) -> RunRecord | None:
         """Read a run from its plan and receipts; None if it has no plan."""
@@ -215,6 +228,43 @@ class RunIndex:
         ]
         return RunRecord(plan=plan, legs=ended)
 
+    def _read(self) -> tuple[IndexedRuns, list[str]]:
+        """Read all objects, and name them; ResultsError if one is damaged, or if they change all the time."""
+        for _ in range(_ATTEMPTS):
+            names = self._store.names(INDEX_FOLDER)
+            contents = [self._store.read(name) for name in names]
+            if None not in contents:
+                whole = IndexedRuns()
+                for name, content in zip(names, contents, strict=True):
+                    whole = whole.with_what(self._object(name, content or b""))
+                return whole, names
+        raise ResultsError(
+            f"{INDEX_FOLDER} in the results store {self._store.url} changes while it is read; try again."
+        )
+
+    def _object(self, name: str, content: bytes) -> IndexedRuns:
+        try:
+            return _indexed(json.loads(gzip.decompress(content)))
+        except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error) as damage:
+            raise ResultsError(
+                f"{name} in the results store {self._store.url} is damaged. It is derived: delete {INDEX_FOLDER}, and "
+                "it is made anew."
+            ) from damage
+
+    def _write(self, known: IndexedRuns, replaced: Iterable[str]) -> None:
+        """Write an object, and delete others whose whole content it has."""
+        document = {
+            "runs": [{"plan": asdict(run.plan), "legs": list(map(asdict, run.legs))} for run in known.records.values()],
+            "pruned": known.pruned,
+            "complete_to": known.complete_to,
+            "entries_to": known.entries_to,
+        }
+        content = gzip.compress(json.dumps(document, default=str).encode("utf-8", "replace"), compresslevel=5)
+        moment = f"{self._clock().astimezone(UTC):%Y%m%dT%H%M%S%f}"
+        self._store.create(f"{INDEX_FOLDER}/{moment}-{secrets.token_hex(4)}.json.gz", content)
+        for name in replaced:
+            self._store.delete(name)
+
     def _records(self, run_ids: Iterable[str]) -> list[RunRecord]:
         with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
             return [record for record in pool.map(self.record_of, run_ids) if record is not None]
@@ -223,49 +273,19 @@ class RunIndex:
         plans = (record.plan for record in self._records(run_ids))
         return {plan.run_id: (plan.environment, plan.identity) for plan in plans}
 
-    def _outdated(self, index: IndexedRuns) -> list[str]:
-        unfinished = [record for record in index.newest_first() if not record.is_over][:_WATCHED]
-        store = self._results.store
-        return [run.plan.run_id for run in unfinished if Legs(store, run.plan.run_id).is_taken(len(run.legs) + 1)]
 
-    def _complete_to(self, index: IndexedRuns, missing: Iterable[str]) -> str:
-        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
-        settled = [name for name in (*index.records, *missing) if name < limit]
-        return max(settled, default=index.complete_to)
+def _with_entries(record: RunRecord, numbers: Mapping[tuple[str, int], int]) -> RunRecord:
+    run_id = record.plan.run_id
+    return replace(record, legs=[replace(leg, entry=numbers.get((run_id, leg.leg))) for leg in record.legs])
 
 
-def _by_id(records: Iterable[RunRecord]) -> dict[str, RunRecord]:
-    return {record.plan.run_id: record for record in records}
-
-
-def _merged(entries: Iterable[Entry]) -> IndexedRuns:
-    whole = IndexedRuns()
-    for entry in entries:
-        body: dict[str, Any] = entry.body
-        whole = _merged_with(whole, map(_record, body["runs"]), body["complete_to"], body["pruned"])
-    return whole
-
-
-def _merged_with(
-    index: IndexedRuns, records: Iterable[RunRecord], complete_to: str = "", pruned: Mapping[str, Sequence[str]] = _NONE
-) -> IndexedRuns:
-    merged = dict(index.records)
-    for record in records:
-        if record.is_newer_than(merged.get(record.plan.run_id)):
-            merged[record.plan.run_id] = record
-    gone = {**index.pruned, **pruned}
-    kept = {name: record for name, record in merged.items() if name not in gone}
-    return IndexedRuns(records=kept, pruned=gone, complete_to=max(index.complete_to, complete_to))
-
-
-def _record(document: dict[str, Any]) -> RunRecord:
-    return RunRecord(plan=plan_of(document["plan"]), legs=[LegRecord(**leg) for leg in document["legs"]])
-
-
-def missing_legs(entries: Iterable[Entry], runs: Iterable[RunRecord]) -> Iterator[tuple[Plan, list[int]]]:
-    """Yield the ended legs of some runs that no entry holds the rows of."""
-    held = legs_in(entries)
-    for run in runs:
-        legs = [leg.leg for leg in run.legs if leg.leg not in held.get(run.plan.run_id, [])]
-        if legs:
-            yield run.plan, legs
+def _indexed(document: dict[str, Any]) -> IndexedRuns:
+    runs = (
+        RunRecord(plan=plan_of(run["plan"]), legs=[LegRecord(**leg) for leg in run["legs"]]) for run in document["runs"]
+    )
+    return IndexedRuns(
+        records={run.plan.run_id: run for run in runs},
+        pruned=document["pruned"],
+        complete_to=document["complete_to"],
+        entries_to=document["entries_to"],
+    )

@@ -35,7 +35,7 @@ SCHEMAS = {name: _schema_of(name, table.columns) for name, table in tables.TABLE
 """The schemas of the tables by their names."""
 
 ITEMS = _schema_of("planned items", tables.PLANNED_ITEMS)
-SNAPSHOT = _schema_of("snapshot", tables.SNAPSHOT)
+LATEST = _schema_of("latest", tables.LATEST)
 
 
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -109,12 +109,6 @@ VERDICTS = Table(
         ),
         Column("manifest_line", TEXT, "the manifest and the line, as an editor counts it: `list.xlsx, row 107`"),
         Column(
-            "epoch",
-            SMALL,
-            "that of the leg: a row of a later epoch is newer, whatever the times say; see `runs`",
-            nullable=False,
-        ),
-        Column(
             "answered_by_run",
             TEXT,
             "the earlier run that gave the answer for these bytes; request IDs and times are those of its row",
@@ -197,12 +191,6 @@ RUNS = Table(
         Column("contract_version", TEXT, "version of the contract that this program implements"),
         Column("proofsweep_version", TEXT, "version of this program"),
         Column("sunset", TEXT, "the last Sunset header received, which announces a breaking change"),
-        Column(
-            "epoch",
-            SMALL,
-            "that of the legs that had ended when this one began, or one more if such a leg has ended later by its "
-            "clock: then one of the two clocks was wrong",
-        ),
     ),
 )
 
@@ -456,12 +444,16 @@ _NEWEST = (
     *("audio_bytes", "audio_sha256", "sidecar_sha256", "audio_version", "outcome", "accepted", "action", "verdict"),
     *("reason", "proof_id", "song", "issued_at", "classification", "grade_human", "grade_ai", "grade_unknown"),
     *("grade_risk_category", "grade_rubric_version", "publicly_trusted", "verify_request_id", "finished_at"),
-    *("sidecar_version", "detail", "tags", "relative_path", "epoch", "http_status", "error_code", "uploads_request_id"),
+    *("sidecar_version", "detail", "tags", "relative_path", "http_status", "error_code", "uploads_request_id"),
     "manifest_line",
 )
 
-SNAPSHOT = tuple(next(column for column in VERDICTS.columns if column.name == name) for name in _NEWEST)
-"""Columns of `verdicts`, of the newest answer of each item, and of its newest attempt without one. Derived."""
+LATEST = (
+    *(next(column for column in VERDICTS.columns if column.name == name) for name in _NEWEST),
+    Column("entry", INT, "the leg's number in the ledger: a row of a later one is newer", nullable=False),
+    Column("part", TEXT, "name of the part of `verdicts` that has the row", nullable=False),
+)
+"""Columns of the newest answer of each item, and of its newest row without one. Derived."""
 
 
 def written_by(writer: Writer) -> tuple[str, ...]:

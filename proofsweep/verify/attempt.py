@@ -21,7 +21,6 @@ from proofsweep.store.journal import Segments
 from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogLease, Legs
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.commit import LegEnd, publish_exchanges, record_leg, settle_leg
 from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
@@ -227,7 +226,6 @@ def _leg_facts(request: LegRequest) -> Row:
     return {
         "key_fingerprint": request.key_fingerprint(),
         "flow_run_id": request.flow_run_id,
-        "epoch": RunIndex(request.results, request.clock).epoch(),
         "quota_before": service.headroom,
         "service_version": service.version,
         "service_commit": service.commit,

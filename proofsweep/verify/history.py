@@ -1,10 +1,10 @@
-"""What legs leave for later ones: the index of runs, the snapshot of answers, their rate, and how long they took.
+"""What legs leave for later ones: the index of runs, the newest answers, their rate, and how long they took.
 
 All of it is derived from receipts and parts: it may be deleted, and no leg fails because it cannot be written.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -18,14 +18,12 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
+from proofsweep.store.latest import refresh_if_due
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import with_instants
-from proofsweep.store.runs import LegPace, LegRecord, RunIndex, RunRecord, missing_legs
-from proofsweep.store.snapshot import COLUMNS, Snapshot, reduced
+from proofsweep.store.runs import LegPace, LegRecord, RunIndex, RunRecord
 from proofsweep.verify.forecast import Measurement
 
-_LATE_RUNS = 100  # whose legs a leg that ends adds to the snapshot, where earlier ones could not
-_LATE_PARTS = 200
 _RATED_LEGS = 10
 _MEASURED_LEGS = 10  # enough to even out a bad night
 _MOST_START_SECONDS = 120.0  # a run that began later has waited for something
@@ -42,42 +40,8 @@ def note_run(results: Results, plan: Plan) -> None:
 
 def note_leg(results: Results, plan: Plan) -> None:
     """Add what the legs of a run left behind, once one of them has ended; what fails now, a later leg adds."""
-    _try_to(plan.run_id, "snapshot", lambda: _note_rows(results, plan))
-    _try_to(plan.run_id, "snapshot", lambda: complete_snapshot(results, most_runs=_LATE_RUNS, most_parts=_LATE_PARTS))
-
-
-def complete_snapshot(results: Results, *, most_runs: int | None = None, most_parts: int | None = None) -> None:
-    """Add the legs that the snapshot lacks, the newest first: all, or some of so many runs and parts."""
-    snapshot = Snapshot(results.store)
-    runs = RunIndex(results).refreshed(most=most_runs)
-    parts = 0
-    for plan, legs in missing_legs(snapshot.entries(), runs.newest_first()):
-        snapshot.add(reduced(LegRows(results, plan, legs)), {plan.run_id: legs})
-        parts += plan.shards * len(legs)
-        if most_parts is not None and parts >= most_parts:
-            break
-
-
-class LegRows:
-    """The rows of some legs of a run, in the snapshot's columns; to iterate is to read them."""
-
-    def __init__(self, results: Results, plan: Plan, legs: Sequence[int]) -> None:
-        self._results = results
-        self._plan = plan
-        self.legs = list(legs)
-        self.groups: dict[int, list[Row]] = {}  # as in `LegRecord`, by leg, once all is read
-
-    def __iter__(self) -> Iterator[pa.Table]:
-        parts = self._results.parts_of("verdicts", self._plan) if self.legs else []
-        for leg in self.legs:
-            counted: list[pa.Table] = []
-            for name in parts:
-                if layout.shard_and_leg_of(name)[1] == leg:
-                    table = self._results.table("verdicts", [name], list(COLUMNS))
-                    groups = table.group_by(_KINDS).aggregate([("audio", "count"), ("audio", "min")])
-                    counted.append(groups.rename_columns([*_KINDS, "rows", "example"]))
-                    yield table
-            self.groups[leg] = _added_up(counted)
+    _try_to(plan.run_id, "index", lambda: _note_legs(results, plan))
+    _try_to(plan.run_id, "latest", lambda: refresh_if_due(results))
 
 
 def _added_up(counted: Sequence[pa.Table]) -> list[Row]:
@@ -96,27 +60,24 @@ def _try_to(run_id: str, what: str, update: Callable[[], object]) -> None:
         log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=type(mistake).__name__)
 
 
-def _note_rows(results: Results, plan: Plan) -> None:
-    """Add this run to the snapshot, then to the index: a leg that only the index has is added later."""
+def _note_legs(results: Results, plan: Plan) -> None:
     index = RunIndex(results)
-    record = index.record_of(plan.run_id)
-    if record is None:
-        return
-    snapshot = Snapshot(results.store)
-    missing = [legs for _, legs in missing_legs(snapshot.entries(), [record])]
-    rows = LegRows(results, plan, missing[0] if missing else [])
-    try:
-        if rows.legs:
-            snapshot.add(reduced(rows), {plan.run_id: rows.legs})
-    finally:
-        index.add([replace(record, legs=[_counted(results, plan, leg, rows.groups) for leg in record.legs])])
+    record = index.refreshed().records.get(plan.run_id)
+    if record is not None and any(leg.groups is None for leg in record.legs):
+        index.add([replace(record, legs=[_counted(results, plan, leg) for leg in record.legs])])
 
 
-def _counted(results: Results, plan: Plan, leg: LegRecord, groups: Mapping[int, list[Row]]) -> LegRecord:
-    if leg.leg not in groups:
+def _counted(results: Results, plan: Plan, leg: LegRecord) -> LegRecord:
+    if leg.groups is not None:
         return leg
-    pace = leg_pace(results, plan, leg.leg) if leg.groups is None else leg.pace
-    return replace(leg, groups=groups[leg.leg], pace=pace)
+    names = [name for name in results.parts_of("verdicts", plan) if layout.leg_of(name) == leg.leg]
+    counted = [
+        table.group_by(_KINDS)
+        .aggregate([("audio", "count"), ("audio", "min")])
+        .rename_columns([*_KINDS, "rows", "example"])
+        for table in results.tables(names, [*_KINDS, "audio"])
+    ]
+    return replace(leg, groups=_added_up(counted), pace=leg_pace(results, plan, leg.leg))
 
 
 def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:

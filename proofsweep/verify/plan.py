@@ -7,7 +7,6 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -22,7 +21,9 @@ from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.selection import Selection
 from proofsweep.store import schemas
-from proofsweep.store.known_rows import AnswerTimes, HashedItems, known_rows
+from proofsweep.store.known_rows import AnswerTimes, HashedItems
+from proofsweep.store.latest import Latest
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import CatalogLease
 from proofsweep.store.listings import known_elsewhere, write_gone
 from proofsweep.store.parts import Results
@@ -148,6 +149,7 @@ class Planner:
         identity, now = self.identity_of(listing), self.clock()
         lease = CatalogLease(self.results.store, self.environment, identity)
         term = None if listing.kind == INGEST else lease.last_over()
+        after_entry = Ledger(self.results.store).newest()
         run_id, survey = run_id or new_run_id(now, secrets.token_hex(3)), Survey()
         sidecar_field, check = self.service.sidecar_field, self._credential_check(listing, selection)
         with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
@@ -162,7 +164,9 @@ class Planner:
             write_gone(self.results, run_id, listing.listing, self.environment, identity)
             listing.listing.write(self.results, run_id)
         plan = self._plan_of(listing, survey, run_id, now)
-        plan = replace(plan, selection=selection.text, catalog_identity=identity, catalog_term=term)
+        plan = replace(
+            plan, selection=selection.text, catalog_identity=identity, catalog_term=term, after_entry=after_entry
+        )
         if identity != resolved_location(listing.location) and listing.reported_run is None:
             before = self._lists_before(listing, survey, identity)
             plan = replace(plan, retired=[each.identity for each, _ in before])
@@ -205,7 +209,7 @@ class Planner:
         known_good_items(self.service)
         refuse_hopeless(survey, listing)
         if selection.answered_since(self.clock()) is not None:
-            refuse_repeated(survey, listing, partial(known_rows, self.results, self.environment, UNSENT_KEY))
+            refuse_repeated(survey, listing, lambda: Latest(self.results).rows(self.environment, UNSENT_KEY))
 
     def _lists_before(self, listing: Catalog, survey: Survey, identity: str) -> list[tuple[Plan, int]]:
         """Return plans of other lists of a manifest's root that know most of its rows, and how many they know."""

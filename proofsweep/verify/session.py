@@ -384,7 +384,7 @@ def leg_context(
             is_holder=is_holder,
         ),
         counters=trail.counters,
-        row_context=RowContext(plan.run_id, leg, plan.environment, recovered, legs.epoch(leg)),
+        row_context=RowContext(plan.run_id, leg, plan.environment, recovered),
         in_doubt_before=legs.in_doubt_before(leg),
     )
 

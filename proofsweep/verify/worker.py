@@ -18,7 +18,7 @@ from proofsweep.domain.outcomes import Deferred
 from proofsweep.domain.runs import Slice
 from proofsweep.store import layout
 from proofsweep.store.journal import Segments
-from proofsweep.store.known_rows import earlier_rows
+from proofsweep.store.latest import Latest
 from proofsweep.store.rows import row_of
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify.budget import calls_of
@@ -81,11 +81,13 @@ def rows_written(leg: LegContext, writers: Collection[str] | None = None) -> byt
 def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[list[Row | None]]:
     """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle."""
     begun: deque[list[Future[Row | None]]] = deque()
+    latest: Latest | None = None
     while portion := list(islice(items, _ITEMS_AT_ONCE)):
         touched = [item.item_id for item in portion if item.is_touched]
         earlier: dict[str, Row] = {}
         with suppress(ResultsError):  # then they are sent
-            earlier = earlier_rows(leg.results, leg.plan.environment, touched) if touched else {}
+            latest = latest or (Latest(leg.results) if touched else None)
+            earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
         known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
         begun.append([leg.workers.submit(work_item, leg, item) for item in known])
         if len(begun) > 1:

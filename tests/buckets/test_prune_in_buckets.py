@@ -38,5 +38,5 @@ def test_a_kill_is_healed_by_pruning_again(moto: BucketServer, monkeypatch: pyte
         assert run(["prune", "--older-than", "400d", "--keep", "latest", "--yes", "--results", url]) == 0
         assert newest(url) == rows
         names = {name.removeprefix(f"{steps}/") for name in bucket.keys(f"{steps}/")}
-        kept[steps] = {name for name in names if not name.startswith("_index") and not name.startswith("_snapshot")}
+        kept[steps] = {name for name in names if not name.startswith("_index") and not name.startswith("_latest")}
         assert kept[steps] == kept[99]

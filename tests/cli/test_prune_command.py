@@ -79,7 +79,7 @@ def test_a_script_says_yes(proofsweep: Command, parts: Callable[[], int], workdi
 
 
 def test_what_cannot_be_done_is_one_line(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
-    """An age that cannot be read, a place without runs, a snapshot that is damaged."""
+    """An age that cannot be read, a place without runs, a base that is damaged."""
     before = parts()
     for arguments, said in (
         (("prune", "--older-than", "1y", "--yes"), "write it like 400d"),
@@ -89,11 +89,11 @@ def test_what_cannot_be_done_is_one_line(proofsweep: Command, parts: Callable[[]
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
         assert said in done.stderr
 
-    next((workdir / "results" / "_snapshot").glob("*.json.gz")).write_bytes(b"")
+    max((workdir / "results" / "_latest").glob("*[0-9a-f].json")).write_bytes(b"")
     done = proofsweep(*OLD, "--yes")
 
     assert (done.returncode, parts()) == (2, before)
-    assert "It is derived: delete _snapshot" in done.stderr
+    assert "It is derived: delete _latest" in done.stderr
 
 
 def test_rejects_and_an_export_of_a_pruned_run_say_that_it_was_pruned(

@@ -50,7 +50,7 @@ def verdict(plan: Plan, leg: int, number: int, **cells: object) -> Row:
     """Make a finished row."""
     row: Row = {"run_id": plan.run_id, "leg": leg, "environment": plan.environment, "manifest_row": number}
     row |= {"item_id": f"item-{number}", "audio": f"/{number}.wav", "outcome": "accepted", "accepted": True}
-    return row | {"action": "accept", "epoch": 0, "verify_attempts": 1, "calls": 2} | cells
+    return row | {"action": "accept", "verify_attempts": 1, "calls": 2} | cells
 
 
 def exchange(

@@ -27,7 +27,6 @@ def row(run_id: str, number: int, *, publicly_trusted: bool | None = None) -> di
         "leg": 1,
         "manifest_row": number,
         "accepted": True,
-        "epoch": 0,
         "verify_attempts": 1,
         "calls": 2,
     } | {**dict.fromkeys(texts, "accepted"), "publicly_trusted": publicly_trusted}

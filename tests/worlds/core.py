@@ -41,7 +41,7 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, layout, ledger, legs, listings, objects, operations, progress, schemas
+from proofsweep.store import journal, latest, layout, ledger, legs, listings, objects, operations, progress, schemas
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
@@ -276,6 +276,7 @@ class StoredRun:
         """Add the run and its legs to all that is derived from runs."""
         history.note_run(self.results, self.plan)
         history.note_leg(self.results, self.plan)
+        latest.refresh(self.results)
 
 
 def leave_operation(results: Results, operation_id: str, kind: str, environment: str, **rows: list[Row]) -> None:

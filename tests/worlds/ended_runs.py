@@ -36,7 +36,6 @@ def answered(plan: Plan, row: int, item_id: str, outcome: str = "accepted", **ce
     facts |= {"item_id": item_id, "audio": f"/c/{item_id}", "outcome": outcome, "accepted": outcome == "accepted"}
     facts |= {
         "action": "accept",
-        "epoch": 0,
         "verify_attempts": 1,
         "calls": 2,
         "finished_at": began.replace(second=row),

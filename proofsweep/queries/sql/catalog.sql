@@ -58,7 +58,7 @@ untagged AS MATERIALIZED (
     WHERE list_contains(getvariable('environments'), environment) AND tags IS NULL AND audio <> ''
 ),
 lent AS MATERIALIZED (  -- the tags of the same file in another catalog, as of a folder that a manifest lists too
-    SELECT untagged.environment, untagged.item_id, arg_max(other.tags, (other.epoch, other.finished_at)) AS tags
+    SELECT untagged.environment, untagged.item_id, arg_max(other.tags, (other.entry, other.finished_at)) AS tags
     FROM store.newest AS other JOIN untagged USING (environment, audio)
     WHERE other.tags IS NOT NULL
     GROUP BY ALL
@@ -69,7 +69,7 @@ others AS MATERIALIZED (
 ),
 answered AS MATERIALIZED (
     SELECT
-        answer.environment, answer.item_id, answer.epoch, answer.finished_at, answer.run_id, answer.outcome,
+        answer.environment, answer.item_id, answer.entry, answer.finished_at, answer.manifest_row, answer.outcome,
         answer.audio_version, answer.sidecar, answer.sidecar_version
     FROM store.answers AS answer
     SEMI JOIN others ON (others.item_id, others.environment) = (answer.item_id, answer.environment)
@@ -80,7 +80,8 @@ instead AS MATERIALIZED (
         answered.sidecar AS answered_sidecar, answered.sidecar_version AS answered_sidecar_version
     FROM others LEFT JOIN answered ON (answered.item_id, answered.environment) = (others.item_id, others.environment)
     WHERE answered.item_id IS NULL OR (
-        (others.epoch, others.finished_at, others.run_id) > (answered.epoch, answered.finished_at, answered.run_id)
+        (others.entry, others.finished_at, others.manifest_row)
+            > (answered.entry, answered.finished_at, answered.manifest_row)
         AND (others.outcome = 'ineligible' OR answered.outcome = 'accepted')
     )
 ),

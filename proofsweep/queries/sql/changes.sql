@@ -10,9 +10,9 @@ WITH asked AS (  -- proofs that were erased with this store, and when that was a
 ),
 erased AS (  -- of items with such a proof: each acceptance, until when it was the newest, and when its proof was erased
     SELECT
-        environment, item_id, (epoch, finished_at) AS accepted_at, erased_at,
-        lead((epoch, finished_at)) OVER (PARTITION BY environment, item_id ORDER BY epoch, finished_at) AS replaced_at
-    FROM verdicts LEFT JOIN asked USING (environment, proof_id)
+        environment, item_id, (entry, finished_at) AS accepted_at, erased_at,
+        lead((entry, finished_at)) OVER (PARTITION BY environment, item_id ORDER BY entry, finished_at) AS replaced_at
+    FROM verdicts JOIN store.entries USING (run_id, leg) LEFT JOIN asked USING (environment, proof_id)
     WHERE outcome = 'accepted'
         AND (environment, item_id) IN (
             SELECT (environment, item_id) FROM verdicts SEMI JOIN asked USING (environment, proof_id)
@@ -96,9 +96,11 @@ states AS (
             verify_request_id := verify_request_id, is_erased := erased_at <= finished_at,
             tags := tags
         ) AS state
-    FROM told AS found LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
-        AND erased.accepted_at < (epoch, finished_at)
-        AND (erased.replaced_at IS NULL OR (epoch, finished_at) <= erased.replaced_at)
+    FROM told AS found
+    JOIN store.entries USING (run_id, leg)
+    LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
+        AND erased.accepted_at < (entry, finished_at)
+        AND (erased.replaced_at IS NULL OR (entry, finished_at) <= erased.replaced_at)
     QUALIFY row_number() OVER (
         PARTITION BY at_run, found.environment, found.item_id, is_now
         ORDER BY outcome = 'failed', run_id DESC, finished_at DESC, manifest_row DESC

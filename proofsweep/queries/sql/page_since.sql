@@ -7,10 +7,10 @@ FROM (
             rows.environment, rows.item_id, rows.finished_at, rows.outcome = open_items.outcome AS is_same,
             max(
                 CASE WHEN rows.outcome <> open_items.outcome AND rows.outcome <> 'failed'
-                THEN (rows.epoch, rows.finished_at) END
+                THEN (entry, rows.finished_at) END
             ) OVER (PARTITION BY rows.environment, rows.item_id) AS broken_at,
-            (rows.epoch, rows.finished_at) AS written_at
-        FROM verdicts AS rows
+            (entry, rows.finished_at) AS written_at
+        FROM verdicts AS rows JOIN store.entries USING (run_id, leg)
         JOIN (SELECT environment, item_id, outcome FROM items WHERE state IN ({open})) AS open_items
             ON (open_items.environment, open_items.item_id) = (rows.environment, rows.item_id)
     )

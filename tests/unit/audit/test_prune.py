@@ -11,13 +11,13 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
+from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.layout import exchanges_name, listed_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.snapshot import Snapshot
-from proofsweep.verify.history import complete_snapshot
+from proofsweep.store.schemas import LATEST
 
 from ...worlds.ended_runs import plan_of_run
 from ...worlds.year_old_store import (
@@ -46,13 +46,14 @@ def prune_all(results: Results) -> list[str]:
 
 
 def newest(results: Results) -> list[Row]:
-    return [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
+    latest = Latest(results)
+    return [row for file in latest.base.files for row in latest.base_rows(file, LATEST.names).to_pylist()]
 
 
 def objects(root: Path) -> set[str]:
     """Name the files of a store that are not derived."""
     files = (str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
-    return {name for name in files if not name.startswith(("_index", "_snapshot"))}
+    return {name for name in files if not name.startswith(("_index", "_latest"))}
 
 
 def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) -> None:
@@ -90,20 +91,20 @@ def test_a_run_with_a_later_leg_stays(results: Results) -> None:
     assert [pruning.run_id for pruning in found(results).new] == [PARTLY.run_id]
 
 
-def test_the_snapshot_is_completed_before(results: Results, tmp_path: Path) -> None:
+def test_the_base_is_completed_before(results: Results, tmp_path: Path) -> None:
     """Else the newest answers would not be known. Nothing goes while they cannot be."""
-    shutil.rmtree(tmp_path / "_snapshot")
+    shutil.rmtree(tmp_path / "_latest")
 
     assert len(found(results).new) == 2
 
-    next((tmp_path / "_snapshot").glob("*.json.gz")).write_bytes(b"")
-    with pytest.raises(ResultsError, match=r"is damaged\. It is derived: delete _snapshot, and it is made anew\.$"):
+    max((tmp_path / "_latest").glob("*[0-9a-f].json")).write_bytes(b"")
+    with pytest.raises(ResultsError, match=r"is damaged\. It is derived: delete _latest, and it is made anew\.$"):
         found(results)
 
 
-@pytest.mark.parametrize("derived", ["", "_index", "_snapshot"])
+@pytest.mark.parametrize("derived", ["", "_index", "_latest"])
 def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, derived: str) -> None:
-    """Status, the list of runs, tables, the snapshot; also when what is derived is made anew."""
+    """Status, the list of runs, tables, the newest rows; also when what is derived is made anew."""
     rows = newest(results)
     prune_all(results)
     if derived:
@@ -120,7 +121,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     assert store.verdicts(SUPERSEDED.run_id).num_rows == 0
     assert store.verdicts(PARTLY.run_id)["item_id"].to_pylist() == ["x", "b"]
     assert (store.verdicts().num_rows, store.exchanges(PARTLY.run_id).num_rows, store.runs().num_rows) == (7, 0, 4)
-    complete_snapshot(results)
+    refresh(results)
     assert newest(results) == rows
     assert SUPERSEDED.run_id not in RunIndex(results).read().records
 
@@ -151,7 +152,7 @@ def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_pa
 
 
 def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_path: Path) -> None:
-    """Between both, status and snapshot are right, and each run that lost something has an intent."""
+    """Between both, status and newest rows are right, and each run that lost something has an intent."""
     rows, young = newest(results), NOW - timedelta(days=1)
     expected = tmp_path.with_name("expected")
     shutil.copytree(tmp_path, expected)
@@ -167,7 +168,7 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
             status = describe_run(killed, plan.run_id)
             assert (status.remaining, status.rows("accepted")) == (0, 4)
             assert not names or status.pruned is not None
-        complete_snapshot(killed)
+        refresh(killed)
         assert newest(killed) == rows
         prune_all(killed)
 

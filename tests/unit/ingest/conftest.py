@@ -150,7 +150,6 @@ class Watched:
             "accepted": outcome == "accepted",
             "action": "accept",
             "reason": reason or {"rejected": "tampered", "failed": "timeout"}.get(outcome),
-            "epoch": 0,
             "verify_attempts": 1,
             "calls": 2,
             "finished_at": self.now,

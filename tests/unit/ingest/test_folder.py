@@ -15,7 +15,7 @@ from proofsweep.ingest.one_pass import WatchedFolder, watched_folder
 from proofsweep.ingest.rules import Decision, KnownBatches
 from proofsweep.sources.catalog import PartOfCatalog
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.history import note_leg
+from proofsweep.store.latest import refresh
 
 from .conftest import WAV, Watched
 
@@ -96,8 +96,8 @@ def test_files_that_a_bag_names_and_that_are_not_there_are_not_looked_at(watched
     assert (second.report.run_ids, second.report.rows) == ([], [])
 
 
-def test_answers_are_found_with_and_without_the_snapshot(watched: Watched) -> None:
-    """An update of the snapshot may have failed; what failed or is of another environment is no answer."""
+def test_answers_are_found_with_and_without_a_base(watched: Watched) -> None:
+    """It may not have been made yet; what failed or is of another environment is no answer."""
     watched.outcomes["b.wav"] = "failed"
     for name in ("a.wav", "b.wav"):
         watched.deliver(name)
@@ -105,7 +105,7 @@ def test_answers_are_found_with_and_without_the_snapshot(watched: Watched) -> No
     ids = {Path(item.audio).name: item.item_id for item in watched.results.shard_items(run_id, 0)}
 
     before = past_answers(watched.results, "beta", ids.values())
-    note_leg(watched.results, watched.results.plan(run_id))
+    refresh(watched.results)
     after = past_answers(watched.results, "beta", ids.values())
 
     assert set(before) == {ids["a.wav"]}

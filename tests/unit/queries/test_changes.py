@@ -169,7 +169,7 @@ def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> No
             plain.execute(script)
             assert plain.execute("SELECT run_id, item_id, change FROM changes ORDER BY ALL").fetchall() == found
         assert found == [(FRIDAY, "d", "new"), (SATURDAY, "e", "new")]
-        shutil.rmtree(Path(results.store.url, "_snapshot"), ignore_errors=True)
+        shutil.rmtree(Path(results.store.url, "_latest"), ignore_errors=True)
 
 
 def changes_of(results: Results, now: Plan, before: Plan | None = None) -> dict[str | None, tuple[str, str | None]]:

@@ -55,7 +55,7 @@ def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Resul
     ]
 
 
-def test_a_night_that_the_snapshot_lacks_is_read_too(results: Results) -> None:
+def test_a_night_that_the_base_lacks_is_read_too(results: Results) -> None:
     """Else its rows would be missing from the list in silence."""
     wednesday = plan_of_run("20261118T100000Z_c")
     end_leg(results, wednesday, [answered(wednesday, 0, "z", "rejected")])

@@ -20,7 +20,7 @@ from ..passes_of_monitoring import leave_pass
 NEWEST_ROWS = """
     FROM store.newest
     QUALIFY row_number() OVER (
-        PARTITION BY environment, item_id ORDER BY epoch DESC, finished_at DESC, run_id DESC
+        PARTITION BY environment, item_id ORDER BY entry DESC, finished_at DESC
     ) = 1
 """
 """The newest row of each item, of any outcome."""
@@ -79,11 +79,11 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
 
 @pytest.mark.parametrize("is_noted", [True, False])
 def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(results: Results, *, is_noted: bool) -> None:
-    """The next leg saw that one's receipt, so its epoch is later; the clocks decide within an epoch."""
-    ahead, epoch = "20300101T020000Z_000aaaaaa", {"epoch": 1}
+    """The next leg's entry in the ledger is later, whatever the clocks said."""
+    ahead = "20300101T020000Z_000aaaaaa"
     night(results, ahead, {"a": ACCEPTED, "b": FAILED, "c": ACCEPTED}, is_noted=is_noted)
-    night(results, MONDAY, {"a": REJECTED | epoch, "b": ACCEPTED | epoch}, is_noted=is_noted, leg_cells=epoch)
-    night(results, TUESDAY, {"a": FAILED | epoch}, is_noted=is_noted, leg_cells=epoch)
+    night(results, MONDAY, {"a": REJECTED, "b": ACCEPTED}, is_noted=is_noted)
+    night(results, TUESDAY, {"a": FAILED}, is_noted=is_noted)
 
     with opened(results) as store:
         found = [
@@ -179,7 +179,7 @@ def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results:
 
 @pytest.mark.parametrize("is_noted", [True, False])
 def test_tags_stay_when_a_later_run_gives_none(results: Results, *, is_noted: bool) -> None:
-    """The newest that were given, by the snapshot as by the rows; a listing that gives new ones goes first."""
+    """The newest that were given, by the base as by the tail; a listing that gives new ones goes first."""
     old, new = {"tags": '{"supplier": "Old"}'}, {"tags": '{"supplier": "New"}'}
     night(results, MONDAY, {"a": REJECTED | old, "b": REJECTED | old, "c": ACCEPTED | old}, is_noted=is_noted)
     night(results, TUESDAY, {"a": REJECTED | new, "b": REJECTED, "c": FAILED}, is_noted=is_noted)

@@ -3,32 +3,29 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from proofsweep.domain.items import sidecar_key
 from proofsweep.domain.runs import Plan
-from proofsweep.store import known_rows as module
-from proofsweep.store import schemas
 from proofsweep.store.journal import Journal
-from proofsweep.store.known_rows import AnswerTimes, are_known_since, known_rows, newest_answers
+from proofsweep.store.known_rows import AnswerTimes, are_known_since
+from proofsweep.store.latest import Latest, refresh
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.snapshot import Snapshot, reduced
-from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
-NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2) for minute in range(3))
+NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2, after_entry=minute) for minute in range(3))
 
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """A store with a leg in the snapshot, one that was not noted, and one whose process was killed."""
+    """A store with a leg in the base, one in the tail, and one whose process was killed."""
     results = Results(FolderStore(tmp_path))
     end_leg(results, NOTED, [answered(NOTED, 0, "noted", audio_version="v1")])
-    note_leg(results, NOTED)
+    refresh(results)
     end_leg(results, MISSED, [answered(MISSED, 0, "missed", audio_version="v1")])
     results.write_plan(KILLED)
     Legs(results.store, KILLED.run_id).take(1)
@@ -38,12 +35,12 @@ def results(tmp_path: Path) -> Results:
     return results
 
 
-def test_rows_of_the_snapshot_of_parts_and_of_journals_are_known(results: Results) -> None:
+def test_rows_of_the_base_of_parts_and_of_journals_are_known(results: Results) -> None:
     """Each once, unless its leg ended in that very moment; those of another environment are none of it."""
-    tables = known_rows(results, "beta", ["item_id"])
+    tables = Latest(results).rows("beta", ["item_id"])
 
     assert sorted(item for table in tables for item in table["item_id"].to_pylist()) == ["killed", "missed", "noted"]
-    assert not any(table.num_rows for table in known_rows(results, "production", ["item_id"]))
+    assert not any(table.num_rows for table in Latest(results).rows("production", ["item_id"]))
 
 
 @pytest.mark.parametrize(
@@ -64,21 +61,18 @@ def test_only_other_runs_since_the_plan_answer_for_a_run(
 
 
 def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
-    """What it said is older than each run that began after it had ended, and than their answers."""
-    ahead, stopped = plan_of_run("20300101T120000Z_000aa"), plan_of_run("20261121T120000Z_000aa", 2)
+    """What it said is older than each run that was planned after it had ended, and than their answers."""
+    ahead, later, again = (plan_of_run(f"{day}T120000Z_000aa") for day in (20300101, 20261122, 20261123))
     end_leg(results, ahead, [answered(ahead, 0, "a", audio_version="v1")])
-    results.write_plan(stopped)
-    Legs(results.store, stopped.run_id).take(1, {"epoch": 1})
-    end_leg(results, later := plan_of_run("20261122T120000Z_000aa"), [answered(later, 0, "b", epoch=1)])
+    stopped = plan_of_run("20261121T120000Z_000aa", 2, after_entry=Ledger(results.store).newest())
+    end_leg(results, later, [answered(later, 0, "b")])
     answered_at = AnswerTimes(results, "beta", ("accepted", "rejected")).of
 
     assert not are_known_since(results, stopped, ["a"])
     assert are_known_since(results, stopped, ["b"])
     assert str(answered_at("a", "v1", None)).startswith("2030")
 
-    end_leg(
-        results, again := plan_of_run("20261123T120000Z_000aa"), [answered(again, 0, "a", audio_version="v1", epoch=1)]
-    )
+    end_leg(results, again, [answered(again, 0, "a", audio_version="v1")])
 
     assert str(AnswerTimes(results, "beta", ("accepted",)).of("a", "v1", None)).startswith("2026-11-23")
 
@@ -88,7 +82,7 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, 123456, tzinfo=UTC)
 
 @pytest.fixture
 def timed(tmp_path: Path) -> Results:
-    """A store whose snapshot holds answers and failures of two environments."""
+    """A store whose base holds answers and failures of two environments."""
     results = Results(FolderStore(tmp_path))
     cells = [
         ("a", "beta", "accepted", None, 5),
@@ -102,9 +96,8 @@ def timed(tmp_path: Path) -> Results:
         | {"audio_version": "v1", "sidecar_version": version, "sidecar": version and "/drop/b.proof"}
         for number, (item, environment, outcome, version, days) in enumerate(cells)
     ]
-    found = [{name: row.get(name) for name in schemas.SNAPSHOT.names} for row in rows]
-    table = pa.Table.from_pylist(found, schema=schemas.SNAPSHOT)
-    Snapshot(results.store).add(reduced([table]), {"r": [1]})
+    end_leg(results, NOTED, rows)
+    refresh(results)
     return results
 
 
@@ -123,35 +116,3 @@ def test_the_newest_time_of_an_outcome_is_found(timed: Results) -> None:
     assert answered("b", "v2", sidecar_key("b.proof", "s1")) is None
     assert answered("b", None, sidecar_key("b.proof", "s1")) is None
     assert (answered("c", "v1", None), tried("c", "v1", None)) == (None, NOW - timedelta(days=2))
-
-
-OLD, NEW = plan_of_run("20261101T120000Z_000aa", items=4), plan_of_run("20261120T120000Z_000aa", items=3)
-
-
-@pytest.fixture
-def two_nights(tmp_path: Path) -> Results:
-    """A store in which `a` was answered twice, `b` failed lately, `c` never had an answer, `d` only long ago."""
-    results = Results(FolderStore(tmp_path))
-    end_leg(results, OLD, [answered(OLD, row, name) for row, name in enumerate("abd")])
-    note_leg(results, OLD)
-    outcomes = {"a": "rejected", "b": "failed", "c": "ineligible"}
-    end_leg(results, NEW, [answered(NEW, row, name, word) for row, (name, word) in enumerate(outcomes.items())])
-    note_leg(results, NEW)
-    return results
-
-
-@pytest.mark.parametrize("few", [5_000, 2])
-def test_the_newest_answers_of_some_items_are_given(
-    two_nights: Results, few: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A failed night does not hide the answer before it; few items are found as many are."""
-    monkeypatch.setattr(module, "_FEW_ITEMS", few)
-
-    rows = [
-        row for table in newest_answers(two_nights, "beta", iter(["c", "b", "x", "a"])) for row in table.to_pylist()
-    ]
-
-    assert [(row["item_id"], row["outcome"], row["run_id"]) for row in rows] == [
-        ("a", "rejected", NEW.run_id),
-        ("b", "accepted", OLD.run_id),
-    ]

@@ -13,10 +13,10 @@ from proofsweep.domain.items import PROOF_PREFIX, Mode, Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
+from proofsweep.store.latest import refresh
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
-from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from .. import left_behind
@@ -35,7 +35,7 @@ def row_of(name: str, outcome: str = "accepted", **cells: object) -> Row:
 
 
 def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: str) -> Plan:
-    """Leave an earlier run behind with these rows, which no snapshot shows."""
+    """Leave an earlier run behind with these rows, which no base shows."""
     plan = replace(NOW, run_id=run_id, **otherwise)
     if results.store.read(f"_runs/{run_id}/plan.json") is None:
         results.write_plan(plan)
@@ -132,15 +132,15 @@ def test_files_that_earlier_legs_read_are_named(results: Results) -> None:
 
 
 def noted(results: Results, run_id: str, *rows: tuple[str, str]) -> Plan:
-    """Leave a run behind that the snapshot shows."""
+    """Leave a run behind that the base shows."""
     plan = plan_of_run(run_id, items=len(rows), environment="sandbox")
     cells = [(answered(plan, row, name), row_of(name, outcome)) for row, (name, outcome) in enumerate(rows)]
     end_leg(results, plan, [answer | more for answer, more in cells])
-    note_leg(results, plan)
+    refresh(results)
     return plan
 
 
-def test_the_newest_answer_of_each_item_counts_once_there_is_a_snapshot(results: Results) -> None:
+def test_the_newest_answer_of_each_item_counts_once_there_is_a_base(results: Results) -> None:
     """Of any catalog; a failed night hides nothing."""
     noted(results, "20261118T120000Z_000aa", ("a", "accepted"), ("b", "rejected"))
     noted(results, "20261119T120000Z_000aa", ("a", "failed"), ("b", "accepted"))
@@ -152,11 +152,11 @@ def test_the_newest_answer_of_each_item_counts_once_there_is_a_snapshot(results:
     assert sorted(item.audio for item in past.accepted()) == ["/c/a", "/c/b"]
 
 
-def test_a_damaged_snapshot_is_no_reason_to_stop(results: Results) -> None:
+def test_a_damaged_base_is_no_reason_to_stop(results: Results) -> None:
     """It is derived: the rows of this run are read instead."""
     noted(results, "20261119T120000Z_000aa", ("a", "accepted"))
     ran(results, NOW.run_id, row_of("b"))
-    for file in Path(results.store.url, "_snapshot").glob("*/*.parquet"):
+    for file in Path(results.store.url, "_latest").glob("*.parquet"):
         file.write_bytes(b"PAR1")
 
     assert knows(PastAnswers(results, NOW), "a", "b") == [False, True]

@@ -1,13 +1,14 @@
 """The index of runs says what the runs say, whoever wrote it, and whether it was there or not."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -105,28 +106,21 @@ def test_an_index_that_a_clock_ahead_began_hides_no_run(results: Results) -> Non
     assert set(index_of(results).refreshed().records) == {ahead.run_id, RUNS[0]}
 
 
-PLAN = plan_of_run("20261120T120000Z_000aa", items=9)
+def test_a_leg_has_its_number_in_the_ledger_as_soon_as_it_has_one(results: Results) -> None:
+    """Whoever adds what else is known of it, and whether the index knew the leg before."""
+    plan = plan_of_run(RUNS[0], items=2)
+    end_leg(results, plan, [answered(plan, 0, "a")])
+    index = index_of(results)
+    (first,) = index.refreshed().records[RUNS[0]].legs
+    end_leg(results, plan_of_run(RUNS[1]))
+    end_leg(results, plan, [answered(plan, 1, "b")], leg=2)
+    unknowing = index.record_of(RUNS[0])
+    assert unknowing is not None
 
+    index.add([RunRecord(plan=plan, legs=[replace(first, groups=[])])])
+    index.refreshed()
+    index.add([unknowing])
 
-@pytest.mark.parametrize(
-    ("legs", "epoch"),
-    [
-        ([], 0),
-        ([(0, "2026-11-20T13:00:00+00:00")], 0),
-        ([(0, "2030-01-01T00:00:00+00:00")], 1),  # its clock was ahead, or this one is behind
-        ([(0, "2030-01-01T00:00:00+00:00"), (1, "2026-11-20T13:00:00+00:00")], 1),  # that was seen before
-        ([(1, "2030-01-01T00:00:00+00:00"), (1, None)], 2),
-        ([(3, "2026-11-20 13:00:00+00:00"), (0, "2030-01-01T00:00:00+00:00")], 3),
-    ],
-)
-def test_a_leg_after_one_that_ended_later_is_of_a_later_epoch(
-    results: Results, legs: list[tuple[int, str | None]], epoch: int
-) -> None:
-    """So the clocks decide only while none of them contradicts the order of the legs."""
-    receipts = [{"counts": {"epoch": number, "finished_at": at}} for number, at in legs]
-    run = RunRecord(plan=PLAN, legs=[LegRecord(leg=number, receipt=each) for number, each in enumerate(receipts, 1)])
-
-    index = RunIndex(results, lambda: datetime(2026, 11, 21, tzinfo=UTC))
-    assert index.epoch() == 0
-    index.add([run])
-    assert index.epoch() == epoch
+    found = index.read()
+    assert [(leg.entry, leg.groups) for leg in found.records[RUNS[0]].legs] == [(1, []), (3, None)]
+    assert (found.records[RUNS[1]].legs[0].entry, found.entries_to) == (2, 3)

@@ -21,7 +21,7 @@ grade_json:string interpretation_json:string embedded_credential_json:string pub
 uploads_request_id:string verify_request_id:string storage_request_id:string answer_sha256:string
 answered_by_row:int64 verify_attempts:int32! calls:int32! started_at:timestamp finished_at:timestamp slot_ms:double
 upload_ms:double verify_ms:double tags:string sidecar_version:string
-relative_path:string manifest_line:string epoch:int32! answered_by_run:string
+relative_path:string manifest_line:string answered_by_run:string
 """
 EXCHANGES = """
 run_id:string! leg:int32! manifest_row:int64 call:string! attempt:int32! started_at:timestamp! elapsed_ms:double!
@@ -36,10 +36,10 @@ catalog:string catalog_digest:string started_at:timestamp finished_at:timestamp 
 skipped:int64 accepted:int64 rejected:int64 failed:int64 ineligible:int64 remaining:int64 bytes_sent:int64 calls:int64
 calls_again:int64 calls_unrecorded:int64 throttled:int64 rate_learned:double quota_before:int64 quota_after:int64
 service_version:string service_commit:string service_deployed_at:timestamp contract_version:string
-proofsweep_version:string sunset:string epoch:int32
+proofsweep_version:string sunset:string
 """
 TIME = "timestamp[us, tz=UTC]"
-ALL = (*SCHEMAS.values(), schemas.ITEMS, schemas.SNAPSHOT)
+ALL = (*SCHEMAS.values(), schemas.ITEMS, schemas.LATEST)
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 
 

@@ -10,12 +10,13 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.results import open_results
+from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.snapshot import Snapshot, legs_in
-from proofsweep.verify.history import complete_snapshot, last_rate, let_through, measured_legs, note_leg
+from proofsweep.store.schemas import LATEST
+from proofsweep.verify.history import last_rate, let_through, measured_legs, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -29,7 +30,7 @@ class FullStore(FolderStore):
     """A store that is full where derived objects lie."""
 
     def create(self, name: str, content: bytes) -> None:
-        if name.startswith("_snapshot"):
+        if name.startswith("_index"):
             raise ResultsError("The disk is full.")
         super().create(name, content)
 
@@ -45,30 +46,33 @@ def end(results: Results, run_id: str) -> Plan:
     return plan
 
 
-def snapshot_legs(results: Results) -> dict[str, list[int]]:
-    return legs_in(Snapshot(results.store).entries())
+def legs_of(results: Results) -> dict[str, list[tuple[int | None, object]]]:
+    records = RunIndex(results).read().records
+    return {run_id: [(leg.entry, leg.groups) for leg in record.legs] for run_id, record in records.items()}
 
 
-def test_a_leg_that_ended_is_in_index_and_snapshot_once(results: Results) -> None:
+def test_a_leg_that_ended_is_in_the_index_once(results: Results) -> None:
     """With its rows counted; to note it again changes nothing."""
     plan = end(results, RUNS[0])
 
     note_leg(results, plan)
+    noted = sorted(Path(results.store.url, "_index").iterdir())
     note_leg(results, plan)
 
-    (leg,) = RunIndex(results).read().records[RUNS[0]].legs
-    assert leg.groups == [{"outcome": "accepted", "verdict": None, "reason": None, "rows": 1, "example": "/c/a"}]
-    assert len(Snapshot(results.store).entries()) == 1
+    rows = [{"outcome": "accepted", "verdict": None, "reason": None, "rows": 1, "example": "/c/a"}]
+    assert legs_of(results) == {RUNS[0]: [(1, rows)]}
+    assert sorted(Path(results.store.url, "_index").iterdir()) == noted
 
 
 def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path, results: Results) -> None:
-    """The index has the leg, so the next one knows what the snapshot lacks."""
+    """The ledger has the leg, so the next one knows what the index lacks."""
     note_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]))
-    before = snapshot_legs(results)
+    before = legs_of(results)
 
     note_leg(results, end(results, RUNS[1]))
 
-    assert (before, snapshot_legs(results)) == ({}, {run_id: [1] for run_id in RUNS[:2]})
+    assert before == {}
+    assert legs_of(results)[RUNS[0]] == [(1, None)]
 
 
 @pytest.fixture
@@ -77,16 +81,18 @@ def two_nights(results: Results) -> Results:
         plan = plan_of_run(run_id, items=3)
         end_leg(results, plan, [answered(plan, 0, "a"), answered(plan, 1, "b", word)])
         note_leg(results, plan)
+        refresh(results)
     return results
 
 
 def said(results: Results) -> tuple[dict[str, int], list[dict[str, object]]]:
-    """Return what index and snapshot say, but for what was counted when a leg ended."""
-    rows = [row for table in Snapshot(results.store).rows() for row in table.to_pylist()]
+    """Return what index and base say, but for what was counted when a leg ended."""
+    latest = Latest(results)
+    rows = [row for file in latest.base.files for row in latest.base_rows(file, LATEST.names).to_pylist()]
     return {name: len(run.legs) for name, run in RunIndex(results).read().records.items()}, rows
 
 
-@pytest.mark.parametrize("lost", ["nothing", "_index", "_snapshot"])
+@pytest.mark.parametrize("lost", ["nothing", "_index", "_latest"])
 def test_what_was_kept_and_what_is_made_anew_are_the_same(tmp_path: Path, two_nights: Results, lost: str) -> None:
     """Whatever was deleted, and however often it is done; readers give the same before it is done."""
     before, latest = said(two_nights), open_results(str(tmp_path)).latest().sort_by("item_id").to_pylist()
@@ -94,7 +100,7 @@ def test_what_was_kept_and_what_is_made_anew_are_the_same(tmp_path: Path, two_ni
 
     assert open_results(str(tmp_path)).latest().sort_by("item_id").to_pylist() == latest
     for _ in range(2):
-        complete_snapshot(two_nights)
+        refresh(two_nights)
         assert said(two_nights) == before
 
 

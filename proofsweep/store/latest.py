@@ -1,0 +1,401 @@
+# ruff: noqa: S608 - the SQL is made of our own names
+"""The newest answer of each item, and its newest row without one: a base, and a tail of legs that are newer.
+
+The base is a few sorted Parquet files that hold these rows through one entry of the ledger. The tail are the parts, and
+the journals, of the legs whose entry is later, or that have none yet. Of two rows of an item the one whose leg stands
+later in the ledger is newer; within a leg the clock decides. The base is derived: it may be deleted at any time, and
+`refresh` makes the next one of the last one and of the tail, in a process of its own while others read and write.
+"""
+
+import json
+import subprocess
+import sys
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from secrets import token_hex
+from tempfile import TemporaryDirectory
+from threading import Thread
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import Row
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout, schemas
+from proofsweep.store.journal import Segments
+from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store, read_object
+from proofsweep.store.parts import Results, parquet_of
+from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.tables import ANSWERED
+
+# Tails of so few rows are read as quickly as a base.
+_LEAST_ROWS = 5_000
+# Of the base's rows, those that the tail may have before both become the next base: one of so many.
+_TAIL_SHARE = 10
+# Legs in the tail: a reader opens some objects of each.
+_MOST_LEGS = 100
+# Some 8 MB: 200 objects for ten million items.
+_FILE_ROWS = 50_000
+_STEP_ROWS = 5_000  # that are read of a file at once
+# How long a base is kept for readers that found it before the next one was whole, and how long another process waits
+# for one that is being made.
+_GRACE = timedelta(minutes=15)
+_MEMORY = "1GB"  # of the process that makes a base
+_PARTS_AT_ONCE = 4
+# Entries that legs have not got yet: after all others.
+_NO_ENTRY = 2**62
+
+_COLUMNS = ", ".join(schemas.LATEST.names)
+_KEY = f"(item_id, environment, outcome IN {ANSWERED})"
+_NEWEST_FIRST = "entry DESC, finished_at DESC, manifest_row DESC"
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_BEGUN, _WHOLE = "-begun.json", ".json"  # how the names of what says so of a base end
+_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+_OF_ORDER = ("entry", "finished_at", "manifest_row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseFile:
+    name: str
+    rows: int
+    first: str  # its first and last item
+    last: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    through: int = 0  # the last entry of the ledger whose leg it holds
+    files: Sequence[BaseFile] = ()
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in self.files)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TailLeg:
+    plan: Plan
+    leg: int
+    entry: int  # in the ledger; a leg that has none yet gets a later one here, by run and number
+    rows: int | None  # None for one that may be at work
+
+    @property
+    def has_entry(self) -> bool:
+        return self.entry < _NO_ENTRY
+
+
+class Latest:
+    """The newest rows as they were when this was made."""
+
+    def __init__(self, results: Results) -> None:
+        """ResultsError if the base cannot be read."""
+        self._results = results
+        self.base = _newest_base(results.store)  # before the runs: a leg is read twice rather than not at all
+        self.index = RunIndex(results).refreshed()
+
+    @cached_property
+    def tail(self) -> list[TailLeg]:
+        """The legs that the base lacks; the oldest first."""
+        runs = [self.index.records[run_id] for run_id in sorted(self.index.records)]
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+            at_work = pool.map(self._legs_at_work, runs)
+        found = [
+            TailLeg(plan=run.plan, leg=leg, entry=entry or _NO_ENTRY, rows=rows)
+            for run, open_legs in zip(runs, at_work, strict=True)
+            for leg, entry, rows in chain(((each.leg, each.entry, each.rows) for each in run.legs), open_legs)
+            if entry is None or entry > self.base.through
+        ]
+        entered = sorted((leg for leg in found if leg.has_entry), key=lambda leg: leg.entry)
+        others = (leg for leg in found if not leg.has_entry)
+        return [*entered, *(replace(leg, entry=_NO_ENTRY + number) for number, leg in enumerate(others))]
+
+    def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
+        """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
+
+        `items`, in their order, spare to read files of the base that have none of them.
+        """
+        for file in self.base.files:
+            if not items or _may_hold(file, items):
+                for table in self._steps_of(file, columns):
+                    yield table.filter(pc.field("environment") == environment).select(list(columns))
+        for leg in self.tail:
+            if leg.plan.environment == environment:
+                for table in self._rows_of(leg, columns):
+                    yield table.filter(pc.field("environment") == environment).select(list(columns))
+
+    def answers(self, environment: str, item_ids: Iterable[str], columns: Sequence[str]) -> dict[str, Row]:
+        """Return the newest answer, `accepted` or `rejected`, of each of these items that has one; by item."""
+        items = sorted({*item_ids})
+        read = list(dict.fromkeys(("item_id", "outcome", *_OF_ORDER, *columns)))
+        is_wanted = pc.field("item_id").isin(pa.array(items, pa.string())) & pc.field("outcome").isin(ANSWERED)
+        found: dict[str, Row] = {}
+        for table in self.rows(environment, read, items) if items else ():
+            for row in table.filter(is_wanted).to_pylist():
+                known = found.get(row["item_id"])
+                if known is None or _place(known) < _place(row):
+                    found[row["item_id"]] = row
+        return {item: {name: row[name] for name in columns} for item, row in found.items()}
+
+    def whole_answers(self, environment: str, item_ids: Iterable[str]) -> dict[str, Row]:
+        """Return the whole `verdicts` row of each newest answer, by item, unless it is in no part, or that is gone."""
+        rows_of: defaultdict[str, list[object]] = defaultdict(list)
+        for row in self.answers(environment, item_ids, ["part", "manifest_row"]).values():
+            if row["part"] is not None:
+                rows_of[str(row["part"])].append(row["manifest_row"])
+        found: dict[str, Row] = {}
+        for part, rows in rows_of.items():
+            with suppress(ResultsError):
+                chosen = self._results.table("verdicts", [part]).filter(pc.field("manifest_row").isin(rows))
+                found |= {str(row["item_id"]): row for row in chosen.to_pylist()}
+        return found
+
+    def base_parts(self) -> Iterator[str]:
+        """Name the parts that hold a row of the base, some more than once."""
+        for file in self.base.files:
+            yield from map(str, self.base_rows(file, ["part"])["part"].unique().to_pylist())
+
+    def base_rows(self, file: BaseFile, columns: Sequence[str]) -> pa.Table:
+        """Read one file of the base."""
+        return pa.concat_tables(self._steps_of(file, columns)).select(list(columns))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the tail is so long that the next base is worth its while."""
+        legs = [leg for leg in self.tail if leg.has_entry]
+        rows = sum(leg.rows or 0 for leg in legs)
+        return rows > max(_LEAST_ROWS, self.base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS
+
+    def _legs_at_work(self, run: RunRecord) -> list[tuple[int, int | None, int | None]]:
+        if run.is_over:
+            return []
+        ended, run_id = {leg.leg for leg in run.legs}, run.plan.run_id
+        numbers = {int(name) for name in self._results.store.folders(layout.journals_folder(run_id))}
+        listed = self._results.store.names(layout.table_folder("verdicts", run.plan.run_date))
+        numbers |= {layout.leg_of(name) for name in listed if layout.run_of(name) == run_id}
+        return [(leg, None, None) for leg in sorted(numbers - ended)]
+
+    def _steps_of(self, file: BaseFile, columns: Sequence[str]) -> Iterator[pa.Table]:
+        content = self._results.store.read(file.name)
+        wanted = ["environment", *(name for name in columns if name != "environment")]
+        try:
+            read = pq.ParquetFile(pa.BufferReader(content or b""))
+            for batch in read.iter_batches(_STEP_ROWS, columns=wanted, use_threads=False):
+                yield pa.Table.from_batches([batch])
+        except (pa.ArrowException, OSError) as damage:
+            raise _unusable(self._results.store, file.name, is_there=content is not None) from damage
+
+    def _rows_of(self, leg: TailLeg, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Read the journal first: its rows are in a part before they are gone from it."""
+        own = ["environment", *(name for name in columns if name not in {"environment", "entry", "part"})]
+        if leg.rows is None:
+            segments = Segments(self._results, leg.plan.run_id, leg.leg)
+            tables = (segments.table(name, own) for name in segments.names("verdicts"))
+            yield from (_marked(table, leg.entry, None) for table in tables if table is not None)
+        names = parts_of_leg(self._results, leg)
+        for name, table in zip(names, some_at_once(names, partial(self._part, own), _PARTS_AT_ONCE), strict=True):
+            yield _marked(table, leg.entry, name)
+
+    def _part(self, columns: list[str], name: str) -> pa.Table:
+        return self._results.table("verdicts", [name], columns)
+
+
+def refresh(results: Results) -> None:
+    """Make the next base of the last one and of the legs that the ledger has since; nothing if it has none.
+
+    Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
+    """
+    latest = Latest(results)
+    legs = [leg for leg in latest.tail if leg.has_entry]
+    if not legs:
+        return
+    store, name = results.store, f"{layout.LATEST_FOLDER}/{latest.index.entries_to:09}-{token_hex(4)}"
+    store.create(f"{name}{_BEGUN}", json_bytes({"at": datetime.now(UTC).isoformat()}))
+    files: list[BaseFile] = []
+    try:
+        for table in newest_rows(results, legs, latest.base):
+            file = f"{name}-{len(files):05}.parquet"
+            first, last = (table["item_id"][row].as_py() for row in (0, -1))
+            files.append(BaseFile(name=file, rows=len(table), first=first, last=last))
+            store.create(file, parquet_of(table))
+    except BaseException:
+        for each in files:
+            store.delete(each.name)
+        raise
+    base = asdict(Base(through=latest.index.entries_to, files=files))
+    store.create(f"{name}{_WHOLE}", json_bytes(base | {"at": datetime.now(UTC).isoformat()}))
+    _delete_old(store)
+
+
+def refresh_if_due(results: Results) -> None:
+    """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long.
+
+    Where legs end side by side, one such process is enough. ResultsError, once it has begun, if the last one failed.
+    """
+    if not Latest(results).is_due:
+        return
+    begun = [_age_of(results.store, name) for name in _begun_since(results.store)]
+    if any(age < _GRACE for age in begun):
+        return
+    command, quiet = [sys.executable, "-m", __name__, results.store.url], subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
+    Thread(target=process.wait, daemon=True).start()
+    if begun:
+        raise ResultsError(
+            f"The process that made {layout.LATEST_FOLDER} of {results.store.url} before did not end well."
+        )
+
+
+def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base = Base()) -> Iterator[pa.Table]:
+    """Yield the newest rows of some legs and of a base, sorted by item, in tables as large as a base's files."""
+    import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
+
+    parts = [name for names in some_at_once(legs, partial(parts_of_leg, results), REQUESTS_AT_ONCE) for name in names]
+    with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=_OFFLINE) as connection:
+        for setting in (f"memory_limit = '{_MEMORY}'", f"temp_directory = '{folder}/spilled'", "TimeZone = 'UTC'"):
+            connection.execute(f"SET {setting}")
+        connection.execute("SET preserve_insertion_order = false")
+        connection.execute("CREATE TABLE legs (run_id VARCHAR, leg INTEGER, entry BIGINT)")
+        connection.executemany(
+            "INSERT INTO legs VALUES (?, ?, ?)", [[leg.plan.run_id, leg.leg, leg.entry] for leg in legs]
+        )
+        for view, schema, names in (
+            ("parts", schemas.SCHEMAS["verdicts"], parts),
+            ("base", schemas.LATEST, [file.name for file in base.files]),
+        ):
+            paths = list(_files_of(results.store, schema, names, Path(folder, view)))
+            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet({paths}, filename = 'path')")
+        ordered = connection.sql(_NEWEST_ROWS if base.files else f"{newest_per_item(_TAIL)} {_ORDERED}")
+        for batch in ordered.to_arrow_reader(_FILE_ROWS):
+            yield pa.Table.from_batches([batch]).select(schemas.LATEST.names).cast(schemas.LATEST)
+
+
+def parts_of_leg(results: Results, leg: TailLeg) -> list[str]:
+    return [name for name in results.parts_of("verdicts", leg.plan) if layout.leg_of(name) == leg.leg]
+
+
+def newest_per_item(rows: str) -> str:
+    """Return the query for the newest of some rows: an item's answer, and its row without one, with the newest tags."""
+    return (
+        f"SELECT * REPLACE (first_value(tags IGNORE NULLS) OVER of_item AS tags)\nFROM ({rows})\n"
+        f"WINDOW of_item AS (PARTITION BY (item_id, environment) ORDER BY {_NEWEST_FIRST} "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\n"
+        f"QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY {_NEWEST_FIRST}) = 1"
+    )
+
+
+_OF_PARTS = ", ".join(name for name in schemas.LATEST.names if name not in {"entry", "part"})
+_TAIL = (
+    f"SELECT {_OF_PARTS}, entry, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part "
+    "FROM parts JOIN legs USING (run_id, leg)"
+)
+_ORDERED = "ORDER BY item_id, environment, entry, outcome"
+_NEWEST_ROWS = f"""
+WITH tail AS NOT MATERIALIZED ({_TAIL}),
+again AS MATERIALIZED (SELECT DISTINCT item_id, environment FROM tail),
+compared AS NOT MATERIALIZED (
+    SELECT {_COLUMNS} FROM tail
+    UNION ALL
+    SELECT {_COLUMNS} FROM base SEMI JOIN again USING (item_id, environment)
+)
+SELECT {_COLUMNS} FROM base ANTI JOIN again USING (item_id, environment)
+UNION ALL
+FROM ({newest_per_item(f"SELECT {_COLUMNS} FROM compared")})
+{_ORDERED}"""
+"""Few keys of a large base are in the tail too; only these are compared."""
+
+
+def _files_of(store: Store, schema: pa.Schema, names: Iterable[str], folder: Path) -> Iterator[str]:
+    """Give some objects as files that DuckDB can open, after an empty one; those of a bucket are copied to a folder."""
+    yield _written(folder / "none.parquet", parquet_of(pa.Table.from_batches([], schema=schema)))
+    for name in names:
+        if not isinstance(store, FolderStore) or any(letter in store.url for letter in "*?[\\"):
+            content = store.read(name)
+            if content is None:
+                raise _unusable(store, name, is_there=False)
+            yield _written(folder / name, content)
+        else:
+            yield f"{store.url}/{name}"
+
+
+def _written(path: Path, content: bytes) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return str(path)
+
+
+def _newest_base(store: Store) -> Base:
+    for name in reversed(_whole_bases(store)):
+        content = store.read(name)
+        if content is not None:  # else it was deleted since
+            try:
+                document = json.loads(content)
+                files = [BaseFile(**file) for file in document["files"]]
+                return Base(through=int(document["through"]), files=files)
+            except (ValueError, TypeError, KeyError) as damage:
+                raise _unusable(store, name) from damage
+    return Base()
+
+
+def _whole_bases(store: Store) -> list[str]:
+    names = store.names(layout.LATEST_FOLDER)
+    return [name for name in names if name.endswith(_WHOLE) and not name.endswith(_BEGUN)]
+
+
+def _begun_since(store: Store) -> list[str]:
+    """Name what says that a base was begun since the newest one is whole."""
+    newest = max(_whole_bases(store), default="")
+    return [name for name in store.names(layout.LATEST_FOLDER) if name.endswith(_BEGUN) and name > newest]
+
+
+def _delete_old(store: Store) -> None:
+    """Delete what is older than the base before the newest one, which has been there for a while."""
+    *_, kept = ["", *_whole_bases(store)[:-1]]
+    if kept and _age_of(store, kept) > _GRACE:
+        for name in reversed(store.names(layout.LATEST_FOLDER)):  # a base ends before its files do
+            if name < kept.removesuffix(_WHOLE):
+                store.delete(name)
+
+
+def _age_of(store: Store, name: str) -> timedelta:
+    document = read_object(store, name) or {}
+    return abs(datetime.now(UTC) - datetime.fromisoformat(str(document.get("at", "2000-01-01T00:00:00+00:00"))))
+
+
+def _unusable(store: Store, name: str, *, is_there: bool = True) -> ResultsError:
+    what = "damaged" if is_there else "missing"
+    derived = f"It is derived: delete {layout.LATEST_FOLDER}, and it is made anew."
+    return ResultsError(f"{name} in the results store {store.url} is {what}. {derived}")
+
+
+def _may_hold(file: BaseFile, items: Sequence[str]) -> bool:
+    index = bisect_left(items, file.first)
+    return index < len(items) and items[index] <= file.last
+
+
+def _marked(table: pa.Table, entry: int, part: str | None) -> pa.Table:
+    rows = table.num_rows
+    marked = table.append_column("entry", pa.repeat(pa.scalar(entry, pa.int64()), rows))
+    return marked.append_column("part", pa.repeat(pa.scalar(part, pa.string()), rows))
+
+
+def _place(row: Row) -> tuple[int, datetime, int]:
+    at = row["finished_at"]
+    return int(str(row["entry"])), at if isinstance(at, datetime) else _NEVER, int(str(row["manifest_row"]))
+
+
+if __name__ == "__main__":
+    refresh(Results(open_store(sys.argv[1])))

@@ -1,0 +1,211 @@
+"""The newest row of each item is found in the base and in the tail, whoever ends a leg or makes a base meanwhile."""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import Row
+from proofsweep.domain.runs import Plan
+from proofsweep.store import latest as module
+from proofsweep.store.journal import Journal
+from proofsweep.store.latest import Latest, refresh
+from proofsweep.store.legs import Legs
+from proofsweep.store.parts import Results
+from proofsweep.store.schemas import LATEST
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+
+RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 21)]
+OUTCOMES = ["accepted", "rejected", "failed", "ineligible"]
+
+
+def end(results: Results, run_id: str, *rows: tuple[str, str], **cells: object) -> Plan:
+    """Leave a leg behind with rows of these items and outcomes."""
+    plan = plan_of_run(run_id, items=len(rows))
+    end_leg(results, plan, [answered(plan, row, item, word, **cells) for row, (item, word) in enumerate(rows)])
+    return plan
+
+
+def base_of(results: Results) -> list[Row]:
+    latest = Latest(results)
+    return [row for file in latest.base.files for row in latest.base_rows(file, LATEST.names).to_pylist()]
+
+
+def newest(results: Results) -> list[tuple[object, object, object]]:
+    """Return item, outcome and run of each row of the base, in its order."""
+    return [(row["item_id"], row["outcome"], row["run_id"]) for row in base_of(results)]
+
+
+def expected(rows: Iterable[Row]) -> set[tuple[object, object, object]]:
+    """Take the newest of some rows, which come in their order."""
+    found = {(row["item_id"], row["environment"], row["outcome"] in OUTCOMES[:2]): row for row in rows}
+    return {(row["item_id"], row["outcome"], row["run_id"]) for row in found.values()}
+
+
+def test_a_failure_never_hides_an_older_answer(results: Results) -> None:
+    """Both are kept: the newest answer, and the newest row without one; what beta said counts in beta."""
+    end(results, RUNS[0], ("a", "accepted"), ("b", "failed"))
+    end(results, RUNS[1], ("a", "rejected"))
+    end(results, RUNS[2], ("a", "failed"))
+    end(results, RUNS[3], ("a", "accepted"), environment="production")
+
+    refresh(results)
+
+    found = newest(results)
+    assert set(found) == {
+        ("a", "rejected", RUNS[1]), ("a", "failed", RUNS[2]), ("a", "accepted", RUNS[3]), ("b", "failed", RUNS[0])
+    }  # fmt: skip
+    assert [item for item, *_ in found] == ["a", "a", "a", "b"]
+
+
+def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many rows in many files; also the tags that an item has of an older row."""
+    monkeypatch.setattr(module, "_FILE_ROWS", 10)
+    lots = random.Random(7)  # noqa: S311 - draws rows
+    rows: list[Row] = []
+    for run_id in RUNS[:6]:
+        plan = plan_of_run(run_id, items=60)
+        tags = [lots.choice([None, None, f'{{"of": "{run_id}"}}']) for _ in range(60)]
+        drawn = [
+            answered(plan, row, f"é{lots.randrange(50)}", lots.choice(OUTCOMES), tags=tags[row]) for row in range(60)
+        ]
+        end_leg(results, plan, drawn)
+        rows += drawn
+        if run_id != RUNS[2]:
+            refresh(results)
+
+    grown = base_of(results)
+    for file in Path(results.store.url, "_latest").iterdir():
+        file.unlink()
+    refresh(results)
+
+    assert base_of(results) == grown
+    assert set(newest(results)) == expected(rows)
+    assert [row["item_id"] for row in grown] == sorted(str(row["item_id"]) for row in grown)
+    assert len(Latest(results).base.files) > 5
+    assert all((row["tags"] is None) == all(each["tags"] is None for each in rows if each["item_id"] == row["item_id"])
+               for row in grown)  # fmt: skip
+
+
+def test_the_ledger_orders_whatever_the_clocks_say(results: Results) -> None:
+    """A leg that has no entry yet is newer than all that have one."""
+    end(results, "20300101T120000Z_000aa", ("a", "accepted"))
+    end(results, RUNS[0], ("a", "rejected"))
+    refresh(results)
+    plan = plan_of_run(RUNS[1])
+    results.write_plan(plan)
+    Legs(results.store, plan.run_id).take(1)
+    journal = Journal(results, plan.run_id, 1, "w")
+    journal.add(answered(plan, 0, "a", "accepted"), [])
+    journal.flush()
+
+    assert newest(results) == [("a", "rejected", RUNS[0])]
+    found = Latest(results).answers("beta", ["a", "b"], ["outcome", "run_id", "part"])
+    assert found == {"a": {"outcome": "accepted", "run_id": plan.run_id, "part": None}}
+    assert Latest(results).whole_answers("beta", ["a", "b"]) == {}
+
+
+@pytest.mark.parametrize("is_refreshed", [True, False])
+def test_some_items_are_found_without_reading_all_files(
+    results: Results, monkeypatch: pytest.MonkeyPatch, *, is_refreshed: bool
+) -> None:
+    """With the whole row of the newest answer, which a failed night does not hide."""
+    monkeypatch.setattr(module, "_FILE_ROWS", 2)
+    end(results, RUNS[0], *((item, "accepted") for item in "abcdefgh"))
+    end(results, RUNS[1], ("a", "rejected"), ("b", "failed"), ("z", "ineligible"))
+    if is_refreshed:
+        refresh(results)
+    latest = Latest(results)
+    for file in latest.base.files[2:-1]:
+        results.store.delete(file.name)
+
+    rows = latest.whole_answers("beta", ["z", "b", "a", "x"])
+
+    assert {item: (row["outcome"], row["run_id"]) for item, row in rows.items()} == {
+        "a": ("rejected", RUNS[1]),
+        "b": ("accepted", RUNS[0]),
+    }
+    assert rows["a"]["calls"] == 2
+
+
+def test_a_base_is_due_when_the_tail_is_long(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of its rows, or many legs; few rows are read as they are. One process at a time makes it."""
+    begun: list[list[str]] = []
+    monkeypatch.setattr(module, "_LEAST_ROWS", 3)
+    monkeypatch.setattr(module, "_MOST_LEGS", 2)
+
+    class Process:
+        def __init__(self, command: list[str], **_: object) -> None:
+            begun.append(command)
+
+        def wait(self) -> None: ...
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    dues = []
+    for run_id, items in zip(RUNS, ("abc", "d", "abcdefg", "x", "y", "z"), strict=False):
+        end(results, run_id, *((item, "accepted") for item in items))
+        dues.append(Latest(results).is_due)
+        module.refresh_if_due(results)
+        if dues[-1] and run_id != RUNS[5]:
+            refresh(results)
+
+    assert dues == [False, True, True, False, False, True]
+    assert begun == [[sys.executable, "-m", "proofsweep.store.latest", results.store.url]] * 3
+
+    name = f"_latest/{9:09}-aaaaaaaa-begun.json"
+    results.store.create(name, json.dumps({"at": datetime.now(UTC).isoformat()}).encode())
+    module.refresh_if_due(results)
+    assert len(begun) == 3
+    results.store.replace(name, json.dumps({"at": "2026-11-01T00:00:00+00:00"}).encode())
+    with pytest.raises(ResultsError, match="did not end well"):
+        module.refresh_if_due(results)
+    assert len(begun) == 4
+
+
+def test_a_process_of_its_own_makes_the_base(results: Results) -> None:
+    """It needs nothing but the store."""
+    end(results, RUNS[0], ("a", "accepted"))
+
+    subprocess.run([sys.executable, "-m", "proofsweep.store.latest", results.store.url], check=True)
+
+    assert newest(results) == [("a", "accepted", RUNS[0])]
+    assert Latest(results).tail == []
+
+
+def test_old_bases_go_once_nobody_reads_them(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one before the newest stays, and all while it is young: a reader may have found the one before it."""
+    folder = Path(results.store.url, "_latest")
+
+    def bases() -> list[int]:
+        return sorted(int(path.name[:9]) for path in folder.iterdir() if path.name.endswith("00000.parquet"))
+
+    for run_id in RUNS[:4]:
+        end(results, run_id, ("a", "accepted"))
+        refresh(results)
+    assert bases() == [1, 2, 3, 4]
+
+    monkeypatch.setattr(module, "_GRACE", timedelta())
+    end(results, RUNS[4], ("a", "accepted"))
+    refresh(results)
+
+    assert bases() == [4, 5]
+    assert {path.name[:9] for path in folder.iterdir()} == {f"{4:09}", f"{5:09}"}
+
+
+@pytest.mark.parametrize("damage", ["damaged", "missing"])
+def test_a_damaged_base_is_one_clear_line(results: Results, damage: str) -> None:
+    """It names the object and what makes it anew."""
+    end(results, RUNS[0], ("a", "accepted"))
+    refresh(results)
+    (file,) = Path(results.store.url, "_latest").glob("*.parquet")
+    file.write_bytes(b"PAR1 and no more") if damage == "damaged" else file.unlink()
+
+    with pytest.raises(ResultsError, match=rf"is {damage}\. It is derived: delete _latest, and it is made anew\.$"):
+        list(Latest(results).rows("beta", ["item_id"]))
