@@ -134,18 +134,17 @@ def plan_at(began: datetime, parts: int, rows: int, number: int) -> Plan:
         eligible=parts * rows,
         pairs=0,
         audio_bytes=0,
-        shard_items=rows,
-        shards=parts,
+        batch_items=rows,
     )
 
 
 def leave_run(results: Results, plan: Plan) -> None:
-    """Leave a run behind as its leg would: shards, plan, lease, heartbeat, parts, receipt, row of `runs`."""
+    """Leave a run behind as its leg would: planned items, plan, lease, heartbeat, parts, receipt, row of `runs`."""
     began = datetime.fromisoformat(plan.created_at)
-    for shard in range(plan.shards):
-        results.store.create(layout.shard_name(plan.run_id, shard), b"")
-        rows = [row_of(plan, shard * plan.shard_items + row, began) for row in range(plan.shard_items)]
-        results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, shard, 1), "verdicts", rows)
+    for number, batch in enumerate(plan.batches):
+        results.store.create(layout.items_name(plan.run_id, number), b"")
+        rows = [row_of(plan, row, began) for row in batch]
+        results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, number, 1), "verdicts", rows)
     results.write_plan(plan)
     legs = Legs(results.store, plan.run_id)
     legs.take(1)
@@ -175,11 +174,11 @@ def row_of(plan: Plan, row: int, began: datetime) -> Row:
 
 
 def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yield what each command asks of the store; `verify` until its first leg is begun, without its own shards."""
+    """Yield what each command asks of the store; `verify` until its first leg begins, without its own items."""
     yield "runs", lambda: newest_runs(results, 20)
     yield "status of all catalogs", lambda: store_status(results, datetime.now(UTC))
     yield "status", lambda: describe_run(results, str(newest_run(results)))
-    night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if run.plan.shards > 1)
+    night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if len(run.plan.batches) > 1)
     yield "status of the last night", lambda: describe_run(results, night)
     yield "resume, nothing open", lambda: next(unfinished_runs(results), None)
     yield "verify, its start", lambda: start_verify(results)
@@ -262,7 +261,7 @@ def main() -> None:
                 for number, (began, parts, catalog) in enumerate(sorted(runs))
             ]
             for plan in plans:
-                leave_run(results, replace(plan, shards=0) if chosen.bare else plan)
+                leave_run(results, replace(plan, items=0) if chosen.bare else plan)
             measure("the index and a base, the first time", count, lambda results=results: refresh(results))
             for each in range(5):
                 plan = plan_at(max(runs)[0] + timedelta(minutes=40 + each), 1, chosen.rows, len(plans) + each)

@@ -102,14 +102,14 @@ def _make(store: Path, rows: int) -> None:
     results.write_plan(plan)
     legs = Legs(results.store, RUN)
     legs.take(1)
-    for shard in range(plan.shards):
-        table = verdicts_rows(shard * plan.shard_items, min((shard + 1) * plan.shard_items, rows))
-        results.write_shard(RUN, shard, table.select(["manifest_row", "item_id"]))
-        results.create_part(layout.verdicts_name(RUN, plan.run_date, shard, 1), "verdicts", table)
+    for number, batch in enumerate(plan.batches):
+        table = verdicts_rows(batch.start, batch.stop)
+        results.write_items(RUN, number, table.select(["manifest_row", "item_id"]))
+        results.create_part(layout.part_name("verdicts", RUN, plan.run_date, number, 1), "verdicts", table)
     calls = ("uploads", "slot", "verify")
     for seq, (first, call) in enumerate((first, call) for first in range(0, rows, _EXCHANGE_ROWS) for call in calls):
         trail = exchanges_rows(first, min(first + _EXCHANGE_ROWS, rows), call)
-        results.create_part(layout.exchanges_name(RUN, plan.run_date, seq, 1), "exchanges", trail)
+        results.create_part(layout.part_name("exchanges", RUN, plan.run_date, seq, 1), "exchanges", trail)
     settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.COMPLETE), legs)
 
 

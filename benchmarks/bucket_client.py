@@ -8,15 +8,15 @@ import sys
 
 from proofsweep.app import App
 from proofsweep.config.load import load_settings
-from proofsweep.verify.worker import verify_slice
+from proofsweep.verify.worker import verify_batch
 
 
 def main() -> None:
     """Verify URL."""
     plan = App(load_settings()).plan(sys.argv[1])
     with App(load_settings()).attempt(plan.run_id) as (_, leg):
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
+        for piece in leg.completed.batches():
+            verify_batch(leg, piece)
 
 
 if __name__ == "__main__":

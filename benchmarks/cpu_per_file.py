@@ -17,7 +17,7 @@ from benchmarks.children import Used, manifest, measure, prefect_server, verify,
 from benchmarks.null_service import Running, cpu_seconds_of, launched
 
 _SMALL_KIBIBYTES = 4
-# The shortest run whose Prefect tasks are whole shards, like those of any long run: up to 200 items are single tasks.
+# The shortest run whose Prefect tasks are whole batches, like those of any long run: up to 200 items are single tasks.
 _FEWEST_FILES = 201
 
 _PROGRAMS = ("curl_client", "core_client", "pipeline")

@@ -10,7 +10,7 @@ from contextlib import suppress
 from proofsweep.app import App
 from proofsweep.config.load import load_settings
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.verify.worker import verify_slice, work_last
+from proofsweep.verify.worker import verify_batch, work_last
 
 
 def main() -> None:
@@ -28,8 +28,8 @@ def verify(run_id: str) -> None:
     """Work on one leg of a run."""
     leg = App(load_settings()).attempt(run_id)
     with suppress(RunMustStop), leg as (_, context):
-        for piece in context.remaining.slices():
-            verify_slice(context, piece)
+        for piece in context.completed.batches():
+            verify_batch(context, piece)
         work_last(context)
 
 

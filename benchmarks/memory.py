@@ -13,7 +13,7 @@ from benchmarks.children import manifest, prefect_server, verify, waves
 from benchmarks.null_service import launched
 from proofsweep.config.sections import PaceSettings
 
-# Far more than the 2,000 answers that a run remembers, so that no file is answered by an earlier copy: a shard that
+# Far more than the 2,000 answers that a run remembers, so that no file is answered by an earlier copy: a batch that
 # begins late may be that far behind the others. With 12,000, a busy machine had 6,000 such rows in 150,000.
 _FILES = 60_000
 

@@ -39,8 +39,8 @@ PAGES = ("catalog, without tags", "catalog, by supplier", "catalog, by supplier,
 def leave_night(results: Results, plan: Plan, first: int, lots: np.random.Generator) -> None:
     """Leave a night behind of the items from `first` on, each with the tags of a delivery."""
     results.write_plan(plan)
-    for shard in range(plan.shards):
-        rows = range(first + shard * plan.shard_items, first + (shard + 1) * plan.shard_items)
+    for number, batch in enumerate(plan.batches):
+        rows = range(first + batch.start, first + batch.stop)
         table = part_of(plan, rows, lots.random(len(rows)) < 0.95)  # noqa: PLR2004 - as in a good catalog
         where = table.schema.get_field_index("tags")
         table = table.set_column(where, SCHEMAS["verdicts"].field("tags"), pa.array(map(_tags_of, rows)))
@@ -48,8 +48,8 @@ def leave_night(results: Results, plan: Plan, first: int, lots: np.random.Genera
         listed = listed.set_column(
             listed.schema.get_field_index("audio"), schemas.ITEMS.field("audio"), table["audio"].cast(pa.binary())
         )
-        results.write_shard(plan.run_id, shard, listed)
-        results.store.create(layout.verdicts_name(plan.run_id, plan.run_date, shard, 1), parquet_of(table))
+        results.write_items(plan.run_id, number, listed)
+        results.store.create(layout.part_name("verdicts", plan.run_id, plan.run_date, number, 1), parquet_of(table))
     legs = Legs(results.store, plan.run_id)
     legs.take(1)
     ended = datetime.fromisoformat(plan.created_at) + timedelta(hours=1)

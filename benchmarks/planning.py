@@ -1,4 +1,4 @@
-"""Measure the planning of a long manifest: to read it, look up each file that it names, and write the shards.
+"""Measure the planning of a long manifest: to read it, look up each file that it names, and write the planned items.
 
 Run from the checkout: `python -m benchmarks.planning [--rows 100000 1000000]`. The rows name 1,000 files in turn, so a
 look-up needs no disk access. Each plan is made in its own process.

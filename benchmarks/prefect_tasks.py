@@ -1,4 +1,4 @@
-"""Measure Prefect's CPU per file, with a task for each file and with a task for each shard.
+"""Measure Prefect's CPU per file, with a task for each file and with a task for each batch.
 
 Run from the checkout: `python -m benchmarks.prefect_tasks [--files 500]`. The tasks do almost no work, so the figure is
 Prefect's own: the CPU of this process, and of its server until the server has processed all events of the run.
@@ -27,13 +27,13 @@ def main() -> None:
         run = _mapped_run()
         run([1])  # do the work that is needed only once
         each = _cpu_seconds(server, lambda: run([1] * files))
-        shards = _cpu_seconds(server, lambda: run([1000] * max(1, files // 250)))
-    per_file, per_shard_file = each / files, shards / (max(1, files // 250) * 1000)
+        batches = _cpu_seconds(server, lambda: run([1000] * max(1, files // 250)))
+    per_file, per_batch_file = each / files, batches / (max(1, files // 250) * 1000)
     print(f"a task for each file:  {per_file * 1000:8.3f} ms of CPU per file")
-    print(f"a task for each shard: {per_shard_file * 1000:8.3f} ms of CPU per file (1,000 files a shard)")
+    print(f"a task for each batch: {per_batch_file * 1000:8.3f} ms of CPU per file (of 1,000 files)")
     print(
-        f"ratio {per_file / per_shard_file:,.0f}; a million files: {per_file * 1e6 / 3600:.1f} h of CPU against "
-        f"{per_shard_file * 1e6 / 3600:.2f} h"
+        f"ratio {per_file / per_batch_file:,.0f}; a million files: {per_file * 1e6 / 3600:.1f} h of CPU against "
+        f"{per_batch_file * 1e6 / 3600:.2f} h"
     )
 
 

@@ -20,7 +20,7 @@ from benchmarks.null_service import Running, launched
 FILE_BYTES = 4096
 # Chosen: enough for four processes; at half the processes wait, twice changes nothing.
 AT_ONCE = 64
-# The part of the rows that counts: before it processes start, after it some have no shard left. Chosen.
+# The part of the rows that counts: before it processes start, after it some have no batch left. Chosen.
 FIRST, LAST = 0.15, 0.75
 
 

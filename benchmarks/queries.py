@@ -54,15 +54,14 @@ class QuickFolder(FolderStore):
 
 
 def leave_night(results: Results, plan: Plan, is_accepted: np.ndarray) -> None:
-    """Leave a night behind: its shards and parts, plan, lease, receipt and row of `runs`."""
+    """Leave a night behind: its planned items and parts, plan, lease, receipt and row of `runs`."""
     results.write_plan(plan)
     parts = []
-    for shard in range(plan.shards):
-        rows = range(shard * plan.shard_items, (shard + 1) * plan.shard_items)
-        name = layout.verdicts_name(plan.run_id, plan.run_date, shard, 1)
+    for number, rows in enumerate(plan.batches):
+        name = layout.part_name("verdicts", plan.run_id, plan.run_date, number, 1)
         part = part_of(plan, rows, is_accepted[rows.start : rows.stop])
         results.store.create(name, parquet_of(part))
-        results.write_shard(plan.run_id, shard, planned_of(part))
+        results.write_items(plan.run_id, number, planned_of(part))
         parts.append({"name": name, "rows": len(rows), "sha256": ""})
     legs = Legs(results.store, plan.run_id)
     legs.take(1)

@@ -1,7 +1,7 @@
 """Measure how a leg that was killed is settled, how the next one begins and ends, and how the run is noted and shown.
 
 Run from the checkout: `python -m benchmarks.settling [--rows 20000 200000]`. 10,000,000 rows take 8 GB of disk and most
-of an hour. Half of the shards are published, and the rows of the others are in the journal alone. Each row has three
+of an hour. Half of its rows are published, and the others are in the journal alone. Each row has three
 exchanges. Each step is a process of its own.
 """
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 RUN = "20261120T120000Z_000settle"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 STEPS = ("settle the killed leg", "begin the next", "end the next", "update the index", "show the run")
+_PART_ROWS = 25_000
 _SEGMENT_ROWS = 5_000
 
 
@@ -63,11 +64,11 @@ def _measure(sizes: list[int]) -> None:
 def _take(step: str, store: Path) -> None:
     from proofsweep.domain.endings import EndedBy  # noqa: PLC0415 - the measuring process stays small
     from proofsweep.queries.status import describe_run  # noqa: PLC0415
+    from proofsweep.store.completed_rows import CompletedRows  # noqa: PLC0415
     from proofsweep.store.legs import Legs  # noqa: PLC0415
     from proofsweep.verify.attempt import open_leg, settle_last_leg  # noqa: PLC0415
     from proofsweep.verify.commit import LegEnd, settle_leg  # noqa: PLC0415
     from proofsweep.verify.history import note_leg  # noqa: PLC0415
-    from proofsweep.verify.session import RemainingItems  # noqa: PLC0415
 
     results = results_at(store)
     plan = results.plan(RUN)
@@ -76,7 +77,7 @@ def _take(step: str, store: Path) -> None:
             settle_last_leg(results, plan, lambda: NOON)
         case "begin the next":
             open_leg(results, plan, lambda: NOON, {})
-            _expect(not RemainingItems(results, plan).slices())
+            _expect(not CompletedRows.load(results, plan).remaining)
         case "end the next":
             settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.COMPLETE), Legs(results.store, RUN))
         case "update the index":
@@ -96,19 +97,18 @@ def _make(store: Path, rows: int) -> None:
     results, plan = results_at(store), plan_of(rows)
     results.write_plan(plan)
     results.store.create(layout.lease_name(RUN, 1), b"{}")
-    for shard in range(0, plan.shards, 2):
-        first = shard * plan.shard_items
-        part = verdicts_rows(first, min(first + plan.shard_items, rows))
-        results.create_part(layout.verdicts_name(RUN, plan.run_date, shard, 1), "verdicts", part)
-    for segment, first in enumerate(range(0, rows, _SEGMENT_ROWS), 1):
+    published = rows // 2 // _SEGMENT_ROWS * _SEGMENT_ROWS
+    for seq, first in enumerate(range(0, published, _PART_ROWS)):
+        part = verdicts_rows(first, min(first + _PART_ROWS, published))
+        results.create_part(layout.part_name("verdicts", RUN, plan.run_date, seq, 1), "verdicts", part)
+    for segment, first in enumerate(range(published, rows, _SEGMENT_ROWS), 1):
         _write_segments(results, plan, segment, first)
 
 
 def plan_of(rows: int) -> "Plan":
     """Plan a run of so many rows."""
-    from proofsweep.domain.runs import Plan, shard_items_for  # noqa: PLC0415
+    from proofsweep.domain.runs import Plan  # noqa: PLC0415
 
-    shard_items = shard_items_for(rows)
     return Plan(
         run_id=RUN,
         created_at=NOON.isoformat(),
@@ -121,8 +121,6 @@ def plan_of(rows: int) -> "Plan":
         eligible=rows,
         pairs=0,
         audio_bytes=0,
-        shard_items=shard_items,
-        shards=-(-rows // shard_items),
     )
 
 

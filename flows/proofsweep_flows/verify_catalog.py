@@ -97,7 +97,7 @@ def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe:
 def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
-    (a) begin a leg, which is settled in the end, (b) map its slices over tasks, (c) tell who must know, (d) show it.
+    (a) begin a leg, which is settled in the end, (b) map its batches over tasks, (c) tell who must know, (d) show it.
     """
     begun = app.attempt(run_id, flow_run_id=flow_run.get_id(), bounds=bounds, dedupe=dedupe)
     started = started_runner(app.settings.runner, app.settings.dask.processes, app.settings.dask.address)

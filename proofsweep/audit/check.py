@@ -16,7 +16,7 @@ from proofsweep.audit.ledger import Audit, Line
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import OUTCOMES, Plan, rows_of_shard
+from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.objects import Store, sha256_hex
@@ -165,8 +165,8 @@ class RunAuditor:
     def _planned_items(self, plan: Plan) -> "array[int] | None":
         """Return a hash of the item of each row; None if they were pruned or cannot be read."""
         planned = array("q")
-        for shard in range(plan.shards):
-            name, count = layout.shard_name(plan.run_id, shard), rows_of_shard(plan, shard)
+        for number, batch in enumerate(plan.batches):
+            name = layout.items_name(plan.run_id, number)
             if name in self._pruned:
                 return None
             try:
@@ -174,8 +174,8 @@ class RunAuditor:
                 rows, items = table["manifest_row"].to_pylist(), table["item_id"].to_pylist()
             except _UNREADABLE:
                 rows, items = [], []
-            if rows != list(range(len(planned), len(planned) + count)):
-                self._audit.bad(name, f"is not the list of the {count:,} items that were planned")
+            if rows != list(batch):
+                self._audit.bad(name, f"is not the list of the {len(batch):,} items that were planned")
                 return None
             planned.extend(map(hash, items))
         return planned

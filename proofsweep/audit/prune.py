@@ -190,7 +190,7 @@ class _Decision:
     def _internal_objects_of(self, run_id: str) -> Iterator[PrunedObject]:
         journals = layout.journals_folder(run_id)
         folders = [f"{journals}/{leg}" for leg in self.results.store.folders(journals)]
-        listed = [layout.shards_folder(run_id), layout.listed_folder(run_id)]
+        listed = [layout.items_folder(run_id), layout.listed_folder(run_id)]
         for folder in [*([] if run_id in self.listing else listed), *folders]:
             for name, size in sorted(self.sizes(folder).items()):
                 yield PrunedObject(name=name, size_bytes=size)

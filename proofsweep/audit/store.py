@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from proofsweep.audit.check import NO_DOCUMENT, LegReceipt, RunAuditor, check_part
 from proofsweep.audit.ledger import Audit, Line, read_line
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.operations import operation_of
 from proofsweep.store import layout
@@ -14,7 +13,6 @@ from proofsweep.store.objects import Store, sha256_hex
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results, receipted_parts
 from proofsweep.store.tables import RECEIPTED, written_by
-from proofsweep.verify.commit import EXCHANGE_IDENTITY, exchange_identities
 
 
 def audit_store(
@@ -54,7 +52,7 @@ class _Owner:
     legs: Mapping[int, LegReceipt]  # that have ended; none of an operation
 
 
-def _was_planned(store: Store, run_id: str) -> bool:  # one that has shards alone was not planned to the end
+def _was_planned(store: Store, run_id: str) -> bool:  # one that has planned items alone was not planned to the end
     return bool(store.read(layout.plan_name(run_id)) or store.folders(layout.legs_folder(run_id)))
 
 
@@ -120,16 +118,5 @@ def _check_owners(results: Results, owners: Mapping[str, _Owner | None], names: 
         if owner is None or name in owner.names or table == "ingest":
             continue
         sign = layout.receipt_name(run_id, leg) if table == "runs" else layout.lease_name(run_id, leg)
-        if (leg in owner.legs or store.read(sign) is None) and not _is_late(results, name, owner.legs.get(leg)):
+        if leg in owner.legs or store.read(sign) is None:
             audit.bad(name, "is named by no receipt")
-
-
-def _is_late(results: Results, name: str, receipt: LegReceipt | None) -> bool:
-    """Whether a part has exchanges that a leg wrote after it was taken over, and that stand in no other part."""
-    if receipt is None or receipt.ended_by != EndedBy.KILLED or not name.startswith("exchanges/"):
-        return False
-    with suppress(ResultsError):
-        named = [part.name for part in receipt.parts if part.name.startswith("exchanges/")]
-        late = set(exchange_identities(results.table("exchanges", [name], EXCHANGE_IDENTITY)))
-        return not late.intersection(exchange_identities(results.table("exchanges", named, EXCHANGE_IDENTITY)))
-    return False

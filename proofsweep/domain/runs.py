@@ -8,9 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proofsweep.domain.errors import UsageError
 
-MIN_SHARD_ITEMS = 1_000  # fewest items in a shard, which is one Prefect task and one Parquet part
-MAX_SHARDS = 256  # most shards in a run, so that no leg leaves more parts
-
+BATCH_ITEMS = 10_000  # planned items in one object, which is one Prefect task of a run that is not small
 # Most items of a run that shows each item as its own Prefect task. A task takes 11.5 ms of CPU (docs/performance.md):
 # 2.3 s for 200 items.
 SMALL_RUN_ITEMS = 200
@@ -41,8 +39,7 @@ class Plan:
     eligible: int  # items that will be sent; the listing showed that the others are ineligible
     pairs: int  # eligible items with a sidecar
     audio_bytes: int  # of the eligible items
-    shard_items: int
-    shards: int
+    batch_items: int = BATCH_ITEMS
     reasons: dict[str, int] = field(default_factory=dict)  # ineligible items by reason
     ignored: dict[str, int] = field(default_factory=dict)  # entries of a scanned folder that gave no item, by kind
     proofsweep_version: str = ""
@@ -79,40 +76,16 @@ class Plan:
     def run_date(self) -> date:
         return datetime.fromisoformat(self.created_at).astimezone(UTC).date()
 
-
-@dataclass(frozen=True, slots=True, order=True)
-class Slice:
-    """A part of one shard: its rows from `first`, counted from 0, to before `last`."""
-
-    shard: int
-    first: int
-    last: int
+    @property
+    def batches(self) -> list[range]:
+        """The rows of each object of planned items, in their order."""
+        firsts = range(0, self.items, self.batch_items)
+        return [range(first, min(first + self.batch_items, self.items)) for first in firsts]
 
 
 def new_run_id(now: datetime, tail: str) -> str:
     """Name a run so that names sort by time: UTC to the millisecond, then a random tail, without a hyphen."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}_{now.microsecond // 1000:03}{tail}"
-
-
-def shard_items_for(items: int) -> int:
-    """Return how many items a shard holds: at least 1,000, and never more than 256 shards a run."""
-    return max(MIN_SHARD_ITEMS, -(-items // MAX_SHARDS))
-
-
-def slices_of(plan: Plan) -> Iterator[Slice]:
-    """Cut a run into Prefect tasks: a small run into single items, any other into whole shards."""
-    for shard in range(plan.shards):
-        rows = rows_of_shard(plan, shard)
-        step = 1 if plan.is_small else rows
-        yield from (Slice(shard, first, first + step) for first in range(0, rows, step))
-
-
-def rows_of_shard(plan: Plan, shard: int) -> int:
-    return min(plan.shard_items, plan.items - shard * plan.shard_items)
-
-
-def shard_of(plan: Plan, manifest_row: int) -> int:
-    return manifest_row // plan.shard_items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,12 +28,12 @@ from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_leg
 from proofsweep.verify.item import Clock
-from proofsweep.verify.session import RemainingItems
 from proofsweep.verify.survey import ignored_entries
 
 _BUSY = "This folder is being worked on by {holder}."
@@ -196,7 +196,7 @@ class IngestPass:
         legs = Legs(self.context.results.store, run_id, self.context.clock)
         in_doubt = legs.in_doubt_before(legs.last() + 1)
         return bool(in_doubt) and all(
-            item.manifest_row in in_doubt for item in RemainingItems(self.context.results, plan).all_items()
+            item.manifest_row in in_doubt for item in CompletedRows.load(self.context.results, plan).items()
         )
 
     def _chosen(self, looked: Looked) -> list[ManifestRow]:
@@ -207,7 +207,7 @@ class IngestPass:
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
         plans = (plan for run_id in self.watch.open_runs() if (plan := self._plan_or_none(run_id)) is not None)
-        taken = {item.audio for plan in plans for item in RemainingItems(self.context.results, plan).all_items()}
+        taken = {item.audio for plan in plans for item in CompletedRows.load(self.context.results, plan).items()}
         return [row for row in ready if row.audio not in taken]
 
     def _finished(self, run_id: str) -> Iterator[str]:
@@ -216,7 +216,7 @@ class IngestPass:
             self.watch.close_run(run_id)
             return
         settle_last_leg(self.context.results, plan, self.context.clock)
-        if RemainingItems(self.context.results, plan).slices():
+        if CompletedRows.load(self.context.results, plan).remaining:
             self.report.run_ids.append(run_id)
             yield run_id
         sightings, answers = self.watch.sightings(), self.watch.answers()
@@ -228,7 +228,7 @@ class IngestPass:
             self.report.rows += rows if is_new else []
         self.watch.keep(sightings)
         self.watch.keep_answers(answers.values())
-        self.report.is_whole = not RemainingItems(self.context.results, plan).slices()
+        self.report.is_whole = not CompletedRows.load(self.context.results, plan).remaining
         if self.report.is_whole:
             self.watch.close_run(run_id)
 

@@ -207,12 +207,11 @@ class Records:
         return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[_Answered]:
-        names = [name for name in self.results.parts_of("verdicts", plan) if layout.shard_and_leg_of(name)[1] == leg]
+        names = [name for name in self.results.parts_of("verdicts", plan) if layout.leg_of(name) == leg]
         for name in names:
-            shard = layout.shard_and_leg_of(name)[0]
-            items = {item.manifest_row: item for item in self.results.shard_items(plan.run_id, shard)}
-            for row in self.results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS]).to_pylist():
-                yield items[row.pop("manifest_row")], answer_of(row)
+            rows = self.results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS]).to_pylist()
+            answers = {row.pop("manifest_row"): answer_of(row) for row in rows}
+            yield from ((item, answers[item.manifest_row]) for item in self.results.items(plan, answers))
 
     def _disposed(
         self, verified: Sequence[_Answered], sightings: Mapping[str, Sighting], part: str | None

@@ -15,7 +15,7 @@ from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Row, WorkItem
 from proofsweep.domain.operations import Operation
-from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import tables_of
 from proofsweep.queries.views import quoted
@@ -228,8 +228,7 @@ class Search:
         return self._planned(plan, row).item_id
 
     def _planned(self, plan: Plan, row: int) -> WorkItem:
-        items = self.results.shard_items(plan.run_id, shard_of(plan, row))
-        return next(item for item in items if item.manifest_row == row)
+        return next(self.results.items(plan, [row]))
 
     def _planned_rows(self, run_id: str, item_id: str) -> Iterator[int]:
         try:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import plain_words_for, remedy_for
-from proofsweep.domain.runs import OUTCOMES, Plan, shard_of
+from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.tags import key_of_value, known_tag, tag_of
 from proofsweep.domain.verdicts import Verdict
 from proofsweep.queries.connection import answering
@@ -178,11 +178,11 @@ def items_standing(results: Results, environment: str, words: Sequence[str]) -> 
 
 
 def _exact_locations(results: Results, plan: Plan, row: int, known: dict[int, Mapping[int, Row]]) -> Row:
-    shard = shard_of(plan, row)
-    if shard not in known:
+    number = row // plan.batch_items
+    if number not in known:
         try:
-            items = results.shard_items(plan.run_id, shard)
-        except ResultsError:  # the shard was pruned
+            items = list(results.items(plan, plan.batches[number]))
+        except ResultsError:  # they were pruned
             items = []
-        known[shard] = {item.manifest_row: {"audio": item.audio, "sidecar": item.sidecar} for item in items}
-    return dict(known[shard].get(row, {}))
+        known[number] = {item.manifest_row: {"audio": item.audio, "sidecar": item.sidecar} for item in items}
+    return dict(known[number].get(row, {}))

@@ -14,10 +14,10 @@ from proofsweep.config.locations import one_line, path_of, path_within
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
-from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id, seconds_after_reset, shard_of
+from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id, seconds_after_reset
 from proofsweep.domain.text import printable
-from proofsweep.store.journal import Segments
-from proofsweep.store.layout import pruning_intent_name, shard_and_leg_of
+from proofsweep.store.journal import unpublished
+from proofsweep.store.layout import leg_of, pruning_intent_name
 from proofsweep.store.lease import STALE_SECONDS, OpenTerm
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
@@ -199,10 +199,17 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         return RunStatus(
             plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened, head=head
         )
-    waiting = [] if opened is None or is_active else _unpublished_rows(results, plan, opened.leg)
+    dead = None if opened is None or is_active else opened.leg
+    waiting = [] if dead is None else unpublished(results, plan, dead, "verdicts", _OF_GROUP)
     groups = _groups(results, plan, waiting) if statuses else ()
-    unpublished = sum(table.num_rows for table in waiting)
-    return RunStatus(plan=plan, groups=groups, legs=statuses, open_leg=opened, unpublished=unpublished, head=head)
+    return RunStatus(
+        plan=plan,
+        groups=groups,
+        legs=statuses,
+        open_leg=opened,
+        unpublished=sum(table.num_rows for table in waiting),
+        head=head,
+    )
 
 
 def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
@@ -408,26 +415,16 @@ def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
 
 
 def _journalled_calls(results: Results, plan: Plan, leg: int) -> dict[str, object]:
-    counts = exchange_counts(Segments(results, plan.run_id, leg).tables("exchanges"))
+    waiting = unpublished(results, plan, leg, "exchanges")
+    names = [name for name in results.parts_of("exchanges", plan) if leg_of(name) == leg]
+    counts = exchange_counts(chain(results.tables(names), waiting))
     return {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
-
-
-def _unpublished_rows(results: Results, plan: Plan, leg: int) -> list[pa.Table]:
-    """Read the rows of a killed leg's journal that are in none of its parts, each once: the next leg publishes them."""
-    published = {shard for shard, of in map(shard_and_leg_of, results.parts_of("verdicts", plan)) if of == leg}
-    found, seen = [], set[int]()
-    for rows in Segments(results, plan.run_id, leg).tables("verdicts"):
-        numbers = [int(number or 0) for number in rows["manifest_row"].to_pylist()]
-        wanted = [shard_of(plan, number) not in published and number not in seen for number in numbers]
-        seen.update(numbers)
-        found.append(rows.select(_OF_GROUP).filter(pa.array(wanted, pa.bool_())))
-    return found
 
 
 def _groups(results: Results, plan: Plan, waiting: Iterable[pa.Table]) -> tuple[Group, ...]:
     names = results.parts_of("verdicts", plan)
     counted = _counted_legs(results, plan.run_id)
-    read = (results.table("verdicts", [name], _OF_GROUP) for name in names if shard_and_leg_of(name)[1] not in counted)
+    read = (results.table("verdicts", [name], _OF_GROUP) for name in names if leg_of(name) not in counted)
     every = chain(read, waiting)
     tables = [table.group_by(_KINDS).aggregate([("audio", "count"), ("audio", "min")]) for table in every]
     rows = [

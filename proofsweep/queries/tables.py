@@ -255,7 +255,7 @@ def _script_tables(results: Results) -> Mapping[str, str]:
     """Return the tables by queries that any DuckDB answers, which knows neither our index nor our base."""
     plans = quoted(_glob_of(results, "_runs/*/plan.json"))
     pruned = quoted(_glob_of(results, "_pruned/*/*-intent.json"))
-    planned, listed = (_script_items(results, folder, schemas.ITEMS) for folder in ("shards", "listed"))
+    planned, listed = (_script_items(results, folder, schemas.ITEMS) for folder in ("items", "listed"))
     has_ledger = bool(results.store.folders(layout.LEDGER_FOLDER))
     ledger = _LEDGER.format(quoted(_glob_of(results, f"{layout.LEDGER_FOLDER}/*/*.json"))) if has_ledger else _NO_LEDGER
     return {

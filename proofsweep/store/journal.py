@@ -5,14 +5,17 @@ A run of a night has tens of thousands of seconds, so the segments of each minut
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
+from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.parts import Results
+from proofsweep.store.objects import Store
+from proofsweep.store.parts import Mark, Results
 from proofsweep.store.schemas import SCHEMAS
 
 # A killed process loses the work of at most so long.
@@ -21,6 +24,7 @@ FLUSH_SECONDS = 1.0
 MERGED_SEGMENTS = 60
 # A fast run merges after so many rows: they stay in memory until then.
 MERGED_ROWS = 5_000
+_MOST_LISTINGS = 20  # while others merge or delete what was listed, it is listed again
 
 
 @dataclass(slots=True)
@@ -29,12 +33,14 @@ class Journal:
     run_id: str
     leg: int
     writer: str  # a random name of this process, part of its segments' names
+    written: dict[str, int] = field(default_factory=lambda: {"verdicts": 0, "exchanges": 0})  # rows of each table
     _waiting: dict[str, list[Row]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _flushing: threading.Lock = field(default_factory=threading.Lock)
     _segments: int = 0
-    _unconfirmed: dict[str, "_Segment"] = field(default_factory=dict)
-    _small: dict[str, list["_Segment"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
+    _last: dict[str, int] = field(default_factory=lambda: {"verdicts": 0, "exchanges": 0})
+    _unconfirmed: dict[str, "_Rows"] = field(default_factory=dict)
+    _small: dict[str, list["_Rows"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
 
     def add(self, verdict: Row | None, exchanges: Sequence[Row]) -> None:
         """Add a finished row and its exchanges; the next flush makes them durable."""
@@ -52,6 +58,15 @@ class Journal:
             for table in ("exchanges", "verdicts"):
                 self._write(table, counts[table])
 
+    def cut(self) -> dict[str, int]:
+        """Return up to which segment each table is written; those are never merged with later ones.
+
+        So a part that takes them says by one number what it has of this journal.
+        """
+        with self._flushing:
+            self._small = {"verdicts": [], "exchanges": []}
+            return dict(self._last)
+
     def _write(self, table: str, count: int) -> None:
         """Write `count` of the rows that wait; first, unchanged, the segment whose last write got no answer."""
         unconfirmed = self._unconfirmed.get(table)
@@ -61,12 +76,14 @@ class Journal:
         if count:
             with self._lock:
                 rows = self._waiting[table][:count]
-            self._put(table, _Segment(self._segments, pa.Table.from_pylist(rows, schema=SCHEMAS[table])))
+            self._put(table, _Rows(self._segments, pa.Table.from_pylist(rows, schema=SCHEMAS[table])))
 
-    def _put(self, table: str, small: "_Segment") -> None:
+    def _put(self, table: str, small: "_Rows") -> None:
         self._unconfirmed[table] = small
         self.results.store.create(self._name(table, f"{small.number:06}"), arrow_of(small.rows))
         del self._unconfirmed[table]
+        self._last[table] = small.number
+        self.written[table] += small.rows.num_rows
         with self._lock:
             del self._waiting[table][: small.rows.num_rows]
         smalls = self._small[table]
@@ -90,56 +107,81 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Segment:
+class _Rows:
     """Rows of one flush, in memory until they are merged with others."""
 
     number: int
     rows: pa.Table
 
 
-class Segments:
-    """What a leg's journal holds when this is made; its process may add to it afterwards."""
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """An object of a journal: rows of one table by one writer, of its flushes `first` to `last`."""
 
-    def __init__(self, results: Results, run_id: str, leg: int) -> None:
-        self._store = results.store
-        self._names = self._store.names(layout.journal_folder(run_id, leg))
-
-    def __bool__(self) -> bool:
-        return bool(self._names)
-
-    def names(self, table: str) -> list[str]:
-        """Name the segments of one table, of all processes, each one's oldest first."""
-        return list(_unmerged([name for name in self._names if f"/{table}-" in name]))
-
-    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table | None:
-        """Read a segment; None if it is gone, since its process is alive and has merged it."""
-        content = self._store.read(name)
-        if content is None:
-            return None
-        rows = pa.ipc.open_stream(content).read_all()
-        return rows if columns is None else rows.select(list(columns))
-
-    def tables(self, table: str) -> Iterator[pa.Table]:
-        return (rows for name in self.names(table) if (rows := self.table(name)) is not None)
-
-    def delete(self) -> None:
-        """Delete these segments, after their rows were read back from parts; not those that came later."""
-        for name in self._names:
-            self._store.delete(name)
+    name: str
+    writer: str
+    first: int
+    last: int
 
 
-def _unmerged(names: Sequence[str]) -> Iterator[str]:
+def read_journal(
+    store: Store,
+    folder: str,
+    table: str,
+    columns: Sequence[str] | None = None,
+    choice: Callable[[Segment], bool] = lambda _: True,
+) -> dict[Segment, pa.Table]:
+    """Read a leg's journal of one table, of all its writers, each one's oldest first.
+
+    Its process may merge or publish segments meanwhile, so it is listed until nothing new is there: a row that was in
+    the journal when this began is in the answer, or in a part by now.
+    """
+    read: dict[Segment, pa.Table] = {}
+    for listing in range(_MOST_LISTINGS):
+        chosen = _unmerged([segment for segment in segments_of(store, folder, table) if choice(segment)])
+        if listing and all(segment in read for segment in chosen):
+            return {segment: read[segment] for segment in chosen}
+        for segment in chosen:
+            if segment not in read and (content := store.read(segment.name)) is not None:
+                rows = pa.ipc.open_stream(content).read_all()
+                read[segment] = rows if columns is None else rows.select(list(columns))
+    raise ResultsError(f"The journal {folder} in the results store {store.url} lists segments that cannot be read.")
+
+
+def segments_of(store: Store, folder: str, table: str) -> Iterator[Segment]:
+    for name in store.names(folder):
+        if name.startswith(f"{folder}/{table}-"):
+            writer, numbers = name.removesuffix(".arrow").removeprefix(f"{folder}/{table}-").rsplit("-", 1)
+            first, _, last = numbers.partition("_")
+            yield Segment(name, writer, int(first), int(last or first))
+
+
+def delete_journal(store: Store, run_id: str, leg: int) -> None:
+    """Delete the journal of a leg that has its receipt, with what a process that was frozen has added since."""
+    for name in store.names(layout.journal_folder(run_id, leg)):
+        store.delete(name)
+
+
+def _unmerged(segments: Sequence[Segment]) -> list[Segment]:
+    """Leave out what was merged into another one."""
     merged_to: dict[str, int] = {}
-    for (writer, _, shorter_last), name in sorted((_longest_first(name), name) for name in names):
-        if -shorter_last > merged_to.get(writer, 0):
-            merged_to[writer] = -shorter_last
-            yield name
+    found = []
+    for segment in sorted(segments, key=lambda each: (each.writer, each.first, -each.last)):
+        if segment.last > merged_to.get(segment.writer, 0):
+            merged_to[segment.writer] = segment.last
+            found.append(segment)
+    return found
 
 
-def _longest_first(name: str) -> tuple[str, int, int]:
-    writer, numbers = name.removesuffix(".arrow").rsplit("-", 1)
-    first, _, last = numbers.partition("_")
-    return writer, int(first), -int(last or first)
+def unpublished(
+    results: Results, plan: Plan, leg: int, table: str, columns: Sequence[str] | None = None
+) -> list[pa.Table]:
+    """Read what a leg without a receipt has journalled, and none of its parts has; one that is closed has nothing."""
+    found = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table, columns)
+    names = [name for name in results.parts_of(table, plan) if layout.leg_of(name) == leg]
+    mark = results.marked_part(names[-1])[1] if names else Mark(journal={}, is_closing=False)
+    taken = mark.journal
+    return [] if mark.is_closing else [rows for each, rows in found.items() if each.last > taken.get(each.writer, 0)]
 
 
 def arrow_of(rows: pa.Table) -> bytes:

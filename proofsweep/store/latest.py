@@ -33,7 +33,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout, schemas
-from proofsweep.store.journal import Segments
+from proofsweep.store.journal import read_journal
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store, read_object
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
@@ -202,9 +202,9 @@ class Latest:
         """Read the journal first: its rows are in a part before they are gone from it."""
         own = ["environment", *(name for name in columns if name not in {"environment", "entry", "part"})]
         if leg.rows is None:
-            segments = Segments(self._results, leg.plan.run_id, leg.leg)
-            tables = (segments.table(name, own) for name in segments.names("verdicts"))
-            yield from (_marked(table, leg.entry, None) for table in tables if table is not None)
+            journal = layout.journal_folder(leg.plan.run_id, leg.leg)
+            for table in read_journal(self._results.store, journal, "verdicts", own).values():
+                yield _marked(table, leg.entry, None)
         names = parts_of_leg(self._results, leg)
         for name, table in zip(names, some_at_once(names, partial(self._part, own), _PARTS_AT_ONCE), strict=True):
             yield _marked(table, leg.entry, name)

@@ -1,4 +1,4 @@
-"""Names of all objects in a results store: functions of run, shard and leg, so that no work is stored twice."""
+"""Names of all objects in a results store: functions of run, leg and number, so that no work is stored twice."""
 
 import hashlib
 import re
@@ -35,12 +35,13 @@ def plan_name(run_id: str) -> str:
     return f"{run_folder(run_id)}/plan.json"
 
 
-def shards_folder(run_id: str) -> str:
-    return f"{run_folder(run_id)}/shards"
+def items_folder(run_id: str) -> str:
+    return f"{run_folder(run_id)}/items"
 
 
-def shard_name(run_id: str, shard: int) -> str:
-    return f"{shards_folder(run_id)}/{shard:05}.parquet"
+def items_name(run_id: str, number: int) -> str:
+    """Some planned items; `number` counts such objects from 0, in manifest order."""
+    return f"{items_folder(run_id)}/{number:05}.parquet"
 
 
 def listed_folder(run_id: str) -> str:
@@ -66,12 +67,9 @@ def table_folder(table: str, run_date: date) -> str:
     return f"{table}/run_date={run_date.isoformat()}"
 
 
-def verdicts_name(run_id: str, run_date: date, shard: int, leg: int) -> str:
-    return f"{table_folder('verdicts', run_date)}/{run_id}-{shard:05}-{leg:03}.parquet"
-
-
-def exchanges_name(run_id: str, run_date: date, seq: int, leg: int) -> str:
-    return f"{table_folder('exchanges', run_date)}/{run_id}-{seq:05}-{leg:03}.parquet"
+def part_name(table: str, run_id: str, run_date: date, seq: int, leg: int) -> str:
+    """One part of a leg's verdicts or exchanges; `seq` counts the leg's parts of this table from 0."""
+    return f"{table_folder(table, run_date)}/{run_id}-{seq:05}-{leg:03}.parquet"
 
 
 def runs_name(run_id: str, run_date: date, leg: int) -> str:
@@ -81,11 +79,6 @@ def runs_name(run_id: str, run_date: date, leg: int) -> str:
 def ingest_name(run_id: str, run_date: date, leg: int) -> str:
     """What became of the files that a leg has verified; leg 0 stands for files that were answered before."""
     return f"{table_folder('ingest', run_date)}/{run_id}-{leg:03}.parquet"
-
-
-def shard_and_leg_of(part_name: str) -> tuple[int, int]:
-    _, shard, leg = part_name.rsplit("/", 1)[-1].removesuffix(".parquet").split("-")
-    return int(shard), int(leg)
 
 
 def leg_of(part_name: str) -> int:
@@ -128,9 +121,9 @@ def journal_folder(run_id: str, leg: int) -> str:
     return f"{journals_folder(run_id)}/{leg:03}"
 
 
-def begun_name(run_id: str, leg: int, shard: int, first: int, attempt: int = 0) -> str:
-    """Says which worker process has begun a slice; kept in the journal, and deleted with it."""
-    return f"{journal_folder(run_id, leg)}/begun-{shard:05}-{first:06}-{attempt:03}"
+def begun_name(run_id: str, leg: int, first: int, attempt: int = 0) -> str:
+    """Says which worker process has begun a batch, named by its first row; kept in the journal, deleted with it."""
+    return f"{journal_folder(run_id, leg)}/begun-{first:09}-{attempt:03}"
 
 
 def pruning_folder(run_id: str) -> str:

@@ -110,8 +110,8 @@ def known_elsewhere(
 
 
 def listing_objects(results: Results, run: RunRecord) -> list[str]:
-    """Name the objects that list the whole catalog of a run: its shards, if it left nothing out."""
-    folder = layout.listed_folder if run.plan.skipped else layout.shards_folder
+    """Name the objects that list the whole catalog of a run: its planned items, if it left nothing out."""
+    folder = layout.listed_folder if run.plan.skipped else layout.items_folder
     return results.store.names(folder(run.plan.run_id))
 
 

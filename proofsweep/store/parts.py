@@ -1,9 +1,10 @@
-"""The results store: plans, shards, the parts of the tables, and the receipts that name them."""
+"""The results store: plans and their items, the parts of the tables, and the receipts that name them."""
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.runs import Plan, rows_of_shard
+from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.objects import Store, damaged, json_bytes, sha256_hex
@@ -19,8 +20,9 @@ from proofsweep.store.prunings import pruned_names
 from proofsweep.store.rows import planned_item
 from proofsweep.store.schemas import SCHEMAS, conformed
 
-# Planned items that are made of a shard at once, some 3 KB each while they are made.
+# Planned items that are made of an object at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
+_JOURNAL, _CLOSING = b"proofsweep.journal", b"proofsweep.closing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,27 +34,34 @@ class Part:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What a part says of its leg's journal and sequence, in the metadata of its schema."""
+
+    journal: dict[str, int]  # up to which flush of each writer this part and those before it have all rows
+    is_closing: bool  # the leg has no later part of this table
+
+
 class Results:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def write_shard(self, run_id: str, shard: int, table: pa.Table) -> None:
-        self.store.create(layout.shard_name(run_id, shard), parquet_of(table))
+    def write_items(self, run_id: str, number: int, table: pa.Table) -> None:
+        self.store.create(layout.items_name(run_id, number), parquet_of(table))
 
-    def shard_items(self, run_id: str, shard: int) -> list[WorkItem]:
-        return list(self.each_shard_item(run_id, shard))
-
-    def each_shard_item(self, run_id: str, shard: int) -> Iterator[WorkItem]:
-        """Yield one shard's work items one by one, in manifest order: a large run has tens of thousands in a shard."""
-        table = _table_of(self._required(layout.shard_name(run_id, shard)))
-        for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
-            yield from map(planned_item, portion.to_pylist())
-
-    def items(self, plan: Plan) -> Iterator[WorkItem]:
-        return (item for shard in range(plan.shards) for item in self.each_shard_item(plan.run_id, shard))
+    def items(self, plan: Plan, rows: Collection[int] | None = None) -> Iterator[WorkItem]:
+        """Yield the planned items of these rows, all by default, one by one, in manifest order."""
+        if rows is None:
+            rows, numbers = range(plan.items), list(range(len(plan.batches)))
+        else:
+            numbers = sorted({row // plan.batch_items for row in rows})
+        for number in numbers:
+            table = _table_of(self._required(layout.items_name(plan.run_id, number)))
+            for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
+                yield from (planned_item(row) for row in portion.to_pylist() if row["manifest_row"] in rows)
 
     def write_plan(self, plan: Plan) -> None:
-        """Write the plan, after its shards: this makes the run exist."""
+        """Write the plan, after its items: this makes the run exist."""
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
 
     def plan(self, run_id: str) -> Plan:
@@ -71,41 +80,47 @@ class Results:
     def parts_of(self, table: str, plan: Plan) -> list[str]:
         """List the names of one run's parts of a table, sorted.
 
-        A leg that has ended has the verdicts that its receipt names, whatever the listing shows. Exchanges may come
-        later: those of a leg that was taken over and came back. What a pruning has deleted,
-        or will delete, is left out.
+        A leg that has ended has the parts that its receipt names, whatever the listing shows. What a pruning has
+        deleted, or will delete, is left out.
         """
-        return self._parts_of(table, plan, {} if table == "runs" else ended_parts(self.store, plan.run_id))
+        folder = layout.table_folder(table, plan.run_date)
+        ended = {} if table == "runs" else ended_parts(self.store, plan.run_id)
+        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
+        named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
+        found = {*named, *(name for name in listed if layout.leg_of(name) not in ended)}
+        return sorted(found if table == "runs" else found - pruned_names(self.store, plan.run_id))
 
-    def verdicts_by_shard(self, plan: Plan) -> dict[int, list[Part]]:
+    def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> int:
+        """Count the rows of a run's verdicts; those of `own` parts, and of ended legs, need not be read."""
         ended = ended_parts(self.store, plan.run_id)
-        known = {part.name: part for parts in ended.values() for part in parts}
-        shards: dict[int, list[Part]] = {}
-        for name in self._parts_of("verdicts", plan, ended):
-            shards.setdefault(layout.shard_and_leg_of(name)[0], []).append(known.get(name) or self.part(name))
-        return shards
+        known = {part.name: part for part in (*chain.from_iterable(ended.values()), *own)}
+        return sum((known.get(name) or self.part(name)).rows for name in self.parts_of("verdicts", plan))
 
-    def is_finished(self, plan: Plan, shard: int, parts: Sequence[Part]) -> bool:
-        """Return whether a shard's parts hold all its rows; a single part that does need not be read."""
-        rows = rows_of_shard(plan, shard)
-        return any(part.rows >= rows for part in parts) or len(self.rows_in(parts)) >= rows
-
-    def rows_in(self, parts: Iterable[Part]) -> set[int]:
-        read = self.tables([part.name for part in parts if part.rows], ["manifest_row"])
-        return {row for table in read for row in table["manifest_row"].to_pylist() if row is not None}
-
-    def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table) -> Part:
-        """Write one part with its whole schema; NameTaken if another stands there."""
+    def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table, mark: Mark | None = None) -> Part:
+        """Write one part with its whole schema; NameTaken if there is one of the name."""
         schema = SCHEMAS[table]
         content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
         whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
+        if mark is not None:
+            said = (schema.metadata or {}) | {_JOURNAL: json.dumps(mark.journal).encode()}
+            whole = whole.replace_schema_metadata(said | ({_CLOSING: b"true"} if mark.is_closing else {}))
         written = parquet_of(whole)
         self.store.create(name, written)
         return Part(name=name, rows=whole.num_rows, sha256=sha256_hex(written))
 
     def part(self, name: str) -> Part:
+        return self.marked_part(name)[0]
+
+    def marked_part(self, name: str) -> tuple[Part, Mark]:
+        """Read a part of a leg, and what it says of the leg; ResultsError if it is missing or damaged."""
         content = self._required(name)
-        return Part(name=name, rows=pq.read_metadata(io.BytesIO(content)).num_rows, sha256=sha256_hex(content))
+        try:
+            file = pq.ParquetFile(pa.BufferReader(content))
+            said = file.schema_arrow.metadata or {}
+            mark = Mark(journal=json.loads(said.get(_JOURNAL, b"{}")), is_closing=_CLOSING in said)
+        except (pa.ArrowException, OSError, ValueError) as damage:
+            raise damaged(self.store, name, "it cannot be read as Parquet") from damage
+        return Part(name=name, rows=file.metadata.num_rows, sha256=sha256_hex(content)), mark
 
     def table(self, table: str, names: Iterable[str], columns: list[str] | None = None) -> pa.Table:
         """Read parts of one table into Arrow, with the whole schema even if there are none."""
@@ -123,14 +138,6 @@ class Results:
     def all_parts(self, table: str) -> Iterator[str]:
         for folder in self.store.folders(table):
             yield from self.store.names(f"{table}/{folder}")
-
-    def _parts_of(self, table: str, plan: Plan, ended: Mapping[int, Sequence[Part]]) -> list[str]:
-        folder = layout.table_folder(table, plan.run_date)
-        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
-        named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
-        is_late = table == "exchanges"
-        found = {*named, *(name for name in listed if is_late or layout.leg_of(name) not in ended)}
-        return sorted(found if table == "runs" else found - pruned_names(self.store, plan.run_id))
 
     def _table(self, name: str, columns: list[str] | None) -> pa.Table:
         content = self.store.read(name)
@@ -162,7 +169,7 @@ def plan_of(document: dict[str, Any]) -> Plan:
 
 def _checked(plan: Plan) -> Plan:
     plan.run_date.isoformat()
-    if not all(isinstance(count, int) for count in (plan.items, plan.shards, plan.shard_items)):
+    if not all(isinstance(count, int) for count in (plan.items, plan.batch_items)):
         raise TypeError("a plan counts in whole numbers")
     return plan
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 
 from proofsweep.client.stop import StopSwitch
 from proofsweep.config.logs import Event, log
@@ -17,12 +18,12 @@ from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store import layout
-from proofsweep.store.journal import Segments
+from proofsweep.store.journal import delete_journal
 from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogLease, Legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.budget import BudgetGuard
-from proofsweep.verify.commit import LegEnd, publish_exchanges, record_leg, settle_leg
+from proofsweep.verify.commit import LegEnd, record_leg, settle_leg
 from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
 from proofsweep.verify.history import note_leg
 from proofsweep.verify.item import Clock
@@ -139,9 +140,11 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
         leg.trail.write_unattributed()
         with (
             background_thread("heartbeat", leg.heartbeat.keep, leg.stop.pull),  # (3)
+            background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.journal, leg.stop), leg.stop.pull),
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
+            leg.completed.read()
             send_negative_control(leg)
             yield
     except BaseException:
@@ -195,7 +198,7 @@ def leg_of(
 
 def send_negative_control(leg: LegContext) -> None:
     """Send the probe audio ahead of a leg of many files; one that is accepted ends it before anything is believed."""
-    if leg.remaining.count < _MANY_FILES or leg.stop.reason is not None:
+    if leg.completed.remaining < _MANY_FILES or leg.stop.reason is not None:
         return
     modes = {Mode.LEGACY_PAIR: leg.plan.pairs, Mode.ONE_FILE: leg.plan.eligible - leg.plan.pairs}
     for mode in (mode for mode, items in modes.items() if items):
@@ -217,7 +220,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     leg.trail.write_unattributed()
     leg.journal.flush()
     with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
-        row = settle_leg(leg.results, leg.plan, end, Legs(leg.results.store, leg.plan.run_id, clock))
+        row = settle_leg(leg.results, leg.plan, end, Legs(leg.results.store, leg.plan.run_id, clock), leg.parts)
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
 
 
@@ -307,9 +310,9 @@ def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
 def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
     """See that each leg before one has its receipt, its entry and its row in `runs`, and no journal.
 
-    In the order of the legs, so that a receipt shows that no row before it is missing: (1) publish a dead leg's journal
-    as its own parts, (2) write what the last processes did not come to: the row, which comes after the entry. Then (3)
-    publish the exchanges that a leg wrote down after its receipt: its process was taken for dead, and came back.
+    In the order of the legs, so that a receipt shows that no row before it is missing: (1) close a dead leg, (2) write
+    what the last processes did not come to: the row, which comes after the entry, (3) delete what a process that was
+    frozen has journalled since.
     """
     legs = Legs(results.store, plan.run_id, clock)
     written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
@@ -323,10 +326,8 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             record_leg(results, plan, legs, number)  # (2)
     for number in map(int, results.store.folders(layout.journals_folder(plan.run_id))):
-        segments = Segments(results, plan.run_id, number)
-        if number < leg and segments:
-            publish_exchanges(results, plan, number, segments)  # (3)
-            segments.delete()
+        if number < leg:
+            delete_journal(results.store, plan.run_id, number)  # (3)
 
 
 def plan_to_work_on(results: Results, run_id: str, environment: str, *, sidecar_field: str | None) -> Plan:

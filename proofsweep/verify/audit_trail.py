@@ -12,6 +12,7 @@ from proofsweep.client.scheduler import LaneStatus
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import BudgetGuard
@@ -96,11 +97,13 @@ class AuditTrail:
     journal: Journal
     budget: BudgetGuard
     unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
+    completed: CompletedRows
     counters: Counters = field(default_factory=Counters)
 
     def write(self, done: Finished, row: Row) -> None:
         self.counters.note(done)
         self.journal.add(row, [])
+        self.completed.add(int(str(row["manifest_row"])))
 
     def note(self, manifest_row: int | None, exchange: Exchange) -> None:
         """Write down an exchange of a row; of no row for None."""

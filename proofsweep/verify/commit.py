@@ -1,7 +1,8 @@
 """End a leg, this process's own or a dead one: parts from the journal, receipt, entry in the ledger, row in `runs`."""
 
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -11,22 +12,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep import __version__
+from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NameTaken, RunIsActive
+from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.headers import CONTRACT_VERSION
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan, shard_of
+from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import Segments
+from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal, segments_of
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
-from proofsweep.store.parts import Part, Results
+from proofsweep.store.parts import Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
 from proofsweep.store.schemas import SCHEMAS
 
-EXCHANGE_IDENTITY = ["started_at", "manifest_row", "call", "attempt"]  # columns by which exchanges of one leg differ
-_EXCHANGES_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
+ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
 _COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
@@ -46,28 +47,30 @@ class LegEnd:
     in_doubt: Sequence[int] = ()  # rows that were tried and remain, sorted; the next leg tries them last
 
 
-def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
+def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs, parts: "LegParts | None" = None) -> Row:
     """Publish what a leg finished, write its receipt and its row; give the row.
 
-    (1) rows of the journal that are in no part become parts, (2) so do its exchanges, (3) the receipt is written, (4)
-    its entry in the ledger, then its row in `runs`, (5) and the journal is deleted. If it breaks off, the next process
-    does all of it again.
+    (1) what the journal has and no part becomes the closing parts, (2) the receipt is written, (3) its entry in the
+    ledger, then its row in `runs`, (4) and the journal is deleted. If it breaks off, the next process does all of it
+    again. `parts` are those that this process has published of its own leg.
 
     Raises:
-        RunIsActive: another process has ended this leg. What that one did not publish of the audit trail now is.
+        RunIsActive: another process has ended this leg.
     """
     leg = end.leg
-    segments = Segments(results, plan.run_id, leg)
-    published = publish_rows(results, plan, leg, segments, keeps_out=end.ended_by is EndedBy.KILLED)  # (1)
-    exchanges = publish_exchanges(results, plan, leg, segments)  # (2)
-    verdicts = published.of_leg(leg)
+    if parts is None:
+        parts = LegParts(results, plan, leg)
+        parts.read()
+    parts.close()  # (1)
+    verdicts, exchanges = parts.parts["verdicts"], parts.parts["exchanges"]
+    remaining = plan.items - results.rows_published(plan, verdicts)
     ended_by, why = end.ended_by, end.why
-    if published.remaining == 0:  # a request to stop came too late
+    if remaining == 0:  # a request to stop came too late
         ended_by = EndedBy.COMPLETE
     elif ended_by is EndedBy.COMPLETE:
         ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
     counted, beside = count_leg(results, plan, leg, verdicts, exchanges)
-    row = counted | {"remaining": published.remaining} | end.facts | {"ended_by": str(ended_by)}
+    row = counted | {"remaining": remaining} | end.facts | {"ended_by": str(ended_by)}
     row["finished_at"] = _latest(counted["finished_at"], end.facts.get("finished_at"))
     receipt = {
         "run_id": plan.run_id,
@@ -84,12 +87,12 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs) -> Row:
         "in_doubt": list(end.in_doubt),
     }
     try:
-        legs.write_receipt(leg, receipt)  # (3)
+        legs.write_receipt(leg, receipt)  # (2)
     except NameTaken as taken:
-        segments.delete()
+        delete_journal(results.store, plan.run_id, leg)
         raise RunIsActive(f"Leg {leg} of run {plan.run_id} was taken over by another process.") from taken
-    record_leg(results, plan, legs, leg)  # (4)
-    segments.delete()  # (5)
+    record_leg(results, plan, legs, leg)  # (3)
+    delete_journal(results.store, plan.run_id, leg)  # (4)
     return row
 
 
@@ -103,138 +106,116 @@ def record_leg(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
             results.create_part(name, "runs", [with_instants("runs", cells)])
 
 
-class PublishedRows:
-    """The verdicts parts of a run, and which rows they hold: one byte for each row of the plan."""
+class LegParts:
+    """The parts of one leg: in each of the two tables a sequence, strictly numbered from 0, that one closing part ends.
 
-    def __init__(self, results: Results, plan: Plan) -> None:
+    A part says up to which segment it and those before it have the leg's journal, so nothing is compared. Whoever
+    creates the closing part has decided what the leg published, whether it is the leg's own process or one that found
+    it dead: the other finds its next number taken, and can publish nothing more.
+    """
+
+    def __init__(self, results: Results, plan: Plan, leg: int) -> None:
+        self.parts: dict[str, list[Part]] = {"verdicts": [], "exchanges": []}
+        self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
         self._results = results
         self._plan = plan
-        self._parts = results.verdicts_by_shard(plan)
-        self._is_published = bytearray(plan.items)
-        self._read: set[int] = set()
+        self._leg = leg
+        self._journal = layout.journal_folder(plan.run_id, leg)
 
-    def has(self, row: int) -> bool:
-        shard = shard_of(self._plan, row)
-        if shard not in self._read:
-            self._read.add(shard)
-            for published in self._results.rows_in(self._parts.get(shard, [])):
-                self._is_published[published] = 1
-        return bool(self._is_published[row])
+    def publish(self, journal: Journal) -> None:
+        """Publish what this process has journalled, exchanges first, and delete it from the journal.
 
-    def is_finished(self, shard: int) -> bool:
-        return self._results.is_finished(self._plan, shard, self._parts.get(shard, []))
+        Only the process of the leg does this, from one thread: another does not know what it will merge.
 
-    def publish(self, shard: int, leg: int, rows: pa.Table) -> None:
-        """Create a leg's part of a shard. If the name is taken, what stands there counts, and other rows remain."""
-        name = layout.verdicts_name(self._plan.run_id, self._plan.run_date, shard, leg)
-        part, _ = _created(self._results, name, "verdicts", rows)
-        others = [each for each in self._parts.get(shard, []) if each.name != part.name]
-        self._parts[shard] = [*others, part]
+        Raises:
+            RunIsActive: another process has closed the leg.
+            ResultsError: the store failed; what is left is published later.
+        """
+        last = journal.cut()
+        for table in ("exchanges", "verdicts"):
+            while not (self._marks[table].is_closing or self._has_added(table, {journal.writer: last[table]})):
+                pass
+            if self._marks[table].is_closing:
+                raise RunIsActive(f"Leg {self._leg} of run {self._plan.run_id} was taken over by another process.")
+        store = self._results.store
+        for table in ("exchanges", "verdicts"):
+            for segment in segments_of(store, self._journal, table):
+                if segment.last <= self._marks[table].journal.get(segment.writer, 0):
+                    store.delete(segment.name)
 
-    def of_leg(self, leg: int) -> list[Part]:
-        parts = (part for _, parts in sorted(self._parts.items()) for part in parts)
-        return [part for part in parts if layout.leg_of(part.name) == leg]
+    def publish_as_it_grows(self, journal: Journal, stop: StopSwitch, over: threading.Event) -> None:
+        """Publish whenever so many rows wait, until `over` is set."""
+        while not over.wait(FLUSH_SECONDS):
+            if any(journal.written[table] - _rows(parts) >= ROWS_PER_PART for table, parts in self.parts.items()):
+                try:
+                    self.publish(journal)
+                except RunIsActive as lost:
+                    stop.pull(RunMustStop(lost.message, ended_by=EndedBy.ERROR))
+                    return
+                except ResultsError:  # the thread that keeps the journal finds out how long the store is away
+                    continue
 
-    @property
-    def remaining(self) -> int:
-        return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
+    def close(self) -> None:
+        """See that both tables have their closing part, with all that the journal has and no part.
 
+        The exchanges are looked for when it is decided which verdicts there are, so that each of these has its own.
+        """
+        for table in ("verdicts", "exchanges"):
+            while not self._marks[table].is_closing:
+                self._has_added(table, None)
 
-def publish_rows(results: Results, plan: Plan, leg: int, segments: Segments, *, keeps_out: bool) -> PublishedRows:
-    """Publish the rows of a leg's journal, shard by shard.
+    def read(self) -> None:
+        """Read which parts of the leg there are: of one whose process is gone."""
+        for table in self.parts:
+            folder = layout.table_folder(table, self._plan.run_date)
+            there = frozenset(self._results.store.names(folder))
+            while (name := self._next_name(table)) in there:
+                self._note(table, *self._results.marked_part(name))
 
-    With `keeps_out`, each other unfinished shard gets an empty part. It occupies the name: the process of the leg may
-    only sleep, and must not publish a row that another leg works on by then.
-    """
-    published = PublishedRows(results, plan)
-    waiting: dict[int, list[str]] = {}  # the segments that hold rows of a shard which are in no part
-    for name in segments.names("verdicts"):
-        rows = segments.table(name, ["manifest_row"])
-        numbers = [] if rows is None else _numbers(rows)
-        for shard in {shard_of(plan, number) for number in numbers if not published.has(number)}:
-            waiting.setdefault(shard, []).append(name)
-    for shard in range(plan.shards):
-        if shard in waiting:
-            published.publish(shard, leg, _waiting_rows(plan, shard, waiting[shard], segments, published))
-        elif keeps_out and not published.is_finished(shard):
-            published.publish(shard, leg, SCHEMAS["verdicts"].empty_table())
-    return published
+    def _has_added(self, table: str, through: Mapping[str, int] | None) -> bool:
+        """Create the next part; False if its name was taken, and what stands there was noted.
 
+        It holds the segments that no part has: of these writers, through these; or all, and it is the closing one.
+        """
+        had = self._marks[table].journal
 
-def _waiting_rows(
-    plan: Plan, shard: int, names: Sequence[str], segments: Segments, published: PublishedRows
-) -> pa.Table:
-    """Read the rows of one shard that are in no part, each once, in manifest order.
+        def is_left(segment: Segment) -> bool:
+            is_chosen = through is None or segment.last <= through.get(segment.writer, 0)
+            return is_chosen and segment.last > had.get(segment.writer, 0)
 
-    None are found if another process has settled the leg meanwhile, or if the leg's own has merged its segments.
-    """
-    waiting = [SCHEMAS["verdicts"].empty_table()]
-    for table in (rows for name in names if (rows := segments.table(name)) is not None):
-        is_waiting = [shard_of(plan, number) == shard and not published.has(number) for number in _numbers(table)]
-        waiting.append(table.filter(pa.array(is_waiting, pa.bool_())))
-    rows = pa.concat_tables(waiting)
-    indexes: dict[int, int] = {}
-    for index, number in enumerate(_numbers(rows)):
-        indexes.setdefault(number, index)
-    return rows.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
+        found = read_journal(self._results.store, self._journal, table, choice=is_left)
+        if not found and through is not None:
+            return True
+        rows = pa.concat_tables([SCHEMAS[table].empty_table(), *found.values()])
+        if table == "verdicts":
+            rows = _each_once(rows)
+        mark = Mark(journal=had | {segment.writer: segment.last for segment in found}, is_closing=through is None)
+        name = self._next_name(table)
+        try:
+            self._note(table, self._results.create_part(name, table, rows, mark), mark)
+        except NameTaken:
+            self._note(table, *self._results.marked_part(name))
+            return False
+        return True
 
+    def _next_name(self, table: str) -> str:
+        plan = self._plan
+        return layout.part_name(table, plan.run_id, plan.run_date, len(self.parts[table]), self._leg)
 
-def _numbers(verdicts: pa.Table) -> list[int]:
-    return [number for number in verdicts["manifest_row"].to_pylist() if number is not None]  # none is null
-
-
-def _created(results: Results, name: str, table: str, rows: pa.Table) -> tuple[Part, bool]:
-    """Create a part, and say whether it is ours; if the name is taken, return the part that stands there."""
-    try:
-        return results.create_part(name, table, rows), True
-    except NameTaken:
-        return results.part(name), False
-
-
-def publish_exchanges(results: Results, plan: Plan, leg: int, segments: Segments) -> list[Part]:
-    """Publish the exchanges of a leg's journal that are in none of its parts; give all its parts.
-
-    There are such parts if an earlier settlement broke off, or if the process of a leg that was taken over comes back
-    with more exchanges.
-    """
-    folder = layout.table_folder("exchanges", plan.run_date)
-    listed = [name for name in results.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
-    standing = [name for name in listed if layout.leg_of(name) == leg]
-    parts = [results.part(name) for name in standing]
-    for number, portion in enumerate(_in_portions(segments.tables("exchanges"))):
-        rows = portion
-        for index in sorted(range(len(standing)), key=lambda index: abs(index - number)):  # mostly the same number
-            rows = _without(results, rows, standing[index]) if rows.num_rows else rows
-        while rows.num_rows:
-            name = layout.exchanges_name(plan.run_id, plan.run_date, len(parts), leg)
-            part, is_ours = _created(results, name, "exchanges", rows)
-            parts.append(part)
-            if is_ours:
-                break
-            standing.append(name)
-            rows = _without(results, rows, name)
-    return parts
+    def _note(self, table: str, part: Part, mark: Mark) -> None:
+        self.parts[table].append(part)
+        self._marks[table] = mark
 
 
-def _in_portions(segments: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    waiting: list[pa.Table] = []
-    for segment in segments:
-        waiting.append(segment)
-        if sum(table.num_rows for table in waiting) >= _EXCHANGES_PER_PART:
-            yield pa.concat_tables(waiting)
-            waiting = []
-    if waiting:
-        yield pa.concat_tables(waiting)
+def _rows(parts: Iterable[Part]) -> int:
+    return sum(part.rows for part in parts)
 
 
-def _without(results: Results, rows: pa.Table, name: str) -> pa.Table:
-    known = set(exchange_identities(results.table("exchanges", [name], EXCHANGE_IDENTITY)))
-    return rows.filter(pa.array([identity not in known for identity in exchange_identities(rows)], pa.bool_()))
-
-
-def exchange_identities(rows: pa.Table) -> Iterator[tuple[object, ...]]:
-    """Name each exchange by what makes it differ from the others of its leg."""
-    return zip(*(rows[name].to_pylist() for name in EXCHANGE_IDENTITY), strict=True)
+def _each_once(verdicts: pa.Table) -> pa.Table:
+    """Sort rows by their place in the manifest; two worker processes of a leg may have finished the same row."""
+    numbers = verdicts["manifest_row"].to_pylist()
+    indexes = {number: index for index, number in reversed([*enumerate(numbers)])}
+    return verdicts.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
 
 
 def count_leg(

@@ -133,7 +133,7 @@ def _number(cells: Mapping[str, object], name: str) -> int | None:
 
 def leg_pace(results: Results, plan: Plan, leg: int) -> LegPace:
     """Return what the first part of a leg's audit trail shows."""
-    name = layout.exchanges_name(plan.run_id, plan.run_date, 0, leg)
+    name = layout.part_name("exchanges", plan.run_id, plan.run_date, 0, leg)
     if results.store.read(name) is None:
         return LegPace()
     table = results.table("exchanges", [name], ["call", "elapsed_ms", "manifest_row", "status", "started_at"])

@@ -1,4 +1,4 @@
-"""Plan a run: read the catalog, judge each row by its listing, write the shards, then the plan; or count only."""
+"""Plan a run: read the catalog, judge each row by its listing, write the items, then the plan; or count only."""
 
 import os
 import secrets
@@ -14,13 +14,15 @@ import pyarrow as pa
 from proofsweep import __version__
 from proofsweep.config.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
+from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.items import Row, sidecar_key, utf8_text
-from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id, shard_items_for
+from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.selection import Selection
 from proofsweep.store import schemas
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.latest import Latest
 from proofsweep.store.ledger import Ledger
@@ -34,7 +36,6 @@ from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of
 from proofsweep.verify.history import note_run
 from proofsweep.verify.item import Clock
-from proofsweep.verify.session import RemainingItems
 from proofsweep.verify.survey import (
     UNSENT_KEY,
     CredentialCheck,
@@ -95,7 +96,7 @@ class Planner:
             return whole
         elsewhere = chain(
             () if after is None else self.results.items(after),
-            () if beside is None else RemainingItems(self.results, beside).all_items(),
+            () if beside is None else CompletedRows.load(self.results, beside).items(),
         )
         return DueRows(
             whole,
@@ -137,7 +138,7 @@ class Planner:
     def plan(
         self, listing: Catalog, selection: Selection, may_begin: Callable[[], object], run_id: str | None = None
     ) -> Plan:
-        """Write a run's shards and then its plan; without a plan there is no run.
+        """Write a run's items and then its plan; without a plan there is no run.
 
         `may_begin` is called when the catalog is read and counted; if it raises, nothing was written.
 
@@ -158,12 +159,12 @@ class Planner:
                 spool.add(planned_row(item))
             self._refuse_unsendable(survey, listing, selection)
             may_begin()
-            for shard, table in enumerate(spool.tables(shard_items_for(survey.items))):
-                self.results.write_shard(run_id, shard, table)
+            plan = self._plan_of(listing, survey, run_id, now)
+            for number, table in enumerate(spool.tables(plan.batch_items)):
+                self.results.write_items(run_id, number, table)
         if isinstance(listing, DueRows) and listing.skipped:
             write_gone(self.results, run_id, listing.listing, self.environment, identity)
             listing.listing.write(self.results, run_id)
-        plan = self._plan_of(listing, survey, run_id, now)
         plan = replace(
             plan, selection=selection.text, catalog_identity=identity, catalog_term=term, after_entry=after_entry
         )
@@ -175,7 +176,6 @@ class Planner:
         return plan
 
     def _plan_of(self, listing: Catalog, survey: Survey, run_id: str, now: datetime) -> Plan:
-        shard_items = shard_items_for(survey.items)
         return Plan(
             run_id=run_id,
             created_at=now.isoformat(),
@@ -188,8 +188,7 @@ class Planner:
             eligible=survey.eligible,
             pairs=survey.pairs,
             audio_bytes=survey.audio_bytes,
-            shard_items=shard_items,
-            shards=-(-survey.items // shard_items),
+            batch_items=runs.BATCH_ITEMS,
             reasons=dict(survey.reasons),
             ignored=ignored_entries(listing),
             proofsweep_version=__version__,
@@ -232,7 +231,7 @@ def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool
 
 
 class _Spool:
-    """Planned rows on local disk: the size of a shard is known only when all rows are counted."""
+    """Planned rows on local disk: nothing is written to the store before all rows are counted."""
 
     def __init__(self, folder: str) -> None:
         self._path = f"{folder}/items"

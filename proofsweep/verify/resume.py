@@ -10,13 +10,13 @@ from pydantic import TypeAdapter
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, NothingDue, ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.domain.runs import INGEST, Bounds, Plan, left_of
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import BOUNDS, settle_last_leg, supersede
 from proofsweep.verify.item import Clock
-from proofsweep.verify.session import RemainingItems
 
 RESUME_DAYS = 35.0  # a catalog's unfinished run goes on first if it was planned at most so long ago
 _BOUNDS = TypeAdapter(Bounds)
@@ -37,7 +37,7 @@ def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) ->
     """
     for plan in unfinished:
         settle_last_leg(results, plan, clock)
-        rest = (item.item_id for item in RemainingItems(results, plan).all_items())
+        rest = (item.item_id for item in CompletedRows.load(results, plan).items())
         if plan.catalog_kind == INGEST or not are_known_since(results, plan, rest):  # a pass ends its own runs
             return plan
         supersede(results, plan, clock)

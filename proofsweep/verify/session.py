@@ -6,13 +6,12 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from itertools import takewhile
 
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
@@ -21,20 +20,22 @@ from proofsweep.config.locations import path_of
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
-from proofsweep.domain.items import Mode, WorkItem
-from proofsweep.domain.runs import INGEST, Plan, Slice, slices_of
+from proofsweep.domain.items import Mode
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.lease import Sign
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import recovered_sidecars
-from proofsweep.store.parts import Part, Results
+from proofsweep.store.parts import Results
 from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail, Counters
 from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.check_file import known_good_items
+from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import ControlCalls, KnownFiles
@@ -154,60 +155,6 @@ def _complaint(error: ProofsweepError) -> str:
     return f"The run's own records cannot be kept: {error.message}"
 
 
-class RemainingItems:
-    """Read from the store: the items of the shards less the rows of the parts. Safe to use from several threads."""
-
-    def __init__(self, results: Results, plan: Plan) -> None:
-        self._results = results
-        self._plan = plan
-        self._first_shard: Sequence[WorkItem] | None = None
-        self._lock = threading.Lock()
-
-    @cached_property
-    def _parts(self) -> dict[int, list[Part]]:
-        return self._results.verdicts_by_shard(self._plan)
-
-    @property
-    def count(self) -> int:
-        return self._plan.items - sum(part.rows for parts in self._parts.values() for part in parts)
-
-    @property
-    def finished_before(self) -> int | None:
-        """How many rows earlier legs have finished; None until the work has begun: they may not be settled before."""
-        return self._plan.items - self.count if "_parts" in vars(self) else None
-
-    def slices(self) -> list[Slice]:
-        """Cut what remains into Prefect tasks."""
-        plan, parts = self._plan, self._parts
-        shards = range(plan.shards)
-        unfinished = {shard for shard in shards if not self._results.is_finished(plan, shard, parts.get(shard, []))}
-        pieces = [piece for piece in slices_of(plan) if piece.shard in unfinished]
-        return [piece for piece in pieces if any(self.items(piece))] if self._plan.shards == 1 else pieces
-
-    def all_items(self) -> Iterator[WorkItem]:
-        return (item for piece in self.slices() for item in self.items(piece))
-
-    def items(self, piece: Slice) -> Iterator[WorkItem]:
-        """Return the items of a slice that remain, one by one. A run of one shard reads it once, for all its slices."""
-        wanted = self.rows(piece)
-        if self._plan.shards > 1:
-            return (item for item in self._items_of_shard(piece.shard) if item.manifest_row in wanted)
-        with self._lock:
-            if self._first_shard is None:
-                self._first_shard = list(self._items_of_shard(0))
-        return (item for item in self._first_shard if item.manifest_row in wanted)
-
-    def rows(self, piece: Slice) -> range:
-        """Return the rows of a slice, whether they remain or not."""
-        first = piece.shard * self._plan.shard_items
-        return range(first + piece.first, first + piece.last)
-
-    def _items_of_shard(self, shard: int) -> Iterator[WorkItem]:
-        finished = self._results.rows_in(self._parts.get(shard, []))
-        items = self._results.each_shard_item(self._plan.run_id, shard)
-        return (item for item in items if item.manifest_row not in finished)
-
-
 @dataclass(frozen=True, slots=True)
 class Speed:
     rows: float  # per second
@@ -270,10 +217,11 @@ class LegContext:
     results: Results
     journal: Journal
     stop: StopSwitch
-    workers: Executor  # the threads of this process; the items of two shards share them
+    workers: Executor  # the threads of this process; the items of two batches share them
     dispatcher: Dispatcher
     verify: VerifyContext
-    remaining: RemainingItems
+    completed: CompletedRows
+    parts: LegParts
     budget: BudgetGuard
     control: Control
     trail: AuditTrail
@@ -290,7 +238,7 @@ class LegContext:
     @property
     def progress(self) -> LegProgress:
         lane, meter, counters = self.lane, self.meter, self.counters
-        before, done, now = self.remaining.finished_before, counters.rows.total(), self.verify.clock()
+        before, done, now = self.completed.before, counters.rows.total(), self.verify.clock()
         meter.take(self.dispatcher.clock(), done, counters.calls)
         waits_for, speed = self._waits_for(lane), meter.speed
         left = meter.seconds_left(self.plan.items - (before or 0) - done)
@@ -322,7 +270,7 @@ class LegContext:
             WaitsFor.STOP: self.stop.reason is not None,
             WaitsFor.STORE: not self.heartbeat.store_is_well,
             WaitsFor.OUTAGE: lane.is_outage,
-            WaitsFor.START: self.remaining.finished_before is None,
+            WaitsFor.START: self.completed.before is None,
             WaitsFor.PAUSE: lane.pause_seconds >= LEAST_PAUSE_SECONDS,
             WaitsFor.UPLOADS: is_quiet and lane.uploads > 0,
             WaitsFor.NEW_FILES: lane.yields,
@@ -341,7 +289,8 @@ def leg_context(
     """Make what the threads of this process share of a leg, which this process or another one holds."""
     _say_if_fewer(service.pace.workers, service.workers.most)
     journal = Journal(results, plan.run_id, leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-    trail = AuditTrail(journal, budget, service.unattributed)
+    completed = CompletedRows(results, plan)
+    trail = AuditTrail(journal, budget, service.unattributed, completed)
     legs = Legs(results.store, plan.run_id, service.clock)
     root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     verify = VerifyContext(
@@ -369,7 +318,8 @@ def leg_context(
         workers=service.workers,
         dispatcher=service.dispatcher,
         verify=replace(verify, partner=verify.partner.with_control(control.is_well)),
-        remaining=RemainingItems(results, plan),
+        completed=completed,
+        parts=LegParts(results, plan, leg),
         budget=budget,
         control=control,
         trail=trail,

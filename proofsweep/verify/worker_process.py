@@ -16,25 +16,24 @@ from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NameTaken, ResultsError, RunMustStop
 from proofsweep.domain.headers import MOST_CALLS_PER_ITEM
-from proofsweep.domain.runs import Bounds, Plan, Slice
+from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import FLUSH_SECONDS, Segments
+from proofsweep.store.journal import FLUSH_SECONDS, delete_journal
 from proofsweep.store.parts import Results
 from proofsweep.verify.budget import LAST_PROBE_CALLS, BudgetGuard
-from proofsweep.verify.commit import publish_exchanges
 from proofsweep.verify.lane_sharing import lane_sharing, remembered_rate
 from proofsweep.verify.service import Service
 from proofsweep.verify.session import LegContext, leg_context
-from proofsweep.verify.worker import rows_written, verify_slice
+from proofsweep.verify.worker import verify_batch
 
 _MOST_LOST = 4  # a slice whose worker processes are lost so often would lose all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantedSlice:
-    """A slice with the keyed calls that may be made for it; `attempt` is how often it was given away before."""
+    """A batch with the keyed calls that may be made for it; `attempt` is how often it was given away before."""
 
-    piece: Slice
+    rows: range
     calls: int
     attempt: int = 0
 
@@ -50,10 +49,10 @@ class SliceResult:
 class SliceQueue:
     """The slices of a leg that wait for a worker process; used by one thread."""
 
-    def __init__(self, leg: LegContext, pieces: Iterable[Slice]) -> None:
+    def __init__(self, leg: LegContext, batches: Iterable[range]) -> None:
         self._leg = leg
-        self._waiting = deque((piece, 0) for piece in pieces)
-        self._lost: Counter[Slice] = Counter()
+        self._waiting = deque((rows, 0) for rows in batches)
+        self._lost: Counter[range] = Counter()
 
     def grant(self, slots: int) -> GrantedSlice | None:
         """Return the next slice with its share of the calls that are left for so many slices; None if none may begin.
@@ -65,28 +64,28 @@ class SliceQueue:
         left = self._leg.budget.grantable()
         if left is not None and left < MOST_CALLS_PER_ITEM:
             return None
-        piece, attempt = self._waiting.popleft()
-        calls = MOST_CALLS_PER_ITEM * (piece.last - piece.first)
+        rows, attempt = self._waiting.popleft()
+        calls = MOST_CALLS_PER_ITEM * len(rows)
         if left is not None:
             calls = min(calls, max(MOST_CALLS_PER_ITEM, left // slots))
         self._leg.budget.count_slice(granted=calls)
-        return GrantedSlice(piece=piece, calls=calls, attempt=attempt)
+        return GrantedSlice(rows=rows, calls=calls, attempt=attempt)
 
     def take(self, granted: GrantedSlice, result: SliceResult) -> None:
         """Take what became of a slice; what is left of it waits again. A lost attempt has spent all its calls."""
-        leg, piece = self._leg, granted.piece
+        leg, rows = self._leg, granted.rows
         leg.budget.count_slice(granted=-granted.calls, spent=result.calls + granted.calls * result.is_lost)
         if result.is_lost:
-            log(Event.WORKER_LOST, run_id=leg.plan.run_id, leg=leg.leg, shard=piece.shard)
-            self._lost[piece] += 1
+            log(Event.WORKER_LOST, run_id=leg.plan.run_id, leg=leg.leg, first_row=rows.start)
+            self._lost[rows] += 1
         stop = result.stop
-        if self._lost[piece] >= _MOST_LOST:
-            why = f"{_MOST_LOST} worker processes that worked on shard {piece.shard} were lost."
+        if self._lost[rows] >= _MOST_LOST:
+            why = f"{_MOST_LOST} worker processes that worked on rows {rows.start} to {rows.stop} were lost."
             stop = RunMustStop(why, ended_by=EndedBy.ERROR)
         if stop is not None:
             leg.stop.pull(stop)
         if not result.is_done:
-            self._waiting.append((piece, granted.attempt + 1))
+            self._waiting.append((rows, granted.attempt + 1))
 
 
 IsOver = Callable[[dict[str, object], float], bool]
@@ -96,7 +95,7 @@ Close = Callable[[], None]  # closes what a process had opened for a leg that is
 
 _OVER = RunMustStop("The leg is over for this process.", ended_by=EndedBy.ERROR)
 
-SHARDS_AT_ONCE = 2  # bounds the shards in the memory of a process
+BATCHES_AT_ONCE = 2  # of a process; one begins while the last items of the other are in flight
 
 
 class GrantedBudget(BudgetGuard):
@@ -128,12 +127,12 @@ class WorkerProcess:
     is_over: IsOver
     abort: Callable[[], None]
     drain_seconds: float  # time that items in flight have when the leg is over
-    _shards: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(SHARDS_AT_ONCE))
+    _batches: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(BATCHES_AT_ONCE))
 
     def verify(self, granted: GrantedSlice) -> SliceResult:
         """Work through a slice in its turn, and write everything down before the task ends."""
         stop, is_done, is_lost = self.leg.stop, False, False
-        with self._shards:
+        with self._batches:
             refused = self.budget.refused
             self.budget.count_slice(granted=-granted.calls)  # here they are received
             try:
@@ -155,16 +154,14 @@ class WorkerProcess:
                 self._tell(FLUSH_SECONDS)
             timer = threading.Timer(self.drain_seconds, self.abort)
             timer.start()
-            for _ in range(SHARDS_AT_ONCE):  # they are free when no slice is worked on
-                self._shards.acquire()
+            for _ in range(BATCHES_AT_ONCE):  # they are free when no slice is worked on
+                self._batches.acquire()
             timer.cancel()
-            self._shards.release(SHARDS_AT_ONCE)
+            self._batches.release(BATCHES_AT_ONCE)
         leg = self.leg
         with suppress(ResultsError):
             if leg.heartbeat.is_settled():  # it was settled without this process
-                segments = Segments(leg.results, leg.plan.run_id, leg.leg)
-                publish_exchanges(leg.results, leg.plan, leg.leg, segments)
-                segments.delete()
+                delete_journal(leg.results.store, leg.plan.run_id, leg.leg)
 
     def _tell(self, seconds: float) -> None:
         """Tell what this process has done since the last time; stop if the leg is over within these seconds."""
@@ -174,19 +171,17 @@ class WorkerProcess:
             self.leg.stop.pull(_OVER)
 
     def _work(self, granted: GrantedSlice) -> bool:
-        leg, piece, store = self.leg, granted.piece, self.leg.results.store
-        begun = partial(layout.begun_name, leg.plan.run_id, leg.leg, piece.shard, piece.first)
-        before = [begun(attempt) for attempt in range(granted.attempt)]
+        leg, rows, store = self.leg, granted.rows, self.leg.results.store
+        begun = layout.begun_name(leg.plan.run_id, leg.leg, rows.start, granted.attempt)
         try:
-            if leg.control.ask_store(partial(store.read, begun(granted.attempt))) is not None:
+            if leg.control.ask_store(partial(store.read, begun)) is not None:
                 return True  # Dask runs its task again
-            leg.control.ask_store(partial(store.create, begun(granted.attempt), leg.journal.writer.encode()))
+            leg.control.ask_store(partial(store.create, begun, leg.journal.writer.encode()))
         except NameTaken:  # in another process
             return True
-        writers = leg.control.ask_store(lambda: {(store.read(name) or b"").decode() for name in before})
-        written = leg.control.ask_store(lambda: rows_written(leg, writers)) if writers else b""
-        with suppress(NameTaken):  # a process that was taken for lost has published the shard; or the leg is lost
-            verify_slice(leg, piece, written)
+        if granted.attempt:  # other processes have begun it
+            leg.control.ask_store(leg.completed.read)
+        verify_batch(leg, rows)
         leg.trail.write_unattributed()
         leg.control.ask_store(leg.journal.flush)
         return False
@@ -259,6 +254,7 @@ def join_leg(
     own = Bounds(closes_at=bounds.closes_at, max_calls=LAST_PROBE_CALLS)  # others come with slices
     budget = GrantedBudget(own, service.partner.for_control(), service.stop, service.clock)
     context = leg_context(service, results, plan, leg, budget, dedupe=dedupe, is_holder=False)
+    context.completed.read()
     refuse_missing_catalog(plan)
     service.dispatcher.remember(remembered_rate(results, service, processes))
     stack = ExitStack()

@@ -30,7 +30,7 @@ _STEP_SECONDS = 0.25  # how soon a request to stop is passed on
 
 
 def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) -> None:
-    """Run one task for each slice that remains, and wait for all; then try last what is in doubt.
+    """Run one task for each batch that remains, and wait for all; then try last what is in doubt.
 
     What a task raised is raised here.
 
@@ -43,8 +43,8 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
         shared = replace(handle, processes=max(1, len(client.nthreads())))
         _work_on_cluster(shared, leg, runner)
     else:
-        pieces, here = leg.remaining.slices(), unmapped(quote(leg))  # quoted: Prefect hands it on as it is
-        parameters = {"leg": here, "piece": pieces, "title": [title_of(leg, piece) for piece in pieces]}
+        batches, here = leg.completed.batches(), unmapped(quote(leg))  # quoted: Prefect hands it on as it is
+        parameters = {"leg": here, "batch": batches, "title": [title_of(leg, rows) for rows in batches]}
         futures = runner.map(upload_then_verify, parameters)  # type: ignore[arg-type,misc]  # it may run any task
         wait(list(futures))
         for future in futures:
@@ -53,11 +53,11 @@ def fan_out(handle: LegHandle, leg: LegContext, runner: Runner | None = None) ->
 
 
 def _work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None:
-    """Run a task for each slice that remains, and raise what one raised; what is left of a slice is given again."""
+    """Run a task for each batch that remains, and raise what one raised; what is left of a slice is given again."""
     from dask.distributed import Event  # noqa: PLC0415 - an optional part
 
     client: Any = runner.client  # type: ignore[attr-defined]  # only Dask's has one, and Dask has no types
-    queue, running, ended = SliceQueue(leg, leg.remaining.slices()), dict[Any, GrantedSlice](), SimpleQueue[Any]()
+    queue, running, ended = SliceQueue(leg, leg.completed.batches()), dict[Any, GrantedSlice](), SimpleQueue[Any]()
     over: Any = Event(name_of(handle), client)  # type: ignore[no-untyped-call]
     client.subscribe_topic(name_of(handle), lambda event: leg.counters.take(event[1]))
 
@@ -72,7 +72,7 @@ def _work_on_cluster(handle: LegHandle, leg: LegContext, runner: Runner) -> None
             while True:
                 slots = _SLICES_PER_THREAD * max(1, sum(client.nthreads().values()))
                 while len(running) < slots and (granted := queue.grant(slots)) is not None:
-                    parameters = {"leg": handle, "piece": granted, "title": title_of(leg, granted.piece)}
+                    parameters = {"leg": handle, "batch": granted, "title": title_of(leg, granted.rows)}
                     future: Any = runner.submit(upload_then_verify, parameters)
                     running[future] = granted
                     future.wrapped_future.add_done_callback(lambda _done, future=future: ended.put(future))

@@ -11,7 +11,7 @@ from prefect.task_runners import TaskRunner
 
 from proofsweep.app import LegHandle
 from proofsweep.domain.errors import ConfigError, missing_extra
-from proofsweep.verify.worker_process import SHARDS_AT_ONCE, IsOver
+from proofsweep.verify.worker_process import BATCHES_AT_ONCE, IsOver
 
 Runner = TaskRunner[Any]
 
@@ -52,7 +52,7 @@ def started_runner(kind: str, processes: int | None, address: str | None) -> Ite
 def _local_cluster(processes: int) -> dict[str, object]:
     return {
         "n_workers": processes,
-        "threads_per_worker": SHARDS_AT_ONCE,
+        "threads_per_worker": BATCHES_AT_ONCE,
         "memory_limit": 0,  # by default Dask kills a process that takes its share of the memory
         "dashboard_address": "127.0.0.1:0",  # several runs may be active
         "scheduler_kwargs": {"dashboard": False},

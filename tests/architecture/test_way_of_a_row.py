@@ -14,7 +14,7 @@ import pytest
 
 from proofsweep.app import App
 from proofsweep.config.load import load_settings
-from proofsweep.verify.worker import verify_slice, work_last
+from proofsweep.verify.worker import verify_batch, work_last
 
 from ..unit.scripted_service import ScriptedService
 
@@ -87,9 +87,9 @@ def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path
     run_id, trace = planned(config, tmp_path / "music", 1), Trace()
 
     with App(load_settings(config)).attempt(run_id) as (_, leg):
-        (piece,) = leg.remaining.slices()
+        (piece,) = leg.completed.batches()
         with trace.on():
-            verify_slice(leg, piece)
+            verify_batch(leg, piece)
             leg.journal.flush()
 
     assert len(trace.modules) <= FILE_MODULES, sorted(trace.modules)
@@ -101,8 +101,8 @@ def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) 
     run_id, trace, settings = planned(config, tmp_path / "music", 14), Trace(), load_settings(config)
 
     with trace.on(), App(settings).attempt(run_id) as (_, leg):
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
+        for piece in leg.completed.batches():
+            verify_batch(leg, piece)
         work_last(leg)
 
     assert len(trace.modules) <= LEG_MODULES, sorted(trace.modules)

@@ -29,7 +29,7 @@ SAYS = {
     "lane_in_real_time": "the simulation",
     "lane_of_processes": "| all processes |",
     "night": "Unexplained: 0.",
-    "prefect_tasks": "a task for each shard",
+    "prefect_tasks": "a task for each batch",
     "processes": "| dask, processes: 1 |",
     "sandbox_rate": "one file of 1 MiB",
 }

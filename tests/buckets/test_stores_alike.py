@@ -36,7 +36,7 @@ def test_object_is_read_as_it_was_created(store: Store) -> None:
     contents = {
         NAME: b"PAR1 \x00\xff",
         "_runs/r/empty": b"",
-        "_runs/r/shards/00000.parquet": bytes(range(256)) * 40_000,
+        "_runs/r/items/00000.parquet": bytes(range(256)) * 40_000,
     }
 
     for name, content in contents.items():

@@ -21,9 +21,11 @@ import pytest
 from ..worlds import core
 from .job_server import serve
 
-SHARDS_AT_ONCE = 2
-SHARD_ITEMS = 20
-"""So small that small runs have several shards; each is published when it is done."""
+BATCHES_AT_ONCE = 2
+BATCH_ITEMS = 20
+"""So small that small runs have several batches."""
+ROWS_PER_PART = 30
+"""So few that a leg publishes while it works."""
 ROWS_REMAIN = 3
 ANOTHER_IS_ACTIVE = 9
 
@@ -67,7 +69,7 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     numbers = count(1)
     core.wrap_writes(KillAtWrite(int(write), when, lambda: next(numbers)).wrapped)
     try:
-        core.work(run_id, SHARDS_AT_ONCE)
+        core.work(run_id, BATCHES_AT_ONCE)
     except core.RunIsActive:
         return ANOTHER_IS_ACTIVE
     return ROWS_REMAIN if core.remaining(run_id) else 0
@@ -93,5 +95,5 @@ def do(job: str, *arguments: str) -> int:
 
 if __name__ == "__main__":
     core.set_up_logs()
-    core.set_chosen(pytest.MonkeyPatch(), min_shard_items=SHARD_ITEMS, small_run_items=0)
+    core.set_chosen(pytest.MonkeyPatch(), batch_items=BATCH_ITEMS, rows_per_part=ROWS_PER_PART, small_run_items=0)
     serve(do)

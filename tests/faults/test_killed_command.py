@@ -12,7 +12,7 @@ from ..worlds.foreign_world import ForeignWorld
 from ..worlds.waiting import LONGEST_WAIT_SECONDS
 
 ROWS = 1_050
-"""More than one shard, so that a killed leg has rows of several shards in progress."""
+"""More than one batch, so that a killed leg has rows of several in progress."""
 
 
 def kill(process: "subprocess.Popen[bytes]") -> float:

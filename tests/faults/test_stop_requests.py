@@ -16,7 +16,7 @@ from ..worlds.foreign_world import ForeignWorld
 
 StartRun = Callable[[], "subprocess.Popen[bytes]"]
 
-SMALL, LARGE = 210, 6  # more than 200, so that slices of shards are verified in order, and not single items
+SMALL, LARGE = 210, 6  # more than 200, so that batches are verified in order, and not single items
 LARGE_BYTES = 16 * 1024 * 1024
 STORAGE_RATE = 100_000
 UPLOAD_SECONDS = LARGE_BYTES / STORAGE_RATE

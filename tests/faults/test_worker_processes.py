@@ -28,13 +28,13 @@ KEYED = {"uploads", "verify", "usage"}
 
 @pytest.fixture
 def run_id(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A planned run of 24 shards, at a service whose calls take some time."""
+    """A planned run of 24 batches, at a service whose calls take some time."""
     for call in ("uploads", "verify"):
         world.service.changes[call] = answer_after(0.03)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(IN_FLIGHT))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
     monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
-    set_chosen(monkeypatch, min_shard_items=20)
+    set_chosen(monkeypatch, batch_items=20)
     return plan(world.catalog(*VERDICTS * (ROWS // len(VERDICTS))))
 
 
@@ -104,7 +104,7 @@ def calls_in_hand(world: ForeignWorld) -> int:
 def test_a_killed_worker_process_costs_what_was_in_flight(
     world: ForeignWorld, run_id: str, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Dask gives its shards to others, which take over what it had written down."""
+    """Dask gives its batches to others, which take over what it had written down."""
     monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", str(processes))
     process = world.start("resume", run_id)
 
@@ -123,7 +123,7 @@ def test_a_killed_worker_process_costs_what_was_in_flight(
 @only_in_soak
 @pytest.mark.parametrize("by_hand", ["15s"], indirect=True)
 def test_a_frozen_worker_that_comes_back_doubles_no_row(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
-    """It was taken for lost, and others have done its shards. What it was about to do is in the audit trail."""
+    """It was taken for lost, and others have done its batches. What it was about to do is in the audit trail."""
     process = world.start("resume", run_id)
     wait_for_mid_run(world, process)
 

@@ -15,9 +15,9 @@ ROWS = 800
 
 @pytest.fixture
 def large_run(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A planned run of two shards over the sample files, at a service whose answers take some time; its ID."""
+    """A planned run of two batches over the sample files, at a service whose answers take some time; its ID."""
     world.operator.add_fault("verify", "slow", seconds=0.1)
-    return world.plan_shards(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
+    return world.plan_batches(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
 
 
 def stop_during_run(world: SandboxWorld, leg: int, number: int, *arguments: str) -> int:

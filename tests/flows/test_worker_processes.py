@@ -19,9 +19,9 @@ KEYED = {"uploads", "verify", "usage"}
 
 @pytest.fixture
 def run_id(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A planned run of two shards over the sample files, at a service whose answers take some time."""
+    """A planned run of two batches over the sample files, at a service whose answers take some time."""
     world.operator.add_fault("verify", "slow", seconds=0.1)
-    return world.plan_shards(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
+    return world.plan_batches(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from proofsweep.domain.items import Mode, WorkItem
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files
 from proofsweep.store import schemas
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.legs import Legs
@@ -30,9 +31,10 @@ from proofsweep.verify import attribution
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.commit import LegParts
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import ControlCalls, KnownFiles
-from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
+from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.threads import Workers
 
 from .scripted_service import NOW, ScriptedService
@@ -100,8 +102,8 @@ class LegBuilder:
     unattributed: list[Exchange] = field(default_factory=list)
     outage_seconds: float = 0.1
 
-    def plan(self, items: int, *, shard_items: int = 1_000) -> Plan:
-        """Write as many files, their shards and their plan."""
+    def plan(self, items: int, *, batch_items: int = 1_000) -> Plan:
+        """Write as many files, their planned items and their plan."""
         work = []
         for number in range(items):
             audio = self.folder / f"{number}.wav"
@@ -119,12 +121,11 @@ class LegBuilder:
             eligible=items,
             pairs=0,
             audio_bytes=items,
-            shard_items=shard_items,
-            shards=-(-items // shard_items),
+            batch_items=batch_items,
         )
-        for shard in range(plan.shards):
-            rows = [planned_row(item) for item in work[shard * shard_items : (shard + 1) * shard_items]]
-            self.results.write_shard(RUN, shard, schemas.ITEMS.empty_table().from_pylist(rows, schema=schemas.ITEMS))
+        for number, batch in enumerate(plan.batches):
+            rows = [planned_row(item) for item in work[batch.start : batch.stop]]
+            self.results.write_items(RUN, number, schemas.ITEMS.empty_table().from_pylist(rows, schema=schemas.ITEMS))
         self.results.write_plan(plan)
         return plan
 
@@ -137,7 +138,8 @@ class LegBuilder:
         journal = Journal(self.results, plan.run_id, number, writer="w")
         partner = self.partner.in_new_session(self.unattributed.append)
         budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
-        trail = AuditTrail(journal, budget, self.unattributed)
+        completed = CompletedRows.load(self.results, plan)
+        trail = AuditTrail(journal, budget, self.unattributed, completed)
         verify = replace(self.verify, partner=partner)
         control = Control(
             calls=ControlCalls(verify, trail, KnownFiles(str(self.folder), PastAnswers(self.results, plan))),
@@ -155,7 +157,8 @@ class LegBuilder:
             workers=self.workers,
             dispatcher=self.partner.session.context.dispatcher,
             verify=replace(verify, partner=partner.with_control(control.is_well)),
-            remaining=RemainingItems(self.results, plan),
+            completed=completed,
+            parts=LegParts(self.results, plan, number),
             budget=budget,
             control=control,
             trail=trail,

@@ -10,7 +10,7 @@ from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import Journal, Segments
+from proofsweep.store.journal import Journal, read_journal
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
@@ -61,10 +61,10 @@ def exchange(
     return Exchange(call=call, status=status, failure=failure, **known | facts)  # type: ignore[arg-type]  # the test's own words
 
 
-def write_part(results: Results, plan: Plan, leg: int, shard: int, numbers: Sequence[int]) -> None:
-    """Publish rows of a shard."""
+def write_part(results: Results, plan: Plan, leg: int, seq: int, numbers: Sequence[int]) -> None:
+    """Publish rows of a leg."""
     rows = [verdict(plan, leg, number) for number in numbers]
-    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, shard, leg), "verdicts", rows)
+    results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, seq, leg), "verdicts", rows)
 
 
 def write_journal(results: Results, plan: Plan, leg: int, numbers: Sequence[int], writer: str = "w") -> None:
@@ -91,5 +91,5 @@ def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int |
 
 def journal_rows(results: Results, plan: Plan, leg: int, table: str = "verdicts") -> list[int | None]:
     """List the manifest rows that a leg's journal holds."""
-    segments = Segments(results, plan.run_id, leg)
-    return [number for part in segments.tables(table) for number in part["manifest_row"].to_pylist()]
+    segments = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table)
+    return [number for part in segments.values() for number in part["manifest_row"].to_pylist()]

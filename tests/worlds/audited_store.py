@@ -11,12 +11,11 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 PRUNED, TWO_LEGS, NEWEST = "20250101T120000Z_000aa", "20261101T120000Z_000aa", "20261102T120000Z_000aa"
 
 
-def planned(results: Results, run_id: str, items: str, shard_items: int = 5) -> Plan:
+def planned(results: Results, run_id: str, items: str, batch_items: int = 5) -> Plan:
     """Plan a run of items named by one letter each."""
-    shards = -(-len(items) // shard_items)
-    plan = plan_of_run(run_id, items=len(items), shard_items=shard_items, shards=shards)
+    plan = plan_of_run(run_id, items=len(items), batch_items=batch_items)
     run = StoredRun(results, plan)
-    run.write_shards(items)
+    run.write_items(items)
     run.write_plan()
     return plan
 

@@ -47,7 +47,7 @@ from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
 from proofsweep.verify import commit, history, lane_sharing
-from proofsweep.verify.worker import verify_slice, work_last
+from proofsweep.verify.worker import verify_batch, work_last
 
 __all__ = ["ALERTED_STATES", "AudioFile", "Files", "NameTaken", "NothingDue", "Plan", "Results", "RunIsActive"]
 __all__ += ["SourceError", "Store", "open_audio", "set_up_logs"]
@@ -60,9 +60,10 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 CHOSEN = {
     "control_wait_seconds": "verify.attribution.CONTROL_WAIT_SECONDS",
     "floor_calls_per_second": "verify.lane_sharing.FLOOR_CALLS_PER_SECOND",
-    "min_shard_items": "domain.runs.MIN_SHARD_ITEMS",
+    "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.attempt.QUOTA_PROBE_SECONDS",
     "resume_days": "verify.resume.RESUME_DAYS",
+    "rows_per_part": "verify.commit.ROWS_PER_PART",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
     "stale_seconds": "store.lease.STALE_SECONDS",
 }
@@ -98,7 +99,7 @@ def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | No
     shared = App.here(load_settings(*chosen))
     with suppress(RunMustStop), shared as app, app.attempt(run_id, bounds=bounds) as (_, context):
         with ThreadPoolExecutor(at_once) as pool:
-            list(pool.map(partial(verify_slice, context), context.remaining.slices()))
+            list(pool.map(partial(verify_batch, context), context.completed.batches()))
         work_last(context)
 
 
@@ -225,12 +226,12 @@ class StoredRun:
             listings.write_gone(self.results, self.plan.run_id, listing, self.plan.environment, self.plan.identity)
         listing.write(self.results, self.plan.run_id)
 
-    def write_shards(self, items: Iterable[str]) -> None:
+    def write_items(self, items: Iterable[str]) -> None:
         work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
-        for shard in range(self.plan.shards):
-            some = work[shard * self.plan.shard_items : (shard + 1) * self.plan.shard_items]
+        for number, batch in enumerate(self.plan.batches):
+            some = work[batch.start : batch.stop]
             table = pa.Table.from_pylist(list(map(planned_row, some)), schema=schemas.ITEMS)
-            self.results.write_shard(self.plan.run_id, shard, table)
+            self.results.write_items(self.plan.run_id, number, table)
 
     def write_plan(self) -> None:
         """Write the plan, which makes the run exist."""
@@ -250,11 +251,10 @@ class StoredRun:
         """Write a heartbeat with the progress of a leg."""
         self._legs.beat(leg, progress.LegProgress(**{"rows": self.plan.items} | facts))
 
-    def write_part(self, table: str, rows: Sequence[Row], *, leg: int = 1, shard: int = 0) -> Row:
+    def write_part(self, table: str, rows: Sequence[Row], *, leg: int = 1, seq: int = 0) -> Row:
         """Write a part of a table; give what a receipt says of it."""
-        named = {"verdicts": layout.verdicts_name, "exchanges": layout.exchanges_name}
         start = self.plan.run_id, self.plan.run_date
-        name = layout.runs_name(*start, leg) if table == "runs" else named[table](*start, shard, leg)
+        name = layout.runs_name(*start, leg) if table == "runs" else layout.part_name(table, *start, seq, leg)
         return asdict(self.results.create_part(name, table, rows))
 
     def write_receipt(self, leg: int, ended_by: str, **facts: object) -> None:

@@ -35,7 +35,7 @@ def night(
     run = StoredRun(results, plan)
     if listed:  # first, as the index takes an old run without a plan for one that never came to be
         run.list_catalog(listed)
-    run.write_shards([*(str(cells.get("item_id", item)) for item, cells in rows.items()), *remains])
+    run.write_items([*(str(cells.get("item_id", item)) for item, cells in rows.items()), *remains])
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
     end_leg(results, plan, facts, **(leg_cells or {}))
     outcomes = [row["outcome"] for row in facts]

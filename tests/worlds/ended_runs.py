@@ -23,8 +23,6 @@ def plan_of_run(run_id: str, items: int = 1, **otherwise: object) -> Plan:
         "eligible": items,
         "pairs": 0,
         "audio_bytes": 8 * items,
-        "shard_items": 1_000,
-        "shards": -(-items // 1_000),
     }
     return Plan(**facts | otherwise)  # type: ignore[arg-type]  # the test's own words
 

@@ -21,7 +21,7 @@ def fill(results: Results) -> Results:
         began = datetime.fromisoformat(plan.created_at)
         took = timedelta(minutes=150 + 20 * number)
         times = {"started_at": began.isoformat(), "finished_at": (began + took).isoformat()}
-        StoredRun(results, plan).write_shards(f"isrc{row:05}" for row in range(FILES))
+        StoredRun(results, plan).write_items(f"isrc{row:05}" for row in range(FILES))
         end_leg(results, plan, list(_rows(plan, number)), calls=2_400 - 60 * number, quota_after=90_000, **times)
         calls = [
             exchange(plan, row, call, 30 * row, status=429 if row % 17 == 0 else 200, elapsed_ms=20.0 + row % 40)

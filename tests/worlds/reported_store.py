@@ -11,7 +11,7 @@ HOSTILE = "/c/<script>document.title='hacked'</script>\u202e\"'&\n" + "x" * 10_0
 def fill(results: Results) -> Results:
     """Leave two nights behind: five of six files were accepted, then three; one call failed."""
     for plan in (BEFORE, PLAN):
-        StoredRun(results, plan).write_shards(map(str, range(6)))
+        StoredRun(results, plan).write_items(map(str, range(6)))
     end_leg(results, BEFORE, [answered(BEFORE, row, str(row)) for row in range(5)])
     grade = {"grade_human": 0.95, "grade_ai": 0.05, "classification": "<b>mixed</b>", "grade_risk_category": "low"}
     good = [answered(PLAN, row, str(row), verify_ms=100.0 * row, **grade) for row in range(3)]

@@ -50,9 +50,9 @@ class SandboxWorld(CommandWorld):
                 rows.writerow([sample.audio, sample.sidecar or "", f"item-{number}", f"XX{number}"])
         return str(path)
 
-    def plan_shards(self, catalog: str, items: int, monkeypatch: pytest.MonkeyPatch) -> str:
-        """Plan a run whose shards have so many items; give its ID."""
-        core.set_chosen(monkeypatch, min_shard_items=items)
+    def plan_batches(self, catalog: str, items: int, monkeypatch: pytest.MonkeyPatch) -> str:
+        """Plan a run whose batches have so many items; give its ID."""
+        core.set_chosen(monkeypatch, batch_items=items)
         return core.plan(catalog, self.results_url)
 
     def journalled(self, leg: int) -> bool:

@@ -176,7 +176,7 @@ class TenNights:
         run = StoredRun(self._results, plan)
         if listed:
             run.list_catalog(listed)
-        run.write_shards(order)
+        run.write_items(order)
         run.write_plan()
         run.note()
         facts = [answered(plan, number, item) | _cells(item, row) for number, (item, row) in enumerate(rows.items())]

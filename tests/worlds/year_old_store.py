@@ -8,19 +8,19 @@ from .ended_runs import answered, plan_of_run
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 SUPERSEDED, PARTLY, UNFINISHED, PLANNED, NEWEST = (
-    plan_of_run(f"202501{day:02}T120000Z_000aa", items=items, shard_items=2, shards=shards)
-    for day, items, shards in ((1, 4, 2), (2, 4, 2), (3, 3, 2), (4, 1, 1), (5, 3, 2))
+    plan_of_run(f"202501{day:02}T120000Z_000aa", items=items, batch_items=2)
+    for day, items in ((1, 4), (2, 4), (3, 3), (4, 1), (5, 3))
 )
 
 
 def finish(results: Results, plan: Plan, items: str, *, outcome: str = "accepted") -> None:
-    """Leave a run behind that ended: two rows in each part, an exchange, its row in `runs`, shards and a journal."""
+    """Leave a run behind that ended: parts of two rows, an exchange, its row in `runs`, planned items, a journal."""
     rows = [answered(plan, row, item, outcome) | {"leg": 1} for row, item in enumerate(items)]
     run = StoredRun(results, plan)
-    run.write_shards(items)
+    run.write_items(items)
     run.write_plan()
     run.take(1)
-    parts = [run.write_part("verdicts", rows[2 * each : 2 * each + 2], shard=each) for each in range(plan.shards)]
+    parts = [run.write_part("verdicts", rows[2 * each : 2 * each + 2], seq=each) for each in range(len(plan.batches))]
     call = {"run_id": plan.run_id, "leg": 1, "call": "verify", "started_at": NOW, "request_id": "r", "attempt": 1}
     call |= {"elapsed_ms": 1.0, "bytes_sent": 1}
     parts.append(run.write_part("exchanges", [call]))

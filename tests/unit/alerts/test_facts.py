@@ -87,7 +87,7 @@ def test_what_is_older_than_the_look_back_is_not_read(facts: AlertFacts, results
     for day in range(40, 140):
         add_leg(results, add_run(results, NOW - timedelta(days=day)), at(999))
     newest = add_run(results, at(50))
-    results.store.create(layout.shard_name(new_run_id(at(1), "bbb"), 0), b"")
+    results.store.create(layout.items_name(new_run_id(at(1), "bbb"), 0), b"")
     RunIndex(results).refreshed()
 
     with reads_of(results) as reads:

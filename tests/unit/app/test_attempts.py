@@ -16,7 +16,7 @@ from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.verify.session import LegContext
-from proofsweep.verify.worker import verify_slice
+from proofsweep.verify.worker import verify_batch
 
 from ..left_behind import let_holder_die, rows_of, write_journal
 from ..scripted_service import ScriptedService
@@ -87,7 +87,7 @@ def test_what_leads_outside_when_it_is_opened_is_not_sent(
     victim.symlink_to(tmp_path / "secret" / ("" if what == "folder" else victim.name))
 
     with held(plan.run_id, config) as (_, leg):
-        verify_slice(leg, leg.remaining.slices()[0])
+        verify_batch(leg, leg.completed.batches()[0])
 
     results = App(settings).results
     (row,) = results.table("verdicts", results.parts_of("verdicts", plan), ["reason", "calls"]).to_pylist()
@@ -107,8 +107,8 @@ def test_a_leg_that_is_over_is_forgotten(
         assert app.leg is leg
         if error is not None:
             raise error
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
+        for piece in leg.completed.batches():
+            verify_batch(leg, piece)
 
     assert app.leg is None
     assert app.service is not service
@@ -139,8 +139,8 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
     app.service.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
     with app.attempt(run_id) as (_, leg):
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
+        for piece in leg.completed.batches():
+            verify_batch(leg, piece)
 
     assert service.calls.count(Call.UPLOADS) == 0
     assert receipts(settings, run_id) == ["cancelled"]

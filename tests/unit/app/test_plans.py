@@ -108,7 +108,7 @@ def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
         | {"outcome": "ineligible", "accepted": False, "verdict": None, "reason": reason}
         for item, reason in zip(results.items(plan), reasons, strict=False)
     ]
-    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
+    results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
 
 
 def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:

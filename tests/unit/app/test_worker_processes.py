@@ -11,7 +11,6 @@ import pytest
 from proofsweep.app import App, LegHandle, verify_granted
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
-from proofsweep.domain.runs import Slice
 from proofsweep.verify.worker_process import PROCESSES, GrantedSlice, SliceResult
 
 from ...worlds.waiting import wait_for
@@ -42,7 +41,7 @@ def held(run_id: str, config: str) -> Iterator[LegHandle]:
 
 
 def work_on(handle: LegHandle, row: int = 0) -> SliceResult:
-    return verify_granted(handle, GrantedSlice(piece=Slice(0, row, row + 1), calls=2), lambda: is_over)
+    return verify_granted(handle, GrantedSlice(rows=range(row, row + 1), calls=2), lambda: is_over)
 
 
 def test_a_process_that_has_stopped_begins_anew(config: str, run_id: str) -> None:

@@ -78,7 +78,7 @@ def swap(root: Path, lots: random.Random) -> str:
 
 
 def copy(root: Path, lots: random.Random) -> str:
-    """Copy a part under a further name: of another leg, shard or run."""
+    """Copy a part under a further name: of another leg, number or run."""
     path = lots.choice([each for table in TABLES[:2] for each in files(root, f"{table}/**/*.parquet")])
     run_id, number, leg = path.stem.split("-")
     names = (f"{run_id}-{number}-009", f"{run_id}-00077-{leg}", f"20250601T120000Z_000bb-{number}-{leg}")

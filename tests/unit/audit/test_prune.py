@@ -11,8 +11,9 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
+from proofsweep.store import layout
 from proofsweep.store.latest import Latest, refresh
-from proofsweep.store.layout import exchanges_name, listed_name
+from proofsweep.store.layout import listed_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -68,8 +69,8 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
     gone |= {listed_name(PARTLY.run_id, 0)}
     kept = {f"{part}-00001-001.parquet"}
     for plan in (SUPERSEDED, PARTLY):
-        gone |= {exchanges_name(plan.run_id, plan.run_date, 0, 1)}
-        gone |= {f"_runs/{plan.run_id}/shards/0000{shard}.parquet" for shard in (0, 1)}
+        gone |= {layout.part_name("exchanges", plan.run_id, plan.run_date, 0, 1)}
+        gone |= {f"_runs/{plan.run_id}/items/0000{number}.parquet" for number in (0, 1)}
         gone |= {f"_runs/{plan.run_id}/journal/001/exchanges-w-000001.arrow"}
     after = objects(tmp_path)
     assert before - after == gone - kept
@@ -129,7 +130,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
 def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_path: Path) -> None:
     """The run is pruned a second time, with a receipt of its own."""
     prune_all(results)
-    finish(results, plan_of_run("20250106T120000Z_000aa", items=1, shard_items=2, shards=1), "x")
+    finish(results, plan_of_run("20250106T120000Z_000aa", items=1, batch_items=2), "x")
 
     assert prune_all(results) == [PARTLY.run_id]
 

@@ -27,11 +27,11 @@ def logs_as_before() -> Iterator[None]:
 
 def test_an_event_is_a_sentence_with_its_fields(caplog: pytest.LogCaptureFixture) -> None:
     """It is written to the standard logger, which the orchestrator reads and gives a level and a time."""
-    log(Event.SHARD_PUBLISHED, run_id="r1", rows=1000)
+    log(Event.LEG_OPENED, run_id="r1", items=1000)
 
     (record,) = caplog.records
     assert (record.name, record.levelname) == (LOGGER, "INFO")
-    wanted = "A shard is finished; its rows are published. event='shard_published' rows=1000 run_id='r1'"
+    wanted = "A leg of the run began. event='leg_opened' items=1000 run_id='r1'"
     assert record.getMessage() == wanted
 
 

@@ -1,4 +1,4 @@
-"""How a run is cut into shards and tasks, when a leg is dead, and when its window closes and its quota resets."""
+"""How a run is cut into batches, when a leg is dead, and when its window closes and its quota resets."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -16,9 +16,6 @@ from proofsweep.domain.runs import (
     left_of,
     new_run_id,
     seconds_after_reset,
-    shard_items_for,
-    shard_of,
-    slices_of,
 )
 from proofsweep.domain.text import reset_clause
 
@@ -29,33 +26,16 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 def plan_of(items: int) -> Plan:
     """Make a plan of so many items."""
-    shard_items = shard_items_for(items)
-    run_id = "20261120T120000Z_000aa"
-    return plan_of_run(run_id, items, shard_items=shard_items, shards=-(-items // shard_items))
+    return plan_of_run("20261120T120000Z_000aa", items)
 
 
-@pytest.mark.parametrize(
-    ("items", "shard_items"), [(1, 1_000), (256_000, 1_000), (256_001, 1_001), (1_000_000, 3_907), (10_000_000, 39_063)]
-)
-def test_no_run_has_more_than_256_shards(items: int, shard_items: int) -> None:
-    """Small shards waste tasks, and many shards waste files."""
-    assert shard_items_for(items) == shard_items
-    assert plan_of(items).shards <= 256
-
-
-@pytest.mark.parametrize("items", [1, 199, 200, 201, 1_000, 1_001, 2_500])
-def test_slices_cover_every_row_once(items: int) -> None:
+@pytest.mark.parametrize("items", [0, 1, 9_999, 10_000, 10_001, 25_000])
+def test_batches_cover_every_row_once(items: int) -> None:
     """At any size of the run, no row is left out and none is done twice."""
-    plan = plan_of(items)
+    batches = plan_of(items).batches
 
-    rows = [
-        piece.shard * plan.shard_items + offset
-        for piece in slices_of(plan)
-        for offset in range(piece.first, piece.last)
-    ]
-
-    assert rows == list(range(items))
-    assert [shard_of(plan, row) for row in rows] == [row // 1_000 for row in rows]
+    assert [row for batch in batches for row in batch] == list(range(items))
+    assert all(len(batch) <= 10_000 for batch in batches)
 
 
 def test_a_run_is_dated_in_utc() -> None:

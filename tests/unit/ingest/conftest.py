@@ -23,6 +23,7 @@ from proofsweep.sources.moves import Moves
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store import layout
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
@@ -118,15 +119,11 @@ class Watched:
         legs = Legs(self.results.store, run_id, lambda: self.now)
         leg = legs.last() + 1
         legs.take(leg)
-        finished = self.results.rows_in(self.results.verdicts_by_shard(plan).get(0, []))
-        rows = [
-            row
-            for item in self.results.shard_items(run_id, 0)
-            if item.manifest_row not in finished and (row := self._row(plan, leg, vars_of(item))) is not None
-        ]
+        remaining = list(CompletedRows.load(self.results, plan).items())
+        rows = [row for item in remaining if (row := self._row(plan, leg, vars_of(item))) is not None]
         if rows:
-            self.results.create_part(layout.verdicts_name(run_id, plan.run_date, 0, leg), "verdicts", rows)
-        ended_by = EndedBy.COMPLETE if len(finished) + len(rows) == plan.items else EndedBy.QUOTA
+            self.results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", rows)
+        ended_by = EndedBy.COMPLETE if len(rows) == len(remaining) else EndedBy.QUOTA
         settle_leg(self.results, plan, LegEnd(leg=leg, ended_by=ended_by), legs)
 
     def _row(self, plan: Plan, leg: int, item: Row) -> Row | None:

@@ -102,7 +102,7 @@ def test_answers_are_found_with_and_without_a_base(watched: Watched) -> None:
     for name in ("a.wav", "b.wav"):
         watched.deliver(name)
     (run_id,) = watched.run_pass(moves=False).report.run_ids
-    ids = {Path(item.audio).name: item.item_id for item in watched.results.shard_items(run_id, 0)}
+    ids = {Path(item.audio).name: item.item_id for item in watched.results.items(watched.results.plan(run_id))}
 
     before = past_answers(watched.results, "beta", ids.values())
     refresh(watched.results)

@@ -53,7 +53,8 @@ def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched)
     one = watched.run_pass(moves=False)
 
     (run_id,) = one.report.run_ids
-    plan, (item,) = watched.results.plan(run_id), watched.results.shard_items(run_id, 0)
+    plan = watched.results.plan(run_id)
+    (item,) = watched.results.items(plan)
     assert (plan.catalog, plan.catalog_kind, plan.items) == (str(watched.folder), INGEST, 1)
     assert item.tags_json == '{"supplier": "acme"}'
 

@@ -12,8 +12,7 @@ from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.operations import Operation
 from proofsweep.operations.erase import Erasure
 from proofsweep.queries.search import LikelyItems, Occurrence, searching
-from proofsweep.store import schemas
-from proofsweep.store.layout import exchanges_name
+from proofsweep.store import layout, schemas
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
 from proofsweep.store.schemas import SCHEMAS
@@ -42,7 +41,7 @@ def store(results: Results) -> Results:
     end_leg(results, OLD, [answered(OLD, 0, "a", verify_request_id="r-a"), answered(OLD, 1, "b")])
     end_leg(results, NEW, [answered(NEW, 0, "a"), answered(NEW, 1, "x", audio="/c/two/a")])
     calls = [exchange(OLD, 2, request_id="r-c"), exchange(OLD, None, request_id="r-usage")]
-    results.create_part(exchanges_name(OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
+    results.create_part(layout.part_name("exchanges", OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
     leave_planned(results, "c", 2, OLD.run_id)
     return results
 
@@ -50,7 +49,7 @@ def store(results: Results) -> Results:
 def leave_planned(results: Results, item_id: str, row: int, run_id: str) -> None:
     cells: Row = {column.name: None for column in PLANNED_ITEMS}
     planned = [cells | {"manifest_row": row, "item_id": item_id, "audio": b"/c/c"}]
-    results.write_shard(run_id, 0, schemas.pa.Table.from_pylist(planned, schema=schemas.ITEMS))
+    results.write_items(run_id, 0, schemas.pa.Table.from_pylist(planned, schema=schemas.ITEMS))
 
 
 def item_in(results: Results, wanted: str, oldest: str = "") -> str:
@@ -86,7 +85,7 @@ def test_each_run_has_the_calls_for_the_item(results: Results) -> None:
         exchange(OLD, 0, "uploads", 1, status=503, request_id="first"),
         exchange(OLD, 7, "verify", 2, request_id="of another row"),
     ]
-    results.create_part(exchanges_name(OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
+    results.create_part(layout.part_name("exchanges", OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
 
     (found,) = occurrences_in(results, "b")
 
@@ -103,7 +102,7 @@ def test_a_row_that_remains_is_found_in_its_plan(results: Results) -> None:
     end_leg(results, NEW, [])
     leave_planned(results, "a", 1, NEW.run_id)
     call = exchange(NEW, 1, status=None, failure="timeout")
-    results.create_part(exchanges_name(NEW.run_id, NEW.run_date, 0, 1), "exchanges", [call])
+    results.create_part(layout.part_name("exchanges", NEW.run_id, NEW.run_date, 0, 1), "exchanges", [call])
 
     (found,) = occurrences_in(results, "a")
 
@@ -164,7 +163,7 @@ def test_the_failed_calls_are_given_in_the_order_of_time(results: Results) -> No
     calls = [
         exchange(OLD, 0, "verify", 9 - number, request_id=str(number), **each) for number, each in enumerate(cells)
     ]
-    results.create_part(exchanges_name(OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
+    results.create_part(layout.part_name("exchanges", OLD.run_id, OLD.run_date, 0, 1), "exchanges", calls)
 
     with searching(results) as search:
         found = [row["request_id"] for row in search.failed_calls(OLD.run_id)]
@@ -234,7 +233,7 @@ def test_an_item_that_no_run_has_tried_yet_is_found_by_its_listing(tracks: Resul
     plan = replace(SECOND, run_id="20261121T020000Z_000aa", items=1)
     item = WorkItem(manifest_row=0, item_id="d", audio="/c/04 D\udcffusk.wav", tags_json='{"isrc": "QZNUL2600020"}')
     rows = [planned_row(item)]
-    tracks.write_shard(plan.run_id, 0, schemas.pa.Table.from_pylist(rows, schema=schemas.ITEMS))
+    tracks.write_items(plan.run_id, 0, schemas.pa.Table.from_pylist(rows, schema=schemas.ITEMS))
     tracks.write_plan(plan)
 
     assert [(row["item_id"], row["outcome"]) for row in found_in(tracks, "qznul-26-00020").rows] == [("d", "not sent")]

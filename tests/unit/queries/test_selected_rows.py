@@ -69,8 +69,8 @@ def test_a_name_that_is_not_utf_8_comes_from_the_plan(results: Results) -> None:
     """The table has an escape in its place, which leads to no file."""
     plan: Plan = plan_of_run("20261119T100000Z_d")
     item = WorkItem(manifest_row=0, item_id="x", audio="/c/\udcff.wav", sidecar=None)
-    shard = schemas.pa.Table.from_pylist([planned_row(item)], schema=schemas.ITEMS)
-    results.write_shard(plan.run_id, 0, shard)
+    planned = schemas.pa.Table.from_pylist([planned_row(item)], schema=schemas.ITEMS)
+    results.write_items(plan.run_id, 0, planned)
     end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
 
     [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
@@ -128,7 +128,7 @@ def test_files_that_no_pass_tries_again_are_a_kind_of_their_own(selected: Select
     assert "no pass tries it again" in groups[2].what_to_do
 
 
-def test_without_its_shard_a_row_keeps_the_name_of_the_table(results: Results) -> None:
+def test_without_its_planned_item_a_row_keeps_the_name_of_the_table(results: Results) -> None:
     """A pruning deletes the planned items."""
     plan = plan_of_run("20261119T100000Z_e")
     end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])

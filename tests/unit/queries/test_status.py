@@ -14,13 +14,16 @@ from proofsweep.queries.status import (
     run_worked_on_by,
     unfinished_runs,
 )
+from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import exchange_row
+from proofsweep.verify.commit import LegParts
 from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..left_behind import let_holder_die, write_journal, write_part
+from ..left_behind import BreakingStore, exchange, let_holder_die, verdict, write_journal, write_part
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LONG_AGO = NOON - timedelta(days=400)
@@ -38,12 +41,12 @@ def legs_of(results: Results, plan: Plan) -> Legs:
 
 
 def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Results, plan: Plan) -> None:
-    """Each once, though a shard of it is published already; the run is not over before all are."""
+    """Each once; the run is not over before all are."""
     write_part(results, plan, 1, 0, [0])
     end_leg(results, plan, leg=1)
     legs_of(results, plan).take(2)
     write_journal(results, plan, 2, [1, 2])
-    write_journal(results, plan, 2, [2, 3], writer="other")
+    write_journal(results, plan, 2, [3], writer="other")
     alive = describe_run(results, plan.run_id)
 
     let_holder_die(results, plan, 2)
@@ -51,7 +54,7 @@ def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Re
     run = describe_run(results, plan.run_id)
     assert (alive.finished, alive.unpublished) == (1, 0)
     assert (run.finished, run.unpublished, run.remaining, run.is_over) == (4, 3, 0, False)
-    assert (run.ended_by, run.legs[-1].count("calls")) == ("killed", 4)
+    assert (run.ended_by, run.legs[-1].count("calls")) == ("killed", 3)
     assert list(unfinished_runs(results)) == [plan]
 
 
@@ -96,40 +99,25 @@ def test_a_flow_run_is_known_by_the_claims_of_its_legs(no_runs: Results, plan: P
     assert run_worked_on_by(no_runs, "f9", LONG_AGO) is None
 
 
-@pytest.fixture
-def two_shards(no_runs: Results) -> Plan:
-    plan = plan_of_run("20261120T120000Z_000aa", 4, shards=2, shard_items=2)
+def test_what_a_killed_leg_has_published_does_not_wait(no_runs: Results, tmp_path: Path) -> None:
+    """Its segments may still be there; its calls are counted once too."""
+    plan = plan_of_run("20261120T120000Z_000aa", 4, batch_items=2)
     no_runs.write_plan(plan)
-    return plan
+    legs_of(no_runs, plan).take(1)
+    journal = Journal(no_runs, plan.run_id, 1, "w")
+    parts = LegParts(Results(BreakingStore(tmp_path, writes_left=2)), plan, 1)  # both parts, and no deletion
+    for row in (0, 1):
+        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
+        journal.add(verdict(plan, 1, row), [trail])
+        journal.flush()
+        if row == 0:
+            with pytest.raises(ResultsError, match="broke off"):
+                parts.publish(journal)
+    let_holder_die(no_runs, plan, 1)
 
+    run = describe_run(no_runs, plan.run_id)
 
-def test_a_row_of_two_processes_waits_once(no_runs: Results, two_shards: Plan) -> None:
-    """A process that was lost may have written down what another one did again."""
-    legs_of(no_runs, two_shards).take(1)
-    write_journal(no_runs, two_shards, 1, [0, 1])
-    write_journal(no_runs, two_shards, 1, [1, 3], writer="other")
-    let_holder_die(no_runs, two_shards, 1)
-
-    run = describe_run(no_runs, two_shards.run_id)
-
-    assert (run.finished, run.unpublished) == (3, 3)
-    assert {column: run.total(column) for column in ("calls", "throttled", "bytes_sent")} == {
-        "calls": 4,
-        "throttled": 0,
-        "bytes_sent": 0,
-    }
-
-
-def test_a_shard_that_the_leg_has_published_does_not_wait(no_runs: Results, two_shards: Plan) -> None:
-    """Its rows stay in the journal until the leg ends; those of an earlier leg are others."""
-    end_leg(no_runs, two_shards, leg=1)
-    legs_of(no_runs, two_shards).take(2)
-    write_part(no_runs, two_shards, 1, 1, [2])
-    write_journal(no_runs, two_shards, 2, [0, 1, 3])
-    write_part(no_runs, two_shards, 2, 0, [0, 1])
-    let_holder_die(no_runs, two_shards, 2)
-
-    assert describe_run(no_runs, two_shards.run_id).unpublished == 1
+    assert (run.finished, run.unpublished, run.total("calls")) == (2, 1, 2)
 
 
 def meant(results: Results, run_id: str | None, catalog: str | None = None) -> tuple[Plan, str | None]:

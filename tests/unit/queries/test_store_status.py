@@ -31,7 +31,7 @@ def plan_ago(ago: timedelta, tail: str, **facts: object) -> Plan:
 
 def write_listed(results: Results, plan: Plan, names: Sequence[str]) -> None:
     cells = [{"manifest_row": row, "item_id": name, "audio": f"/c/{name}".encode()} for row, name in enumerate(names)]
-    results.write_shard(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
+    results.write_items(plan.run_id, 0, pa.Table.from_pylist(cells, schema=schemas.ITEMS))
 
 
 def end_night(results: Results, plan: Plan, outcomes: Sequence[str], **counts: object) -> None:

@@ -38,8 +38,8 @@ def store_of(folder: Path, plan: Plan, tags: list[dict[str, str]]) -> SelectedRo
         WorkItem(manifest_row=row, item_id=name.replace("\udcff", "?"), audio=f"/c/{name}", sidecar=f"/c/{name}.proof")
         for row, name in enumerate(HOSTILE)
     ]
-    shard = schemas.pa.Table.from_pylist([planned_row(item) for item in items], schema=schemas.ITEMS)
-    results.write_shard(plan.run_id, 0, shard)
+    planned = schemas.pa.Table.from_pylist([planned_row(item) for item in items], schema=schemas.ITEMS)
+    results.write_items(plan.run_id, 0, planned)
     rows = [
         answered(plan, item.manifest_row, item.item_id, "rejected", reason="tampered")
         | {"audio": item.audio.replace("\udcff", r"\xff"), "sidecar": (item.sidecar or "").replace("\udcff", r"\xff")}

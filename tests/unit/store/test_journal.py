@@ -4,14 +4,15 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.journal import MERGED_SEGMENTS, Journal, Segments
+from proofsweep.store.journal import MERGED_SEGMENTS, Journal, read_journal, unpublished
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import Results
+from proofsweep.store.parts import Mark, Results
 from proofsweep.store.rows import exchange_row
 
 from ...worlds.ended_runs import plan_of_run
@@ -52,9 +53,13 @@ def exchange(request_id: str) -> Row:
     return exchange_row(left_behind.exchange(request_id=request_id), run_id="r", leg=1, manifest_row=None)
 
 
+def segments(results: Results, table: str) -> list[pa.Table]:
+    return list(read_journal(results.store, layout.journal_folder("r", 1), table).values())
+
+
 def rows_of(results: Results, table: str) -> list[Row]:
     """Read all of a leg's journal of one table."""
-    return [row for segment in Segments(results, "r", 1).tables(table) for row in segment.to_pylist()]
+    return [row for segment in segments(results, table) for row in segment.to_pylist()]
 
 
 def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:
@@ -127,7 +132,7 @@ def test_a_minute_of_segments_becomes_one(results: Results) -> None:
 
     rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
     assert rows == list(range(2 * MERGED_SEGMENTS + 1))
-    assert len(list(Segments(results, "r", 1).tables("verdicts"))) == 3
+    assert len(segments(results, "verdicts")) == 3
     assert len(results.store.names(layout.journal_folder("r", 1))) == 6
 
 
@@ -141,7 +146,7 @@ def test_many_rows_are_merged_sooner(results: Results, monkeypatch: pytest.Monke
         journal.flush()
 
     assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == list(range(14))
-    assert [segment.num_rows for segment in Segments(results, "r", 1).tables("verdicts")] == [4, 4, 4, 2]
+    assert [segment.num_rows for segment in segments(results, "verdicts")] == [4, 4, 4, 2]
 
 
 def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,16 +192,39 @@ def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
     assert sorted(str(row["request_id"]) for row in rows_of(results, "exchanges")) == sorted(map(str, range(400)))
 
 
-def test_segments_that_come_later_are_not_deleted(results: Results) -> None:
-    """Their rows were not published."""
+def test_what_was_cut_off_is_never_merged_with_what_comes_later(results: Results) -> None:
+    """So one number says what a part has of the journal."""
     journal = Journal(results, "r", 1, "w")
-    journal.add(verdict(0), [])
-    journal.flush()
-    segments = Segments(results, "r", 1)
-    journal.add(verdict(1), [])
+    for number in range(2):
+        journal.add(verdict(number), [exchange(str(number))])
+        journal.flush()
+    journal.add(None, [exchange("2")])
     journal.flush()
 
-    segments.delete()
+    assert journal.cut() == {"verdicts": 2, "exchanges": 3}
+    for number in range(MERGED_SEGMENTS):
+        journal.add(verdict(2 + number), [])
+        journal.flush()
 
-    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [1]
-    assert segments.table(segments.names("verdicts")[0]) is None
+    assert [segment.num_rows for segment in segments(results, "verdicts")] == [1, 1, MERGED_SEGMENTS]
+    assert journal.written == {"verdicts": 2 + MERGED_SEGMENTS, "exchanges": 3}
+
+
+def test_what_no_part_has_is_told_by_the_last_part(results: Results) -> None:
+    """A closing part has decided that there is nothing more."""
+
+    def waiting() -> list[object]:
+        tables = unpublished(results, PLAN, 1, "verdicts", ["manifest_row"])
+        return [row for table in tables for row in table["manifest_row"].to_pylist()]
+
+    journal = Journal(results, PLAN.run_id, 1, "w")
+    for number in range(3):
+        journal.add(verdict(number), [])
+        journal.flush()
+    names = [layout.part_name("verdicts", PLAN.run_id, PLAN.run_date, seq, 1) for seq in range(2)]
+    assert waiting() == [0, 1, 2]
+    results.create_part(names[0], "verdicts", [verdict(0), verdict(1)], Mark(journal={"w": 2}, is_closing=False))
+    assert waiting() == [2]
+    results.create_part(names[1], "verdicts", [], Mark(journal={"w": 2}, is_closing=True))
+
+    assert waiting() == []

@@ -22,7 +22,7 @@ def planned(results: Results, run_id: str, items: str, listed: str = "", **cells
     """Leave the plan of a run behind, with what it lists."""
     plan = plan_of_run(run_id, len(items), skipped=max(0, len(listed) - len(items)), **cells)
     run = StoredRun(results, plan)
-    run.write_shards(items)
+    run.write_items(items)
     if listed:
         run.list_catalog(listed, notes_gone=False)
     run.write_plan()

@@ -14,6 +14,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import layout, schemas
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import (
+    Mark,
     Part,
     Results,
     ended_parts,
@@ -34,13 +35,13 @@ def row_of(manifest_row: int, **cells: object) -> Row:
     return dict.fromkeys(SCHEMAS["verdicts"].names) | left_behind.verdict(PLAN, 1, manifest_row, **cells)
 
 
-def part_name(shard: int, leg: int) -> str:
-    return layout.verdicts_name(PLAN.run_id, PLAN.run_date, shard, leg)
+def part_name(seq: int, leg: int) -> str:
+    return layout.part_name("verdicts", PLAN.run_id, PLAN.run_date, seq, leg)
 
 
 def test_a_plan_is_what_makes_a_run(results: Results) -> None:
-    """Shards alone are none; the plan is written after them, and reads back equal."""
-    results.write_shard(PLAN.run_id, 0, schemas.ITEMS.empty_table())
+    """Items alone are none; the plan is written after them, and reads back equal."""
+    results.write_items(PLAN.run_id, 0, schemas.ITEMS.empty_table())
     with pytest.raises(ResultsError, match="There is no run"):
         results.plan(PLAN.run_id)
 
@@ -98,18 +99,26 @@ def test_a_damaged_part_is_one_clear_line(tmp_path: Path, results: Results) -> N
         results.table("verdicts", [part.name], ["outcome"])
 
 
-def test_what_is_finished_is_what_is_in_parts_of_any_leg(results: Results) -> None:
-    """Of this shard and of this run, and of no other."""
+def test_the_parts_of_a_run_are_of_all_its_legs_and_of_no_other_run(results: Results) -> None:
     other = replace(PLAN, run_id=f"{PLAN.run_id}9")
     results.create_part(part_name(0, 1), "verdicts", [row_of(0), row_of(1)])
-    results.create_part(part_name(0, 2), "verdicts", [row_of(5)])
-    results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
-    results.create_part(layout.verdicts_name(other.run_id, other.run_date, 0, 1), "verdicts", [row_of(7)])
+    results.create_part(part_name(0, 2), "verdicts", [row_of(5) | {"leg": 2}])
+    results.create_part(part_name(1, 1), "verdicts", [row_of(2)])
+    results.create_part(layout.part_name("verdicts", other.run_id, other.run_date, 0, 1), "verdicts", [row_of(7)])
 
-    assert results.rows_in(results.verdicts_by_shard(PLAN)[0]) == {0, 1, 5}
-    assert results.rows_in(results.verdicts_by_shard(other)[0]) == {7}
     assert len(results.parts_of("verdicts", PLAN)) == 3
     assert len(list(results.all_parts("verdicts"))) == 4
+    assert (results.rows_published(PLAN), results.rows_published(other)) == (4, 1)
+
+
+def test_a_part_says_what_it_has_of_the_journal(results: Results) -> None:
+    """In the metadata of its schema; a reader of the table need not know."""
+    mark = Mark(journal={"w": 17}, is_closing=True)
+
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)], mark)
+
+    assert results.marked_part(part.name) == (part, mark)
+    assert results.table("verdicts", [part.name]).schema.equals(SCHEMAS["verdicts"], check_metadata=True)
 
 
 def end_leg(results: Results, leg: int, parts: list[Part] | None) -> None:
@@ -141,22 +150,8 @@ def test_the_parts_of_a_leg_that_has_ended_are_those_of_its_receipt(results: Res
     with_lag = Results(LaggingStore(Path(results.store.url)))
 
     assert results.parts_of("verdicts", PLAN) == [named.name, live.name]
-    assert results.verdicts_by_shard(PLAN) == {0: [named, live]}
+    assert results.rows_published(PLAN) == 2
     assert with_lag.parts_of("verdicts", PLAN) == [named.name]
-
-
-@pytest.mark.parametrize(("parts", "is_finished"), [([[0, 1, 2]], True), ([[0, 1], [1]], False), ([[0], [1, 2]], True)])
-def test_a_shard_is_finished_when_its_parts_hold_all_its_rows(
-    results: Results, parts: list[list[int]], *, is_finished: bool
-) -> None:
-    """A row that an older version published twice counts once."""
-    plan = replace(PLAN, items=3, shards=1)
-    found = [
-        results.create_part(part_name(0, leg), "verdicts", [row_of(row) for row in rows])
-        for leg, rows in enumerate(parts, 1)
-    ]
-
-    assert results.is_finished(plan, 0, found) is is_finished
 
 
 def test_a_part_of_an_older_version_lacks_new_columns(results: Results) -> None:

@@ -40,7 +40,7 @@ def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: st
     if results.store.read(f"_runs/{run_id}/plan.json") is None:
         results.write_plan(plan)
     numbered = [left_behind.verdict(plan, leg, number) | row for number, row in enumerate(rows)]
-    results.create_part(layout.verdicts_name(run_id, plan.run_date, 0, leg), "verdicts", numbered)
+    results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", numbered)
     return plan
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import Plan, Slice
+from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
@@ -31,7 +31,7 @@ from proofsweep.verify.attempt import (
 from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.session import Heartbeat, LegContext
-from proofsweep.verify.worker import verify_slice
+from proofsweep.verify.worker import verify_batch
 
 from ..conftest import RUN, LegBuilder
 from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
@@ -94,8 +94,8 @@ def run(request: BuiltRequest, work: Callable[[LegContext], object] | None = Non
     with held(request) as leg:
         if work is not None:
             work(leg)
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
+        for piece in leg.completed.batches():
+            verify_batch(leg, piece)
 
 
 def receipt_of(request: BuiltRequest, new_leg: LegBuilder) -> dict[str, object]:
@@ -161,7 +161,7 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
     """It is raised again; what was finished is published, and the run can be resumed."""
 
     def break_off(leg: LegContext) -> None:
-        verify_slice(leg, leg.remaining.slices()[1])
+        verify_batch(leg, leg.completed.batches()[1])
         raise error
 
     with pytest.raises(error):
@@ -191,7 +191,7 @@ def test_what_is_still_in_memory_at_the_end_is_written(request_for: BuiltRequest
     new_leg.unattributed.append(exchange(Call.HEALTH))
 
     def one_file(leg: LegContext) -> None:
-        verify_slice(leg, Slice(0, 0, 1))
+        verify_batch(leg, range(1))
         new_leg.unattributed.append(exchange(Call.HEALTH))
         end_by("cancelled")(leg)
 
@@ -209,7 +209,7 @@ def test_the_receipt_names_the_rows_in_doubt(
     service.script[Call.VERIFY] = [Scripted(status=422)]
 
     def one_file(leg: LegContext) -> None:
-        verify_slice(leg, Slice(0, 1, 2))
+        verify_batch(leg, range(1, 2))
         end_by("cancelled")(leg)
 
     run(request_for, one_file)
@@ -336,7 +336,7 @@ def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_pa
 
 def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """A process may be killed between its lease and the settling of the leg before it."""
-    for leg, numbers in enumerate(([0, 1], [1, 2]), start=1):
+    for leg, numbers in enumerate(([0, 1], [2]), start=1):
         open_next(results, plan)
         write_journal(results, plan, leg, numbers)
         let_holder_die(results, plan, leg)

@@ -1,4 +1,4 @@
-"""A run is planned by its catalog: shards first, then the plan, which makes it exist."""
+"""A run is planned by its catalog: its items first, then the plan, which makes it exist."""
 
 from pathlib import Path
 
@@ -40,8 +40,9 @@ def plan_of(catalog: Path, results: Results) -> Plan:
 
 
 @pytest.fixture
-def manifest(tmp_path: Path) -> Path:
+def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A manifest of 2,345 rows, of which every thousandth names no audio."""
+    monkeypatch.setattr("proofsweep.domain.runs.BATCH_ITEMS", 1_000)
     (tmp_path / "a.wav").write_bytes(b"audio")
     path = tmp_path / "m.csv"
     cells = ["" if number % 1_000 == 0 else "a.wav" for number in range(2_345)]
@@ -50,12 +51,12 @@ def manifest(tmp_path: Path) -> Path:
 
 
 def test_every_row_is_planned_once_and_in_order(manifest: Path, results: Results) -> None:
-    """In shards of a thousand; what cannot be sent is planned with its reason."""
+    """In objects of so many; what cannot be sent is planned with its reason."""
     plan = plan_of(manifest, results)
 
-    shards = [results.shard_items(plan.run_id, shard) for shard in range(plan.shards)]
-    assert [len(shard) for shard in shards] == [1_000, 1_000, 345]
-    items = [item for shard in shards for item in shard]
+    batches = [list(results.items(plan, batch)) for batch in plan.batches]
+    assert [len(batch) for batch in batches] == [1_000, 1_000, 345]
+    items = list(results.items(plan))
     assert [item.manifest_row for item in items] == list(range(2_345))
     assert [item.item_id for item in items] == [f"n{number}" for number in range(2_345)]
     assert [item.manifest_row for item in items if item.ineligible] == [0, 1_000, 2_000]
@@ -67,8 +68,8 @@ def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
 
     plan = plan_of(manifest, Results(store))
 
-    shards = [layout.shard_name(plan.run_id, shard) for shard in range(3)]
-    assert store.created[:4] == [*shards, layout.plan_name(plan.run_id)]  # an index of all runs follows
+    items = [layout.items_name(plan.run_id, number) for number in range(3)]
+    assert store.created[:4] == [*items, layout.plan_name(plan.run_id)]  # an index of all runs follows
 
 
 def test_what_speaks_against_a_run_is_heard_before_it_is_written(manifest: Path, tmp_path: Path) -> None:

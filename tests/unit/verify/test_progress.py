@@ -1,7 +1,7 @@
 """What a leg counts and tells of its progress, and the rates that it goes by."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -11,6 +11,7 @@ from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import WaitsFor
 from proofsweep.verify.audit_trail import Counters
@@ -39,21 +40,22 @@ def told(writer: str, rate: float, *, accepted: int = 0, in_flight: int = 0, **l
 
 def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, new_leg: LegBuilder) -> None:
     """A leg that died may not be settled before: what its journal held would be verified again."""
-    leg = new_leg.leg(new_leg.plan(6, shard_items=3), 2)
+    plan = new_leg.plan(6, batch_items=3)
+    leg = replace(new_leg.leg(plan, 2), completed=CompletedRows(results, plan))
     before = leg.progress
     write_part(results, leg.plan, 1, 0, [1, 2])  # the dead leg is settled
 
-    count = leg.remaining.count
+    leg.completed.read()
 
     assert (before.finished_before, before.waits_for) == (None, WaitsFor.START)
-    assert count == 4
+    assert leg.completed.remaining == 4
     assert (leg.progress.finished_before, leg.progress.waits_for) == (2, None)
 
 
 def test_what_worker_processes_do_is_in_it(new_leg: LegBuilder) -> None:
     """Their rows, calls, files in flight and uploads; a pause counts while all of them are paused."""
     leg = new_leg.leg(new_leg.plan(9))
-    assert leg.remaining.count == 9
+    assert leg.completed.remaining == 9
 
     leg.counters.take(told("w", 5.0, accepted=4, in_flight=3, pause_seconds=60.0, uploads=2))
     seen = leg.progress
@@ -67,7 +69,7 @@ def test_what_worker_processes_do_is_in_it(new_leg: LegBuilder) -> None:
 def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder) -> None:
     """An outage before a pause, the request to stop before an outage, and the end before all."""
     leg = new_leg.leg(new_leg.plan(9))
-    assert leg.remaining.count == 9
+    assert leg.completed.remaining == 9
 
     seen = []
     leg.counters.take(told("w", 5.0, yields=True))

@@ -1,78 +1,129 @@
 """A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
+import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import ResultsError, RunIsActive
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.journal import Segments
+from proofsweep.store.journal import Journal
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_leg
-from proofsweep.verify.commit import LegEnd, count_leg, publish_exchanges, settle_leg
+from proofsweep.verify.commit import LegEnd, LegParts, count_leg, settle_leg
 
 from ...worlds.ended_runs import plan_of_run
 from ..conftest import LegBuilder
-from ..left_behind import BreakingStore, let_holder_die, rows_of, verdict, write_journal, write_part
+from ..left_behind import BreakingStore, exchange, let_holder_die, rows_of, verdict, write_journal, write_part
 from ..scripted_service import NOW
 
 COMPLETE = LegEnd(leg=1, ended_by=EndedBy.COMPLETE)
-WRITES = 8
-"""Of the killed leg below: three verdicts parts, one of exchanges, the receipt, the row in `runs`, two deletions."""
+WRITES = 6
+"""Of the killed leg below: its two closing parts, the receipt, the row in `runs`, two deletions."""
 Told = tuple[int | None, str, int | None]
 SAMPLE = plan_of_run("20261120T120000Z_000aa", items=10)
 
 
 @pytest.fixture
 def plan(new_leg: LegBuilder) -> Plan:
-    """A run of five items in three shards, whose first leg was taken."""
-    plan = new_leg.plan(5, shard_items=2)
+    """A run of five items, whose first leg was begun."""
+    plan = new_leg.plan(5, batch_items=2)
     new_leg.legs(plan).take(1)
     return plan
 
 
-def segments(results: Results, plan: Plan) -> Segments:
-    return Segments(results, plan.run_id, 1)
+def parts_of(results: Results, plan: Plan, table: str = "verdicts") -> list[tuple[int, bool]]:
+    """Of each part: how many rows it has, and whether it is the closing one."""
+    found = [results.marked_part(name) for name in results.parts_of(table, plan)]
+    return [(part.rows, mark.is_closing) for part, mark in found]
 
 
-def parts_by_shard(results: Results, plan: Plan, leg: int) -> dict[int, int]:
-    named = [(layout.shard_and_leg_of(name), name) for name in results.parts_of("verdicts", plan)]
-    return {shard: results.part(name).rows for (shard, of_leg), name in named if of_leg == leg}
-
-
-def test_what_is_in_the_journal_alone_becomes_parts(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """A shard that was published has its rows in the journal too; each row ends in one part, in manifest order."""
-    write_part(results, plan, 1, 0, [0, 1])
-    write_journal(results, plan, 1, [0, 1, 3, 2, 3])
+def test_what_is_in_the_journal_alone_becomes_the_closing_parts(
+    results: Results, plan: Plan, new_leg: LegBuilder
+) -> None:
+    """Sorted, and each row once: two worker processes of a leg may have finished it."""
+    write_part(results, plan, 1, 0, [4, 1])
+    write_journal(results, plan, 1, [3, 0])
+    write_journal(results, plan, 1, [0], "another")
 
     row = settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
 
-    assert rows_of(results, plan) == [0, 1, 2, 3]
-    assert parts_by_shard(results, plan, 1) == {0: 2, 1: 2}
-    assert (row["accepted"], row["remaining"], row["calls"]) == (4, 1, 5)
+    assert rows_of(results, plan) == [4, 1, 0, 3]
+    assert parts_of(results, plan) == [(2, False), (2, True)]
+    assert parts_of(results, plan, "exchanges") == [(3, True)]
+    assert (row["accepted"], row["remaining"], row["calls"]) == (4, 1, 3)
+    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
 
-def publish_trail(results: Results, plan: Plan) -> list[int]:
-    """Publish the exchanges of the first leg; give the number in each of its parts."""
-    return [part.rows for part in publish_exchanges(results, plan, 1, segments(results, plan))]
+def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """What a part has goes from the journal; an empty journal gives no part but the closing one."""
+    journal, parts = Journal(results, plan.run_id, 1, "w"), LegParts(results, plan, 1)
+    for row in (2, 0, 1):
+        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
+        journal.add(verdict(plan, 1, row), [trail])
+        journal.flush()
+        if row != 0:
+            parts.publish(journal)
+            parts.publish(journal)
+    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
+
+    settle_leg(results, plan, COMPLETE, new_leg.legs(plan), parts)
+
+    assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [2, 0, 1]
+    assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (2, False), (0, True)]
 
 
-def test_the_audit_trail_is_published_once(results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However often, and whatever the portions were: a leg that comes back merges its segments anew."""
-    monkeypatch.setattr("proofsweep.verify.commit._EXCHANGES_PER_PART", 2)
-    for number in range(5):
-        write_journal(results, plan, 1, [number], f"w{number}")
-    first, again = publish_trail(results, plan), publish_trail(results, plan)
-    segments(results, plan).delete()
-    write_journal(results, plan, 1, [3, 5, 0, 1])
+def test_a_leg_publishes_again_when_the_store_is_back(results: Results, plan: Plan, tmp_path: Path) -> None:
+    """Until nothing that it journalled is in two parts, or in none; whichever write it was that failed."""
+    journal = Journal(results, plan.run_id, 1, "w")
+    store = BreakingStore(tmp_path / "results")
+    parts = LegParts(Results(store), plan, 1)
+    for row in range(5):
+        store.writes_left = row
+        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
+        journal.add(verdict(plan, 1, row), [trail])
+        journal.flush()
+        with suppress(ResultsError):
+            parts.publish(journal)
+    store.writes_left = None
 
-    late = publish_trail(results, plan)
+    parts.publish(journal)
 
-    assert (first, again, late) == ([2, 2, 1], [2, 2, 1], [2, 2, 1, 1])
-    assert sorted(map(str, rows_of(results, plan, "exchanges"))) == ["0", "1", "2", "3", "4", "5"]
+    assert (
+        sorted(map(str, rows_of(results, plan))) == sorted(map(str, rows_of(results, plan, "exchanges"))) == [*"01234"]
+    )
+    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_so_many_rows_are_published_beside_the_work(
+    results: Results, plan: Plan, new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch, *, is_closed: bool
+) -> None:
+    """A process that was frozen finds its leg closed, and stops."""
+    monkeypatch.setattr("proofsweep.verify.commit.ROWS_PER_PART", 2)
+    monkeypatch.setattr("proofsweep.verify.commit.FLUSH_SECONDS", 0.01)
+    leg = new_leg.leg(plan)
+    write_journal(results, plan, 1, [0], "another")
+    if is_closed:
+        settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.KILLED), new_leg.legs(plan))
+
+    with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.journal, leg.stop)):
+        for row in (1, 2):
+            leg.trail.journal.add(verdict(plan, 1, row), [])
+            leg.journal.flush()
+        late = time.monotonic() + 20
+        while time.monotonic() < late and not (leg.stop.reason if is_closed else rows_of(results, plan)):
+            time.sleep(0.01)
+
+    assert rows_of(results, plan) == ([0] if is_closed else [1, 2])
+    assert (leg.stop.reason is not None) is is_closed
 
 
 @pytest.mark.parametrize("writes", range(WRITES))
@@ -91,47 +142,48 @@ def test_a_settlement_that_breaks_off_is_done_by_the_next(
     (row,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
     receipt = new_leg.legs(plan).receipt(1)
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [0, 2]
-    assert parts_by_shard(results, plan, 1) == {0: 1, 1: 1, 2: 0}
+    assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(2, True)]
     assert (row["ended_by"], row["accepted"], row["calls"], row["remaining"]) == ("killed", 2, 2, 3)
     assert receipt is not None
     assert receipt["ended_by"] == "killed"
 
 
-def test_a_killed_leg_cannot_publish_any_more(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Each part that it might still write is there already, without rows; a finished shard needs none."""
-    write_part(results, plan, 2, 0, [0, 1])
-    write_journal(results, plan, 1, [2])
-
-    settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.KILLED), new_leg.legs(plan))
-
-    assert parts_by_shard(results, plan, 1) == {1: 1, 2: 0}
-    for shard in (1, 2):
-        with pytest.raises(NameTaken):
-            write_part(results, plan, 1, shard, [2 * shard])
-
-
-def test_a_take_over_whose_names_are_taken_leaves_a_run_that_can_be_resumed(
-    results: Results, plan: Plan, new_leg: LegBuilder, tmp_path: Path
+def test_a_leg_that_another_process_has_closed_publishes_nothing_more(
+    results: Results, plan: Plan, new_leg: LegBuilder
 ) -> None:
-    """One process published the journal and was killed; the leg came back and wrote more; the next one goes on."""
-    write_journal(results, plan, 1, [0])
+    """Its next number is taken; what it journals is no row of any reader, and goes with the journal."""
+    journal, parts = Journal(results, plan.run_id, 1, "w"), LegParts(results, plan, 1)
+    write_journal(results, plan, 1, [2])
+    settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.KILLED), new_leg.legs(plan))
+    journal.add(verdict(plan, 1, 3), [])
+    journal.flush()
+
+    with pytest.raises(RunIsActive, match="taken over"):
+        parts.publish(journal)
+    with pytest.raises(RunIsActive, match="taken over"):
+        settle_leg(results, plan, COMPLETE, new_leg.legs(plan), LegParts(results, plan, 1))
+
+    assert rows_of(results, plan) == [2]
+    assert (new_leg.legs(plan).receipt(1) or {})["ended_by"] == "killed"
+    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
+
+
+def test_what_comes_after_the_receipt_is_deleted(results: Results, plan: Plan) -> None:
+    """By the next process that looks."""
     let_holder_die(results, plan, 1)
-    with pytest.raises(ResultsError):
-        settle_last_leg(Results(BreakingStore(tmp_path / "results", 3)), plan, lambda: NOW)
+    settle_last_leg(results, plan, lambda: NOW)
     write_journal(results, plan, 1, [1, 2], "more")
 
     settle_last_leg(results, plan, lambda: NOW)
 
-    receipt = new_leg.legs(plan).receipt(1) or {}
-    assert rows_of(results, plan) == [0]
-    assert sorted(map(str, rows_of(results, plan, "exchanges"))) == ["0", "1", "2"]
-    assert (receipt["ended_by"], receipt["counts"]["remaining"]) == ("killed", 4)  # type: ignore[index]
+    assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == []
+    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
 
 def test_the_receipt_counts_duplicates(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """The next forecast must not take their price for a row's."""
     rows = [verdict(plan, 1, 0), verdict(plan, 1, 1, answered_by_row=0)]
-    results.create_part(layout.verdicts_name(plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
+    results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
 
     settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
 
@@ -163,7 +215,9 @@ def publish(results: Results, leg: int, *told: Told) -> None:
         exchange = {"run_id": SAMPLE.run_id, "leg": leg, "manifest_row": number, "call": call, "status": status}
         exchange |= {"attempt": 1, "started_at": NOW, "elapsed_ms": 1.0, "bytes_sent": 0}
         exchange |= {"failure": "connection" if status is None else None}
-        results.create_part(layout.exchanges_name(SAMPLE.run_id, SAMPLE.run_date, seq, leg), "exchanges", [exchange])
+        results.create_part(
+            layout.part_name("exchanges", SAMPLE.run_id, SAMPLE.run_date, seq, leg), "exchanges", [exchange]
+        )
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
 from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.store.legs import Legs
 from proofsweep.verify.resume import supersede_older
-from proofsweep.verify.worker import verify_slice
+from proofsweep.verify.worker import verify_batch
 
 from ..left_behind import let_holder_die, write_journal
 
@@ -29,8 +29,8 @@ def begun(settings: Settings, catalog: str) -> Plan:
 def verify(config: str, plan: Plan, bounds: Bounds | None = None) -> None:
     """Work on a run, even if another of its catalog began after it was planned."""
     with App(load_settings(config)).attempt(plan.run_id, bounds=bounds) as (_, leg):
-        for piece in leg.remaining.slices():
-            verify_slice(leg, piece)
+        for piece in leg.completed.batches():
+            verify_batch(leg, piece)
 
 
 def copied(settings: Settings, plan: Plan, minutes: float, **facts: str) -> Plan:
@@ -38,8 +38,8 @@ def copied(settings: Settings, plan: Plan, minutes: float, **facts: str) -> Plan
     results, at = App(settings).results, utc_now() + timedelta(minutes=minutes)
     made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), catalog_term=None, **facts)  # type: ignore[arg-type]
     results.store.create(
-        f"_runs/{made.run_id}/shards/00000.parquet",
-        results.store.read(f"_runs/{plan.run_id}/shards/00000.parquet") or b"",
+        f"_runs/{made.run_id}/items/00000.parquet",
+        results.store.read(f"_runs/{plan.run_id}/items/00000.parquet") or b"",
     )
     results.write_plan(made)
     return made

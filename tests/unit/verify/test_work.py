@@ -10,24 +10,23 @@ from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.runs import Bounds, Slice
-from proofsweep.store.journal import Segments
+from proofsweep.domain.runs import Bounds
 from proofsweep.store.parts import Results
 from proofsweep.verify import worker
 from proofsweep.verify.duplicates import DuplicateCache
-from proofsweep.verify.session import Heartbeat, LegContext, RemainingItems
-from proofsweep.verify.worker import unfinished, verify_slice, work_item, work_last
+from proofsweep.verify.session import Heartbeat, LegContext
+from proofsweep.verify.worker import verify_batch, work_item, work_last
 
 from ..conftest import WAV, LegBuilder
-from ..left_behind import BreakingStore, journal_rows, rows_of, write_journal, write_part
+from ..left_behind import journal_rows
 from ..scripted_service import VALID, Scripted, ScriptedService
 
 DOWN = Scripted(status=500)
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 NO_ANSWER = Scripted(document={"good": "perhaps"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
-LAST_SHARD = Slice(1, 0, 2)
-"""Of a run that is too large for a task for each item: its second shard, of two rows."""
+LAST_BATCH = range(200, 202)
+"""Of a run that is too large for a task for each item: its second batch, of two rows."""
 
 
 @pytest.fixture
@@ -37,11 +36,11 @@ def leg(new_leg: LegBuilder) -> LegContext:
 
 @pytest.fixture
 def large_leg(new_leg: LegBuilder) -> LegContext:
-    return new_leg.leg(new_leg.plan(202, shard_items=200))
+    return new_leg.leg(new_leg.plan(202, batch_items=200))
 
 
 def item_of(leg: LegContext, number: int = 0) -> WorkItem:
-    return next(leg.remaining.items(Slice(0, number, number + 1)))
+    return next(leg.completed.items(range(number, number + 1)))
 
 
 def written(leg: LegContext) -> list[int]:
@@ -51,11 +50,9 @@ def written(leg: LegContext) -> list[int]:
 
 def test_an_item_ends_as_a_row_in_the_journal(leg: LegContext, service: ScriptedService) -> None:
     """Its exchanges are there too, under its row, and it is counted for the display."""
-    row = work_item(leg, item_of(leg, 1))
-
-    assert row is not None
-    assert (row["manifest_row"], row["outcome"], row["leg"]) == (1, "accepted", 1)
+    assert work_item(leg, item_of(leg, 1))
     assert written(leg) == [1]
+    assert [item.manifest_row for item in leg.completed.items()] == [0, 2]
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [1, 1, 1]
     assert service.calls == THREE_CALLS
     assert leg.counters.rows == {"accepted": 1}
@@ -66,10 +63,8 @@ def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: 
     leg = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=1))
     item = replace(item_of(leg), ineligible=Ineligible(Reason.EMPTY, "No bytes."))
 
-    row = work_item(leg, item)
-
-    assert row is not None
-    assert (row["outcome"], row["reason"]) == ("ineligible", "empty")
+    assert work_item(leg, item)
+    assert leg.counters.rows == {"ineligible": 1}
     assert service.calls == []
 
 
@@ -78,50 +73,38 @@ def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, servi
     service.script[Call.UPLOADS] = [Scripted(status=503)]
     service.on_call = lambda _call: leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
-    assert work_item(leg, item_of(leg)) is None
+    assert not work_item(leg, item_of(leg))
     assert written(leg) == []
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [0]
     assert leg.counters.rows == {}
 
 
 def test_rows_that_were_in_doubt_before_come_last(large_leg: LegContext) -> None:
-    """They are no part of a slice's work, and the shard has no part without them."""
+    """They are no part of a batch's work."""
     leg = replace(large_leg, in_doubt_before=frozenset({201}))
 
-    assert verify_slice(leg, LAST_SHARD) == 1
+    assert verify_batch(leg, LAST_BATCH) == 1
     assert written(leg) == [200]
-    assert rows_of(leg.results, leg.plan) == []
-    assert verify_slice(replace(large_leg, in_doubt_before=frozenset({0})), LAST_SHARD) == 2
-    assert rows_of(leg.results, leg.plan) == [200, 201]
+    assert verify_batch(replace(large_leg, in_doubt_before=frozenset({0})), LAST_BATCH) == 1
+    assert written(leg) == [200, 201]
 
 
-def test_a_long_shard_is_worked_in_portions(
+def test_a_long_batch_is_worked_in_portions(
     new_leg: LegBuilder, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All rows of all portions are in the part, each once; one that remains in any portion keeps the part back."""
+    """Of all portions together, it is said how many rows are finished."""
     monkeypatch.setattr(worker, "_ITEMS_AT_ONCE", 3)
-    leg = new_leg.leg(new_leg.plan(210, shard_items=200))
+    leg = new_leg.leg(new_leg.plan(210, batch_items=200))
 
-    assert verify_slice(leg, Slice(1, 0, 10)) == 10
-    assert rows_of(leg.results, leg.plan) == list(range(200, 210))
+    assert verify_batch(leg, range(200, 210)) == 10
 
     service.script[Call.VERIFY] = [NO_ANSWER]  # one row of the first portion is in doubt
 
-    assert verify_slice(leg, Slice(0, 0, 10)) == 9
-    assert rows_of(leg.results, leg.plan) == list(range(200, 210))
-
-
-def test_a_store_that_fails_leaves_the_shard_to_the_legs_end(large_leg: LegContext, tmp_path: Path) -> None:
-    """The rows are in the journal: the leg goes on."""
-    leg = replace(large_leg, results=Results(BreakingStore(tmp_path / "results", writes_left=0)))
-
-    assert verify_slice(leg, LAST_SHARD) == 2
-    assert rows_of(large_leg.results, large_leg.plan) == []
-    assert len(written(leg)) == 2
+    assert verify_batch(leg, range(10)) == 9
 
 
 def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: LegContext, service: ScriptedService) -> None:
-    """Nothing is published, and no other item begins."""
+    """No other item begins."""
 
     def fail(call: Call) -> None:
         if call is Call.VERIFY:
@@ -130,11 +113,10 @@ def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: LegContext, ser
     service.on_call = fail
 
     with pytest.raises(ZeroDivisionError):
-        verify_slice(large_leg, LAST_SHARD)
+        verify_batch(large_leg, LAST_BATCH)
 
     assert large_leg.stop.reason is not None
     assert large_leg.stop.reason.ended_by == "error"
-    assert rows_of(large_leg.results, large_leg.plan) == []
 
 
 def test_nothing_begins_while_the_store_fails(
@@ -150,7 +132,7 @@ def test_nothing_begins_while_the_store_fails(
     monkeypatch.setattr(Heartbeat, "store_is_well", property(lambda _self: is_well[0]))
     monkeypatch.setattr(StopSwitch, "rest", rest)
 
-    assert work_item(leg, item_of(leg)) is not None
+    assert work_item(leg, item_of(leg))
     assert calls_then == [[]]
     assert service.calls == THREE_CALLS
 
@@ -158,7 +140,7 @@ def test_nothing_begins_while_the_store_fails(
 def work(leg: LegContext, rows: int = 3) -> None:
     """Work through the first rows one by one, and then try last what is left."""
     for row in range(rows):
-        verify_slice(leg, Slice(0, row, row + 1))
+        verify_batch(leg, range(row, row + 1))
     work_last(leg)
 
 
@@ -201,7 +183,7 @@ def test_the_last_round_asks_the_service_for_each_file(
     """The answer for other bytes that are the same may have been given in an outage."""
     shared = replace(leg, verify=replace(leg.verify, duplicates=DuplicateCache(stop)))
     for row in range(3):
-        Path(next(leg.remaining.items(Slice(0, row, row + 1))).audio).write_bytes(WAV + bytes(8))
+        Path(next(leg.completed.items(range(row, row + 1))).audio).write_bytes(WAV + bytes(8))
     late = replace(shared, in_doubt_before=frozenset({0, 1, 2}))
 
     work(late)
@@ -209,57 +191,14 @@ def test_the_last_round_asks_the_service_for_each_file(
     assert sorted(service.calls) == sorted(THREE_CALLS * 3)
 
 
-def test_what_is_unfinished_has_no_row_of_any_process(leg: LegContext) -> None:
-    """Neither in a journal nor in a part."""
-    write_journal(leg.results, leg.plan, 1, [1], writer="another")
-    write_part(leg.results, leg.plan, 1, 0, [2])
-
-    assert [item.manifest_row for item in unfinished(leg)] == [0]
-
-
 def test_a_store_that_cannot_be_read_ends_the_leg(leg: LegContext, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows what is left."""
 
-    def fail(_self: Segments, _table: str) -> None:
+    def fail(*_: object) -> None:
         raise ResultsError("The store is away.")
 
-    monkeypatch.setattr(Segments, "names", fail)
+    monkeypatch.setattr(Results, "items", fail)
 
     work_last(leg)
 
     assert why(leg) == "What remains cannot be read: The store is away."
-
-
-def numbers(remaining: RemainingItems, piece: Slice) -> list[int]:
-    return [item.manifest_row for item in remaining.items(piece)]
-
-
-def test_rows_in_parts_of_any_leg_are_left_out(results: Results, new_leg: LegBuilder) -> None:
-    """Whichever leg finished them, and in whichever order."""
-    plan = new_leg.plan(6, shard_items=3)
-    write_part(results, plan, 1, 0, [1])
-    write_part(results, plan, 2, 0, [0])
-    write_part(results, plan, 2, 1, [5])
-
-    remaining = RemainingItems(results, plan)
-
-    assert numbers(remaining, Slice(0, 0, 3)) == [2]
-    assert numbers(remaining, Slice(1, 0, 3)) == [3, 4]
-    assert numbers(remaining, Slice(1, 1, 2)) == [4]
-
-
-def test_what_is_in_a_journal_alone_remains(results: Results, new_leg: LegBuilder) -> None:
-    """A leg that ends makes parts of it; until then nothing is certain."""
-    plan = new_leg.plan(2)
-    write_journal(results, plan, 1, [0])
-
-    assert numbers(RemainingItems(results, plan), Slice(0, 0, 2)) == [0, 1]
-
-
-def test_a_large_run_is_cut_into_shards(results: Results, new_leg: LegBuilder) -> None:
-    """A shard that lacks a single row is a slice; a whole one is none."""
-    plan = new_leg.plan(205, shard_items=101)
-    write_part(results, plan, 1, 0, range(100))
-    write_part(results, plan, 1, 1, range(101, 202))
-
-    assert RemainingItems(results, plan).slices() == [Slice(0, 0, 101), Slice(2, 0, 3)]

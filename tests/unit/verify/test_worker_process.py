@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import Bounds, Slice
+from proofsweep.domain.runs import Bounds
 from proofsweep.store import layout
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.session import Heartbeat, LegContext
@@ -20,10 +20,10 @@ from ..conftest import LegBuilder
 from ..left_behind import exchange, journal_rows, rows_of, write_journal
 from ..scripted_service import NOW, ScriptedService
 
-ALL = GrantedSlice(piece=Slice(0, 0, 3), calls=9)
+ALL = GrantedSlice(rows=range(3), calls=9)
 AGAIN = replace(ALL, attempt=1)
 LOST = SliceResult(is_lost=True)
-PIECES = [Slice(shard, 0, 100) for shard in range(3)]
+BATCHES = [range(first, first + 100) for first in (0, 100, 200)]
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Link:
 
 @dataclass
 class Worker:
-    """A worker process that follows a leg of one shard."""
+    """A worker process that follows a leg of one batch."""
 
     process: WorkerProcess
     link: Link
@@ -66,7 +66,7 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
     plan = replace(new_leg.plan(3), items=1_000)
     leg = new_leg.leg(plan)
     budget = GrantedBudget(Bounds(max_calls=1), leg.verify.partner, leg.stop, lambda: NOW)
-    trail = AuditTrail(leg.journal, budget, new_leg.unattributed)
+    trail = AuditTrail(leg.journal, budget, new_leg.unattributed, leg.completed)
     heartbeat = Heartbeat(
         legs=new_leg.legs(plan),
         leg=1,
@@ -92,8 +92,7 @@ def worker(new_leg: LegBuilder) -> Iterator[Worker]:
 
 
 def begin(leg: LegContext, granted: GrantedSlice) -> None:
-    piece = granted.piece
-    name = layout.begun_name(leg.plan.run_id, leg.leg, piece.shard, piece.first, granted.attempt)
+    name = layout.begun_name(leg.plan.run_id, leg.leg, granted.rows.start, granted.attempt)
     leg.results.store.create(name, b"another")
 
 
@@ -103,7 +102,7 @@ def test_a_slice_is_durable_when_its_task_ends(worker: Worker) -> None:
 
     assert result == SliceResult(is_done=True, calls=6)
     assert worker.link.rows == {"accepted": 3}
-    assert rows_of(worker.leg.results, worker.leg.plan) == [0, 1, 2]
+    assert sorted(journal_rows(worker.leg.results, worker.leg.plan, 1)) == [0, 1, 2]
     assert len(journal_rows(worker.leg.results, worker.leg.plan, 1, "exchanges")) == 9
 
 
@@ -127,7 +126,7 @@ def test_a_task_that_runs_again_makes_no_call(worker: Worker, service: ScriptedS
 
 
 def test_a_slice_that_a_lost_process_had_begun_is_finished(worker: Worker, service: ScriptedService) -> None:
-    """What it wrote down is not verified again; the shard is published when the leg is settled."""
+    """What it wrote down is not verified again; all is published when the leg is settled."""
     begin(worker.leg, ALL)
     write_journal(worker.leg.results, worker.leg.plan, 1, [1], "another")
 
@@ -174,7 +173,7 @@ def test_calls_are_counted_once(worker: Worker) -> None:
 
 
 def queue_of(new_leg: LegBuilder, max_calls: int | None = None) -> SliceQueue:
-    return SliceQueue(new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=max_calls)), PIECES)
+    return SliceQueue(new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=max_calls)), BATCHES)
 
 
 def given(queue: SliceQueue, slots: int) -> list[GrantedSlice]:
@@ -185,7 +184,7 @@ def test_without_a_bound_each_slice_has_all_that_it_may_need(new_leg: LegBuilder
     """Each slice once."""
     queue = queue_of(new_leg)
 
-    assert given(queue, 4) == [GrantedSlice(piece=piece, calls=300) for piece in PIECES]
+    assert given(queue, 4) == [GrantedSlice(rows=rows, calls=300) for rows in BATCHES]
 
 
 def test_a_lost_attempt_has_spent_all_its_calls(new_leg: LegBuilder) -> None:
@@ -203,13 +202,13 @@ def test_a_lost_attempt_has_spent_all_its_calls(new_leg: LegBuilder) -> None:
 
 def test_a_slice_that_is_lost_again_and_again_ends_the_leg(new_leg: LegBuilder) -> None:
     """It would take every process with it."""
-    queue = SliceQueue(new_leg.leg(new_leg.plan(1)), PIECES[:1])
+    queue = SliceQueue(new_leg.leg(new_leg.plan(1)), BATCHES[:1])
     for _ in range(4):
         granted = queue.grant(1)
         assert granted is not None
         queue.take(granted, LOST)
 
-    with pytest.raises(RunMustStop, match="4 worker processes that worked on shard 0 were lost"):
+    with pytest.raises(RunMustStop, match="4 worker processes that worked on rows 0 to 100 were lost"):
         queue._leg.stop.check()
 
 

@@ -1,0 +1,83 @@
+"""Which rows of a run are finished: the only answer to what remains."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.runs import Plan
+from proofsweep.store import layout
+from proofsweep.store.journal import read_journal
+from proofsweep.store.lease import Lease
+from proofsweep.store.parts import Results
+
+_COLUMN = ["manifest_row"]
+
+
+class CompletedRows:
+    """One byte for each planned row; safe to use from several threads.
+
+    A row is finished if it is in a part, or in the journal of a leg without a receipt.
+    """
+
+    def __init__(self, results: Results, plan: Plan) -> None:
+        self.before: int | None = None  # rows that were finished when this was read first
+        self._results = results
+        self._plan = plan
+        self._done = bytearray(plan.items)
+        self._few: Sequence[WorkItem] = ()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, results: Results, plan: Plan) -> Self:
+        completed = cls(results, plan)
+        completed.read()
+        return completed
+
+    def read(self) -> None:
+        """Read what is finished by now; ResultsError if the store cannot be read."""
+        results, plan = self._results, self._plan
+        lease = Lease(results.store, plan.run_id)
+        for leg in map(
+            int, results.store.folders(layout.journals_folder(plan.run_id))
+        ):  # before parts: rows move there
+            if lease.receipt(leg) is None:
+                folder = layout.journal_folder(plan.run_id, leg)
+                for rows in read_journal(results.store, folder, "verdicts", _COLUMN).values():
+                    self._add(rows["manifest_row"].to_pylist())
+        for rows in results.tables(results.parts_of("verdicts", plan), _COLUMN):
+            self._add(rows["manifest_row"].to_pylist())
+        if self.before is None:
+            self.before = plan.items - self.remaining
+
+    def add(self, row: int) -> None:
+        """Note that a row is finished, by this process."""
+        self._done[row] = 1
+
+    @property
+    def remaining(self) -> int:
+        return self._done.count(0)
+
+    def batches(self) -> list[range]:
+        """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run."""
+        batches = (
+            [range(row, row + 1) for row in range(self._plan.items)] if self._plan.is_small else self._plan.batches
+        )
+        return [rows for rows in batches if self._done.find(0, rows.start, rows.stop) >= 0]
+
+    def items(self, rows: range | None = None) -> Iterator[WorkItem]:
+        """Yield the items that remain one by one, in manifest order: of these rows, or of all."""
+        return (item for item in self._planned(rows) if not self._done[item.manifest_row])
+
+    def _planned(self, rows: range | None) -> Iterator[WorkItem]:
+        if not self._plan.is_small:
+            wanted = [rows] if rows is not None else self.batches()
+            return (item for batch in wanted for item in self._results.items(self._plan, batch))
+        with self._lock:
+            self._few = self._few or list(self._results.items(self._plan))
+        return iter(self._few if rows is None else self._few[rows.start : rows.stop])
+
+    def _add(self, rows: Sequence[int | None]) -> None:
+        for row in rows:
+            if row is not None and 0 <= row < self._plan.items:
+                self._done[row] = 1
