@@ -5,7 +5,7 @@ a receipt of each run says that they are, (5) the index forgets the runs that ke
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,14 +15,13 @@ from functools import cache
 
 from proofsweep import __version__
 from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
-from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE
-from proofsweep.store.parts import Results, ended_parts
+from proofsweep.store.parts import Part, Results, ended_parts
 from proofsweep.store.prunings import (
     PrunedObject,
     Pruning,
@@ -34,7 +33,7 @@ from proofsweep.store.prunings import (
     write_receipt,
 )
 from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
-from proofsweep.store.tables import RECEIPTED
+from proofsweep.verify.commit import record_ended_legs
 
 _DAYS = re.compile(r"(\d{1,5})d")
 
@@ -76,19 +75,16 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
     """
     if not results.store.folders("_runs"):
         raise ResultsError(f"There is no run in {results.store.url}.")
+    record_ended_legs(results, RunIndex(results).refreshed())
     refresh(results)  # what has ended is in the base, or it stays
     latest = Latest(results)
-    index, base = latest.index, latest.base
-    begun = _begun(results, index)
+    begun = _begun(results, latest.index)
     limit = now - timedelta(days=days)
-    old = [run for run in index.newest_first() if run.legs and run.is_over and _ended_at(run) <= limit]
+    old = [run for run in latest.index.newest_first() if run.legs and run.is_over and _ended_at(run) <= limit]
     decision = _Decision(
         results=results,
-        legs={
-            run.plan.run_id: {leg.leg for leg in run.legs if leg.entry is not None and leg.entry <= base.through}
-            for run in old
-        },
-        listing={run.plan.run_id for run in newest_listings(index.newest_first()).values()},
+        through=latest.base.through,
+        listing={run.plan.run_id for run in newest_listings(latest.index.newest_first()).values()},
         newest=set(latest.base_parts()),
         sizes=cache(results.store.sizes),
         days=days,
@@ -98,7 +94,7 @@ def find_prunable(results: Results, days: int, keep: Keep, now: datetime) -> Pru
     )
     taken = {pruning.run_id for pruning in begun}
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        found = pool.map(decision.pruning_of, [run.plan.run_id for run in old if run.plan.run_id not in taken])
+        found = pool.map(decision.pruning_of, [run for run in old if run.plan.run_id not in taken])
         new = [pruning for pruning in found if pruning is not None]
     return Prunable(old_runs=len(old), begun=begun, new=new)
 
@@ -134,7 +130,7 @@ def _begun(results: Results, index: IndexedRuns) -> list[Pruning]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
     results: Results
-    legs: Mapping[str, Collection[int]]  # the legs of each run whose rows the base has seen
+    through: int  # the entry of the ledger through which the newest rows are known
     listing: Collection[str]  # the runs that say what a catalog lists now
     newest: Collection[str]  # names of the parts in which the rows of the base are
     sizes: Callable[[str], dict[str, int]]  # lists a folder of the store
@@ -143,49 +139,38 @@ class _Decision:
     now: datetime
     after_entry: int  # the newest of the ledger
 
-    def pruning_of(self, run_id: str) -> Pruning | None:
-        """Return what goes of a run; None if it is not over by its own receipts, or if all its parts are kept."""
-        record = RunIndex(self.results).record_of(run_id)
-        if record is None or not self._is_over(record):
+    def pruning_of(self, run: RunRecord) -> Pruning | None:
+        """Return what goes of a run; None if a further leg has begun, or if all its parts are kept."""
+        store, run_id = self.results.store, run.plan.run_id
+        if Legs(store, run_id).numbers() != [leg.leg for leg in run.legs]:
             return None
-        before = prunings_of(self.results.store, run_id)
-        parts = list(self._objects_of(record.plan))
-        kept = tuple(each.name for each in parts if each.name in self.newest)
-        deleted = tuple(each for each in parts if each.name not in self.newest)
+        if any(leg.entry is None or leg.entry > self.through for leg in run.legs):
+            return None
+        gone = pruned_names(store, run_id)
+        parts = [part for parts in ended_parts(store, run_id).values() for part in parts if part.name not in gone]
+        kept = tuple(part.name for part in parts if part.name in self.newest)
+        deleted = [self._object_of(part) for part in parts if part.name not in self.newest]
         if kept and not any(each.name.startswith("verdicts/") for each in deleted):
             return None
-        deleted += tuple(self._internal_objects_of(run_id))
+        deleted += self._internal_objects_of(run_id)
         if not deleted:
             return None
         return Pruning(
             run_id=run_id,
-            number=len(before) + 1,
+            number=len(prunings_of(store, run_id)) + 1,
             decided_at=self.now.isoformat(timespec="seconds"),
-            run_ended_at=_ended_at(record).isoformat(timespec="seconds"),
+            run_ended_at=_ended_at(run).isoformat(timespec="seconds"),
             older_than_days=self.days,
             keep=self.keep,
             kept=kept,
-            deleted=deleted,
+            deleted=tuple(deleted),
             after_entry=self.after_entry,
             proofsweep_version=__version__,
         )
 
-    def _is_over(self, record: RunRecord) -> bool:
-        legs = [leg.leg for leg in record.legs]
-        is_ended = record.is_over and Legs(self.results.store, record.plan.run_id).last() == len(legs)
-        return is_ended and set(legs) <= {*self.legs[record.plan.run_id]}
-
-    def _objects_of(self, plan: Plan) -> Iterator[PrunedObject]:
-        named = {part.name: part for parts in ended_parts(self.results.store, plan.run_id).values() for part in parts}
-        gone = pruned_names(self.results.store, plan.run_id)
-        for table in RECEIPTED:
-            folder = layout.table_folder(table, plan.run_date)
-            listed = {name: size for name, size in self.sizes(folder).items() if layout.run_of(name) == plan.run_id}
-            receipted = {name for name in named if name.startswith(f"{folder}/")} - gone
-            for name in sorted({*listed, *receipted}):
-                part = named.get(name)
-                rows, sha256 = (part.rows, part.sha256) if part is not None else (None, None)
-                yield PrunedObject(name=name, size_bytes=listed.get(name, 0), rows=rows, sha256=sha256)
+    def _object_of(self, part: Part) -> PrunedObject:
+        size = self.sizes(part.name.rpartition("/")[0]).get(part.name, 0)
+        return PrunedObject(name=part.name, size_bytes=size, rows=part.rows, sha256=part.sha256)
 
     def _internal_objects_of(self, run_id: str) -> Iterator[PrunedObject]:
         journals = layout.journals_folder(run_id)

@@ -22,8 +22,9 @@ from proofsweep.store.journal import delete_journal
 from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogLease, Legs
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex
 from proofsweep.verify.budget import BudgetGuard
-from proofsweep.verify.commit import LegEnd, record_leg, settle_leg
+from proofsweep.verify.commit import LegEnd, record_ended_legs, record_leg, settle_leg
 from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
 from proofsweep.verify.history import note_leg
 from proofsweep.verify.item import Clock
@@ -144,6 +145,7 @@ def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[No
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
             settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
+            record_ended_legs(results, RunIndex(results).refreshed())
             leg.completed.read()
             send_negative_control(leg)
             yield

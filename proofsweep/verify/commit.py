@@ -25,6 +25,7 @@ from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
+from proofsweep.store.runs import IndexedRuns
 from proofsweep.store.schemas import SCHEMAS
 
 ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
@@ -104,6 +105,14 @@ def record_leg(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
         with suppress(NameTaken):
             name = layout.runs_name(plan.run_id, plan.run_date, leg)
             results.create_part(name, "runs", [with_instants("runs", cells)])
+
+
+def record_ended_legs(results: Results, index: IndexedRuns) -> None:
+    """Append the entry of each ended leg that has none: its process was killed after the receipt, or is about to."""
+    for run in index.in_order():
+        for leg in run.legs:
+            if leg.entry is None:
+                record_leg(results, run.plan, Legs(results.store, run.plan.run_id), leg.leg)
 
 
 class LegParts:

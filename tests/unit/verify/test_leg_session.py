@@ -33,6 +33,7 @@ from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.worker import verify_batch
 
+from ...worlds.audited_store import end_leg, planned
 from ..conftest import RUN, LegBuilder
 from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -349,6 +350,24 @@ def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_le
     assert [entry.name for entry in Ledger(results.store).entries()] == [
         layout.receipt_name(plan.run_id, leg) for leg in (1, 2)
     ]
+
+
+def test_an_entry_that_is_missing_comes_before_that_of_the_leg(
+    request_for: BuiltRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process was killed after the last receipt of a run: nobody goes on with it, and its answers are older."""
+    results, plan = request_for.results, request_for.plan
+    whole = planned(results, "20201103T120000Z_000aa", "q")
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "append", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            end_leg(results, whole, "q", [0])
+
+    run(request_for)
+
+    names = [entry.name for entry in Ledger(results.store).entries()]
+    assert names == [layout.receipt_name(run_id, 1) for run_id in (whole.run_id, plan.run_id)]
+    assert results.store.names(layout.table_folder("runs", whole.run_date))
 
 
 def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: Plan) -> None:
