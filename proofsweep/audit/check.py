@@ -136,10 +136,8 @@ class RunAuditor:
         for receipt in receipts.values():
             for part in receipt.parts:
                 if not (part.name.startswith(starts) and part.name.endswith(f"-{receipt.leg:03}.parquet")):
-                    self._audit.bad(
-                        layout.receipt_name(plan.run_id, receipt.leg),
-                        f"names {part.name}, which is no part of this leg",
-                    )
+                    what = f"names {part.name}, which is no part of this leg"
+                    self._audit.bad(layout.receipt_name(plan.run_id, receipt.leg), what)
 
     def _check_rows(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         """Check that each row that has an answer was planned, for this item, and is answered once."""

@@ -11,7 +11,6 @@ from pydantic import TypeAdapter
 from proofsweep.domain.errors import NameTaken
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, damaged, json_bytes
-from proofsweep.store.tables import RECEIPTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +50,6 @@ class Pruning:
     def rows_of(self, table: str) -> int:
         return sum(each.rows or 0 for each in self.deleted if each.name.startswith(f"{table}/"))
 
-    def document(self) -> dict[str, object]:
-        totals = {table: self.rows_of(table) for table in RECEIPTED}
-        return asdict(self) | {"rows": totals, "size_bytes": self.size_bytes}
-
 
 _PRUNING = TypeAdapter(Pruning)
 
@@ -91,7 +86,7 @@ def wholly_pruned(store: Store, known: Collection[str]) -> Iterator[str]:
 
 def write_intent(store: Store, pruning: Pruning) -> None:
     """Write what will be deleted; NameTaken if another process prunes the run at the same moment."""
-    store.create(layout.pruning_intent_name(pruning.run_id, pruning.number), json_bytes(pruning.document()))
+    store.create(layout.pruning_intent_name(pruning.run_id, pruning.number), json_bytes(asdict(pruning)))
 
 
 def write_receipt(store: Store, pruning: Pruning, now: datetime) -> None:
