@@ -35,7 +35,7 @@ def test_an_untouched_store_passes_and_its_head_is_shown(proofsweep: Command) ->
     said = json.loads(proofsweep("audit", "--json").stdout)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "3 runs, 4 legs, 10 parts, 13 rows of verdicts" in done.stdout
+    assert "3 runs, 4 legs, 8 parts, 13 rows of verdicts" in done.stdout
     assert "This is what was recorded: nothing contradicts it." in done.stdout
     assert f"head {said['head']}" in done.stdout
     assert (said["ok"], said["wrong"], said["rows"], said["parts_pruned"]) == (True, [], 13, 2)
