@@ -18,9 +18,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import obstore
+import pyarrow as pa
 from obstore.store import MemoryStore
 
-from proofsweep.domain.items import Row
+from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.queries.status import describe_run, newest_run, newest_runs, unfinished_runs
 from proofsweep.queries.store_status import store_status
@@ -31,8 +32,10 @@ from proofsweep.store.latest import refresh
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, probe
-from proofsweep.store.parts import Results
+from proofsweep.store.parts import Results, parquet_of
+from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex
+from proofsweep.store.schemas import ITEMS
 from proofsweep.verify.attempt import open_leg
 from proofsweep.verify.history import last_rate, measured_legs, note_leg, note_run
 
@@ -142,7 +145,10 @@ def leave_run(results: Results, plan: Plan) -> None:
     """Leave a run behind as its leg would: planned items, plan, lease, heartbeat, parts, receipt, row of `runs`."""
     began = datetime.fromisoformat(plan.created_at)
     for number, batch in enumerate(plan.batches):
-        results.store.create(layout.items_name(plan.run_id, number), b"")
+        names = ((row, f"{plan.catalog}/{row:08}.wav") for row in batch)
+        items = [planned_row(WorkItem(manifest_row=row, item_id=name, audio=name)) for row, name in names]
+        content = parquet_of(pa.Table.from_pylist(items, schema=ITEMS))
+        results.store.create(layout.items_name(plan.run_id, number), content)
         rows = [row_of(plan, row, began) for row in batch]
         results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, number, 1), "verdicts", rows)
     results.write_plan(plan)
@@ -154,7 +160,8 @@ def leave_run(results: Results, plan: Plan) -> None:
     counts |= {"accepted": plan.items, "rejected": 0, "failed": 0, "ineligible": 0, "remaining": 0, "items": plan.items}
     counts |= {"calls": 2 * plan.items, "bytes_sent": plan.items, "throttled": 0, "rate_learned": 5.0}
     counts |= {"base_url_host": "partner.example", "key_fingerprint": "abc", "started_at": began, "finished_at": ended}
-    legs.write_receipt(1, {"ended_by": "complete", "counts": counts, "cpu_seconds": 1.0, "duplicates": 0})
+    links = {"after_entry": Ledger(results.store).newest()}
+    legs.write_receipt(1, {"ended_by": "complete", "counts": counts, "cpu_seconds": 1.0, "duplicates": 0} | links)
     Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, 1))
     results.create_part(layout.runs_name(plan.run_id, plan.run_date, 1), "runs", [counts])
 

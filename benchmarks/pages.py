@@ -55,7 +55,8 @@ def leave_night(results: Results, plan: Plan, first: int, lots: np.random.Genera
     ended = datetime.fromisoformat(plan.created_at) + timedelta(hours=1)
     leg = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "remaining": 0}
     leg |= {"started_at": plan.created_at, "finished_at": ended.isoformat(), "calls": 2 * plan.items}
-    legs.write_receipt(1, {"ended_by": "complete", "counts": leg, "duplicates": 0})
+    links = {"after_entry": Ledger(results.store).newest()}
+    legs.write_receipt(1, {"ended_by": "complete", "counts": leg, "duplicates": 0} | links)
     Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, 1))
 
 

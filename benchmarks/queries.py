@@ -66,7 +66,8 @@ def leave_night(results: Results, plan: Plan, is_accepted: np.ndarray) -> None:
     legs = Legs(results.store, plan.run_id)
     legs.take(1)
     leg = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "remaining": 0}
-    legs.write_receipt(1, {"ended_by": "complete", "counts": leg, "duplicates": 0, "parts": parts})
+    links = {"after_entry": Ledger(results.store).newest()}
+    legs.write_receipt(1, {"ended_by": "complete", "counts": leg, "duplicates": 0, "parts": parts} | links)
     Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, 1))
     results.create_part(layout.runs_name(plan.run_id, plan.run_date, 1), "runs", [leg])
 
