@@ -91,7 +91,7 @@ def prune(
     if not (yes or dry_run or sys.stdin.isatty()):
         raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
     store, out, now = open_app(config, results).results, console(to_stderr=as_json), utc_now()
-    with out.status("reading the snapshot and the receipts …"):
+    with out.status("reading the newest rows and the receipts …"):
         found = find_prunable(store, days, keep, now)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
     _print_prunable(out, found)

@@ -2,5 +2,5 @@
 
 Plans, rows and receipts enter; parts of tables, leases and what is known of earlier answers leave. Read `objects`
 (created once), `layout` (their names), `tables` and `rows`, then `parts`, `journal`, `lease` and `legs`; `runs` and
-`snapshot` are derived and can be made again.
+the base of `latest` are derived and can be made again.
 """

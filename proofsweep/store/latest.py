@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
-from itertools import chain
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -110,18 +110,19 @@ class Latest:
     @cached_property
     def tail(self) -> list[TailLeg]:
         """The legs that the base lacks; the oldest first."""
-        runs = [self.index.records[run_id] for run_id in sorted(self.index.records)]
-        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            at_work = pool.map(self._legs_at_work, runs)
+        runs, through = list(self.index.records.values()), self.base.through
         found = [
-            TailLeg(plan=run.plan, leg=leg, entry=entry or _NO_ENTRY, rows=rows)
-            for run, open_legs in zip(runs, at_work, strict=True)
-            for leg, entry, rows in chain(((each.leg, each.entry, each.rows) for each in run.legs), open_legs)
-            if entry is None or entry > self.base.through
+            TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry or _NO_ENTRY, rows=leg.rows)
+            for run in runs
+            for leg in run.legs
+            if leg.entry is None or leg.entry > through
         ]
-        entered = sorted((leg for leg in found if leg.has_entry), key=lambda leg: leg.entry)
-        others = (leg for leg in found if not leg.has_entry)
-        return [*entered, *(replace(leg, entry=_NO_ENTRY + number) for number, leg in enumerate(others))]
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+            for at_work in pool.map(self._legs_at_work, [run for run in runs if not run.is_over]):
+                found += at_work
+        found.sort(key=lambda leg: (leg.entry, leg.plan.run_id, leg.leg))
+        without = count(_NO_ENTRY)
+        return [leg if leg.has_entry else replace(leg, entry=next(without)) for leg in found]
 
     def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
@@ -179,14 +180,12 @@ class Latest:
         rows = sum(leg.rows or 0 for leg in legs)
         return rows > max(_LEAST_ROWS, self.base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS
 
-    def _legs_at_work(self, run: RunRecord) -> list[tuple[int, int | None, int | None]]:
-        if run.is_over:
-            return []
+    def _legs_at_work(self, run: RunRecord) -> list[TailLeg]:
         ended, run_id = {leg.leg for leg in run.legs}, run.plan.run_id
         numbers = {int(name) for name in self._results.store.folders(layout.journals_folder(run_id))}
         listed = self._results.store.names(layout.table_folder("verdicts", run.plan.run_date))
         numbers |= {layout.leg_of(name) for name in listed if layout.run_of(name) == run_id}
-        return [(leg, None, None) for leg in sorted(numbers - ended)]
+        return [TailLeg(plan=run.plan, leg=leg, entry=_NO_ENTRY, rows=None) for leg in numbers - ended]
 
     def _steps_of(self, file: BaseFile, columns: Sequence[str]) -> Iterator[pa.Table]:
         content = self._results.store.read(file.name)
