@@ -160,7 +160,7 @@ def _target_of(wanted: RecoveryRequest, is_watched_here: Callable[[str], bool]) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProvenItem:
-    """An item with a proof, as its newest answer has it; `current_*` is where its files are now, if `ingest` moved them."""
+    """An item with a proof, by its newest answer; `current_*` is where its files are now, if `ingest` moved them."""
 
     proof_id: str
     item_id: str

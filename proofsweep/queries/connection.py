@@ -89,17 +89,18 @@ def opened(
 @contextmanager
 def answering(results: Results, environment: str, *names: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open views of one environment, and those that they read, whether the store has a run of it or not."""
-    with tables_of(results) as connection:
-        _create_views(connection, [environment], read_by(names, views()))
+    read = read_by(names, views())
+    with tables_of(results, " ".join(view.query for view in read)) as connection:
+        _create_views(connection, [environment], read)
         yield connection
 
 
 @contextmanager
-def tables_of(results: Results) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the schema `store` alone, which mixes environments, for queries of our own."""
+def tables_of(results: Results, asked: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the schema `store` alone, which mixes environments, for queries of our own: these in SQL, or any."""
     connection = duckdb.connect(config=_OFFLINE)
     try:
-        _prepare(connection, results)
+        _prepare(connection, results, asked)
         yield connection
     except duckdb.Error as error:
         for words, code in _FULL.items():  # DuckDB tells it by the words of the system alone
@@ -118,13 +119,13 @@ def close(connection: duckdb.DuckDBPyConnection) -> None:
     connection.close()
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
+def _prepare(connection: duckdb.DuckDBPyConnection, results: Results, asked: str | None = None) -> list[Plan]:
     spill = Path(gettempdir(), f"proofsweep-query-{token_hex(8)}")  # else DuckDB writes into the working folder
     for setting in (*_SETTINGS, f"SET temp_directory = {quoted(str(spill))}"):
         connection.execute(setting)
     if read_by_us(results.store):
         connection.register_filesystem(StoreFiles(results.store))
-    return create_tables(connection, results)
+    return create_tables(connection, results, asked)
 
 
 def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], wanted: Iterable[View]) -> None:

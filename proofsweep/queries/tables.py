@@ -5,7 +5,9 @@ Both mix environments; the views choose by the variable `environments`.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -19,7 +21,7 @@ from proofsweep.queries.views import View, quoted, sql_of
 from proofsweep.store import layout, schemas
 from proofsweep.store.latest import Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
-from proofsweep.store.objects import FolderStore, Store
+from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import IndexedRuns, RunRecord
 from proofsweep.store.schemas import SCHEMAS
@@ -55,7 +57,7 @@ _PLAN_COLUMNS = _OF_PLAN | {"deployment": "VARCHAR", "is_partial": "BOOLEAN", "r
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in schemas.LATEST if field.name != "part"])
 _ENTRIES = {"run_id": "VARCHAR", "leg": "INTEGER", "entry": "BIGINT"}
-_ENTERED = f"SELECT {', '.join(_NEWEST.names)} FROM store.verdicts JOIN store.entries USING (run_id, leg)"
+_ENTERED = f"SELECT {', '.join(_NEWEST.names)} FROM {{}} JOIN store.entries USING (run_id, leg)"
 _COMMON_VIEWS = {
     "answers": "FROM store.newest\n"
     "WHERE list_contains(getvariable('environments'), environment) AND outcome IN ('accepted', 'rejected')",
@@ -88,16 +90,22 @@ SEMI JOIN (
 ) USING (run_id)"""
 
 
-def create_tables(connection: duckdb.DuckDBPyConnection, results: Results) -> list[Plan]:
-    """Make or remake the schema `store`, and return the plans, the newest first; queries read what is there then."""
+def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked: str | None = None) -> list[Plan]:
+    """Make or remake the schema `store`, and return the plans, the newest first; queries read what is there then.
+
+    Of the tables with parts only those that are `asked` in SQL, None for all: each takes a listing of each of its days.
+    """
     latest = Latest(results)
     runs = list(latest.index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
-    for table, schema in SCHEMAS.items():
+    for table in SCHEMAS:
+        if asked is not None and not re.search(rf"\bstore\.{table}\b", asked):
+            continue
         has_parts = next(results.all_parts(table), None) is not None
         location = _location_of(results, _PARTS.format(table))
-        _create_view(connection, table, _reading_parts(table, schema, location) if has_parts else _empty_table(table))
-    _create_view(connection, "verdicts_files", _files_in(_location_of(results, _PARTS.format("verdicts"))))
+        _create_view(connection, table, _reading_parts(table, [location]) if has_parts else _empty_table(table))
+    if asked is None or "store.verdicts_files" in asked:
+        _create_view(connection, "verdicts_files", _files_in(_location_of(results, _PARTS.format("verdicts"))))
     listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
     listed = [_location_of(results, name) for _, names in listings for name in names]
     _create_view(connection, "listing", _items_in(listed, schemas.ITEMS))
@@ -161,10 +169,15 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
     """
     settled = [(run.plan.run_id, leg.leg, leg.entry) for run in latest.index.in_order() for leg in run.legs]
     tail = [(leg.plan.run_id, leg.leg, leg.entry) for leg in latest.tail]
-    through, runs = latest.base.through, sorted({run_id for run_id, *_ in tail})
+    through = latest.base.through
     legs = [*(leg for leg in settled if leg[2] is not None and leg[2] <= through), *tail]
     _create_from(connection, "entries", (dict(zip(_ENTRIES, leg, strict=True)) for leg in legs), _ENTRIES)
-    _create_view(connection, "recent", f"{_ENTERED} WHERE list_contains({runs}, run_id) AND entry > {through}")
+    parts = [
+        _location_of(results, name)
+        for name in _parts_of_runs(results, {leg.plan.run_id: leg.plan for leg in latest.tail})
+    ]
+    rows = f"({_reading_parts('verdicts', parts)})" if parts else f"({_empty_table('verdicts')})"
+    _create_view(connection, "recent", f"{_ENTERED.format(rows)} WHERE entry > {through}")
     if not latest.base.files:
         _create_view(connection, "newest", newest_per_item("FROM store.recent"))
         return
@@ -176,10 +189,18 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
     _create_view(connection, "newest", both if tail else "FROM store.settled")
 
 
-def _reading_parts(table: str, schema: pa.Schema, location: str) -> str:
+def _parts_of_runs(results: Results, plans: Mapping[str, Plan]) -> list[str]:
+    """Name the parts of some runs from listings of their days alone."""
+    days = sorted({layout.table_folder("verdicts", plan.run_date) for plan in plans.values()})
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+        return [name for names in pool.map(results.store.names, days) for name in names if layout.run_of(name) in plans]
+
+
+def _reading_parts(table: str, locations: Sequence[str]) -> str:
+    schema = SCHEMAS[table]
     columns = f"* REPLACE ({_RUN_ID.format('filename')})" if "run_id" in schema.names else "*"
     further = [_RUN_DATE, "filename"] if table == "verdicts" else [_RUN_DATE]
-    return f"SELECT {', '.join([columns, *further])} FROM {_reading(schema, [location])}"
+    return f"SELECT {', '.join([columns, *further])} FROM {_reading(schema, locations)}"
 
 
 def _location_of(results: Results, name: str) -> str:
@@ -268,7 +289,7 @@ def _script_tables(results: Results) -> Mapping[str, str]:
         "pruned": _SCRIPT_PRUNED.format(location=pruned),
         **_advice(),
         "entries": _SCRIPT_ENTRIES.format(ledger=ledger),
-        "newest": newest_per_item(_ENTERED),
+        "newest": newest_per_item(_ENTERED.format("store.verdicts")),
         **_COMMON_VIEWS,
     }
 
