@@ -32,7 +32,7 @@ from proofsweep.store.latest import refresh
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, probe
-from proofsweep.store.parts import Results, parquet_of
+from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.schemas import ITEMS
@@ -147,8 +147,7 @@ def leave_run(results: Results, plan: Plan) -> None:
     for number, batch in enumerate(plan.batches):
         names = ((row, f"{plan.catalog}/{row:08}.wav") for row in batch)
         items = [planned_row(WorkItem(manifest_row=row, item_id=name, audio=name)) for row, name in names]
-        content = parquet_of(pa.Table.from_pylist(items, schema=ITEMS))
-        results.store.create(layout.items_name(plan.run_id, number), content)
+        results.write_items(plan.run_id, number, pa.Table.from_pylist(items, schema=ITEMS))
         rows = [row_of(plan, row, began) for row in batch]
         results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, number, 1), "verdicts", rows)
     results.write_plan(plan)
