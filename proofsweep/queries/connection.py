@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
 
 _BLOCK_BYTES = 1024 * 1024  # that are asked of a store at least
+_KEPT_OBJECTS = 64  # no larger than that, in memory
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
     "SET memory_limit = '1GB'",
@@ -175,6 +176,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         super().__init__()
         self._store = store
         self._sizes = lru_cache(maxsize=None)(store.sizes)
+        self._whole = lru_cache(maxsize=_KEPT_OBJECTS)(store.read)
 
     def glob(self, path: str, **_: object) -> list[str]:
         """List the objects of a glob like `verdicts/*/[!.]*.parquet`; a name without one is taken as it is."""
@@ -202,7 +204,10 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
         return _Object(self, self._strip_protocol(path), mode=mode, block_size=_BLOCK_BYTES)
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
-        return self._store.read_range(name, start, end)
+        """Read a range; a small object is asked for once, as its footer and each of its columns are read apart."""
+        size = self._sizes(name.rpartition("/")[0]).get(name, 0)
+        content = self._whole(name) if 0 < size <= _BLOCK_BYTES else None
+        return self._store.read_range(name, start, end) if content is None else content[start:end]
 
 
 class _Object(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types
