@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from proofsweep import __version__
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
+from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.operations import SecretBlocks
@@ -66,7 +67,7 @@ class App:
         self.settings = settings
         self.environment = settings.service.environment
         self.leg: LegContext | None = None  # that this process holds and works on, for a display beside the work
-        self._blocks = blocks
+        self._blocks, self._proxies = blocks, Proxies(dict(environment()))  # before Prefect has them changed
         self._read_block = None if blocks is None else blocks.read
         self._service: Service | None = None
 
@@ -141,6 +142,7 @@ class App:
             settings.retry,
             settings.timeouts,
             read_own,
+            proxies=self._proxies,
             clock=utc_now,
             on_answer=lambda key_fingerprint: remember_key(state_home, key_fingerprint, url),
         )

@@ -1,5 +1,6 @@
 """The command that runs: its App, which is closed when the command is over, and the signals that end it."""
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -19,7 +20,29 @@ def open_app(config: str | None, results_url: str | None = None) -> "App":
     from proofsweep.config.load import load_settings  # noqa: PLC0415
     from proofsweep_tasks.key_block import BLOCKS  # noqa: PLC0415
 
-    return _opened.enter_context(App(load_settings(config, results_url), BLOCKS))
+    settings = load_settings(config, results_url)
+    logger = logging.getLogger("proofsweep")
+    if not any(isinstance(each, _Waiting) for each in logger.handlers):
+        logger.addHandler(waiting := _Waiting(settings.service.base_url))
+        _opened.callback(logger.removeHandler, waiting)
+    return _opened.enter_context(App(settings, BLOCKS))
+
+
+class _Waiting(logging.Handler):
+    """Says on stderr that the service is waited for, beside whatever a command shows."""
+
+    def __init__(self, base_url: str) -> None:
+        super().__init__()
+        self._base_url = base_url
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from proofsweep.config.logs import Event  # noqa: PLC0415 - a light command logs nothing
+        from proofsweep_cli.screen import print_error  # noqa: PLC0415
+
+        facts = getattr(record, "facts", {})
+        if facts.get("event") == Event.SERVICE_AWAITED:
+            state = "does not work" if facts["is_reached"] else "cannot be reached"
+            print_error(f"The service at {self._base_url} {state} yet; it is tried for {facts['most_seconds']:,.0f} s.")
 
 
 def close_app() -> None:

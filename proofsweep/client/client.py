@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
 
+from proofsweep.client.reply import Reply, Request, TakeBody
 from proofsweep.client.session import Session
-from proofsweep.client.transport import Reply, Request, TakeBody
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.exchanges import Call, Exchange
@@ -38,6 +38,7 @@ from proofsweep.domain.outcomes import Answer
 _Resource = TypeVar("_Resource", bound=Resource)
 _CONTROL_ATTEMPTS = 2  # attempts of a control's calls
 _NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified."
+_PACKET_BYTES = 64 * 1024
 _FILE_NAME = "audio"  # the same for all files: the local name stays here
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
 
@@ -264,7 +265,13 @@ class _FormBody:
     tail: bytes
 
     def __iter__(self) -> Iterator[bytes]:
-        pieces = self.audio.chunks()
-        yield self.head + next(pieces, b"")  # in one packet: a small file waits mostly for the network
-        yield from pieces
-        yield self.tail
+        held = self.head
+        for piece in self.audio.chunks():
+            if (
+                len(held) + len(piece) < _PACKET_BYTES
+            ):  # a small file goes in one packet: it waits mostly for the network
+                held += piece
+            else:
+                yield held
+                held = piece
+        yield from (held + self.tail,) if len(held) < _PACKET_BYTES else (held, self.tail)

@@ -1,147 +1,63 @@
-"""One request, one answer, one exchange record: the only place that touches sockets."""
+"""Sends one request and takes its answer, over httpx: the only place that touches sockets."""
 
-import hashlib
 import math
+import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
-from itertools import chain
+from typing import Any
+from weakref import WeakSet
 
 import httpcore
 import httpx
 from pydantic import SecretStr
-from pydantic.alias_generators import to_camel
 
-from proofsweep.client.connections import (
-    BROKEN_EXCHANGE,
-    DeadlineBackend,
-    DeadlineStream,
-    cause_of,
-    proxy_for,
-    stream_of,
-)
+from proofsweep.client.reply import Reply, Request, Sending
+from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.config.sections import TimeoutSettings
-from proofsweep.domain import models
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.models import Resource, json_of, list_of_objects, object_of, text_of
-from proofsweep.domain.text import printable
 
-TakeBody = Callable[[Iterable[bytes], int | None], None]
-"""Takes a body, whose size the answer may have announced; it need not read it to its end, and bounds it itself."""
-_MOST_NAMES = 20
-_MOST_LETTERS = 60
-_MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
+BROKEN_EXCHANGE = (httpx.TransportError, httpx.InvalidURL, UnicodeError)  # the last one: for impossible host names
 _CONNECT_SECONDS = 10.0
-_IDLE_SECONDS = 5.0  # how long an idle connection is kept
+_MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
+_LEAST_BYTES_PER_SECOND = 64 * 1024  # the slowest body that is read to its end, however long: 0.5 Mbit/s
+_LIMITS = httpx.Limits(max_connections=2, keepalive_expiry=5.0)  # to the API; to the storage, and for a download
 _CACHED_ADDRESSES = 256  # addresses that are parsed once
-_UNUSABLE_URL = (httpx.InvalidURL, UnicodeError)  # the second one: for impossible host names
-_NOT_CONNECTED = (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError, httpcore.UnsupportedProtocol)
-_NEVER_SENT = (*_NOT_CONNECTED, *_UNUSABLE_URL)
-_SCHEMES = ("http", "https")
 _HIGHEST_PORT = 65_535
-_SUCCESSES = range(200, 300)
-_STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    call: Call
-    method: str
-    url: str = field(repr=False)
-    params: Mapping[str, str | int] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    content: bytes | Iterable[bytes] = field(default=b"", repr=False)
-    content_bytes: int = 0  # the exact length of the content, for Content-Length
-    into: TakeBody | None = None  # takes the body of a success; None keeps it in memory
-    # says in a clause why the JSON of a success cannot be used, and the call is repeated; None if it can.
-    flaw: Callable[[object], str | None] = lambda document: "the answer is no JSON" if document is None else None
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    exchange: Exchange
-    # the JSON of the body; None where no JSON was expected, or none came.
-    document: object = field(default=None, repr=False)
-    body_sha256: str = ""  # hex digest of the exact body in memory; empty if it could not be read to its end
-
-
-def _fields(kind: type[Resource]) -> frozenset[str]:
-    return frozenset(map(to_camel, kind.model_fields))
-
-
-_NAMED: Mapping[Call, Mapping[str, frozenset[str]]] = {
-    Call.HEALTH: {"": _fields(models.HealthResponse)},
-    Call.KEYS: {"": _fields(models.PartnerKeysResponse), "keys": _fields(models.KeyRecord)},
-    Call.ROTATE: {"": _fields(models.RotatedKeyResponse)},
-    Call.USAGE: {
-        "": _fields(models.PartnerUsageResponse),
-        "plan": _fields(models.UsagePlan),
-        "days": _fields(models.UsageDay),
-    },
-    Call.PROOFS: {"": _fields(models.ListProofsResponse), "items": _fields(models.ProofSummary)},
-    Call.ERASE: {"": _fields(models.EraseProofResponse)},
-    Call.UPLOADS: {"": _fields(models.UploadResponse)},
-    Call.VERIFY: {
-        "": _fields(models.VerifyResponse),
-        "grade": frozenset({"human", "ai", "unknown", "riskCategory", "rubricVersion"}),
-    },
-}
-"""The fields of each answer that the contract shows whole. Of the others it says that further fields are not shown."""
-
-_ERROR = {"": _fields(models.ApiError)}
-
-
-def unnamed_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ...]:
-    """Return the names of the members that the contract does not name, sorted; inside another one as `grade.mood`.
-
-    Long names are cut, and of many some are left out.
-    """
-    named = _NAMED.get(call, {}) if is_success else _ERROR
-    answer = object_of(document)
-    names = {_short(name) for parent, known in named.items() for name in _unknown(answer, parent, known)}
-    return tuple(sorted(names)[:_MOST_NAMES])
-
-
-def _unknown(answer: Mapping[str, object], parent: str, known: frozenset[str]) -> list[str]:
-    if not parent:
-        return [*(answer.keys() - known)]
-    inner = answer.get(parent)
-    names = set(chain.from_iterable(list_of_objects(inner))) if isinstance(inner, list) else set(object_of(inner))
-    return [f"{parent}.{name}" for name in names - known]
-
-
-def _short(name: str) -> str:
-    return printable(name[:_MOST_LETTERS])[:_MOST_LETTERS]
-
-
-class _ThreadConnections(threading.local):
+class _ThreadClients(threading.local):
     def __init__(self) -> None:
-        self.connections: dict[str, httpcore.ConnectionInterface] = {}
+        self.clients: dict[tuple[bool, Proxy | None], httpx.Client] = {}
 
 
 class Transport:
-    """Sends requests from worker threads, each with one keyed and one keyless connection of its own.
+    """Sends requests from worker threads, each with two httpx clients of its own.
 
-    They are httpcore's: they follow no redirect (the key would go with it), keep no cookie, send nothing twice and log
-    no URL. Without httpx and a pool around them, a small request costs half the CPU (docs/performance.md). The keyless
-    connection never carries the key: slot and asset URLs lead to other hosts.
+    They follow no redirect (the key would go with it), keep no cookie, send nothing twice and log no URL. The key is
+    given to one of them alone, for keyed calls: slot and asset URLs lead to other hosts.
     """
 
-    def __init__(self, timeouts: TimeoutSettings, *, user_agent: str, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self,
+        timeouts: TimeoutSettings,
+        *,
+        user_agent: str,
+        proxies: Proxies,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         """Take the time limit of a read and of a write; an answer has twice as long, from the last byte sent."""
         seconds = timeouts.read_seconds
-        common = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
-        self._headers = _encoded(common)
-        self._extensions = {"timeout": {"connect": _CONNECT_SECONDS, "read": seconds, "write": seconds}}
-        self._backend = DeadlineBackend(2 * seconds)
+        self._timeout = httpx.Timeout(connect=_CONNECT_SECONDS, read=seconds, write=seconds, pool=_CONNECT_SECONDS)
+        self._headers = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
         self._tls = tls or httpx.create_ssl_context()
-        self._own = _ThreadConnections()
-        self._connections: set[httpcore.ConnectionInterface] = set()
+        self._network = _Network(2 * seconds)
+        self._own, self._clients = _ThreadClients(), set[httpx.Client]()
+        self.proxies = proxies
+        self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
+        self.reached = threading.Event()  # set when the head of a first request was sent
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; the reply tells what went wrong on the wire.
@@ -149,173 +65,164 @@ class Transport:
         Only errors of this machine are raised: of local files (audio that changed, a full disk), and ConfigError for a
         proxy that cannot be used.
         """
-        reply = _ReplyBuilder(request, attempt)
-        answer: _Answer | None = None
+        sending = Sending(request, attempt, self.reached)
+        answer: httpx.Response | None = None
         try:
-            answer = self._answer(request, key)
-            body = self._read(request, answer)
-        except (*BROKEN_EXCHANGE, *_UNUSABLE_URL) as error:
-            return reply.broken(answer, error)
+            answer = self._answer(request, sending, key)
+            content = _content(request, answer, sending.bytes_sent)
+        except BROKEN_EXCHANGE as error:
+            return sending.broken(answer, error)
         finally:
             if answer is not None:
                 answer.close()
-        return reply.whole(answer, body)
+        return sending.answered(answer, content)
 
     def close_thread_connections(self) -> None:
-        for connection in self._own.connections.values():
-            self._connections.discard(connection)
-            connection.close()
-        self._own.connections.clear()
+        for client in self._own.clients.values():
+            self._clients.discard(client)
+            client.close()
+        self._own.clients.clear()
 
     def abort(self) -> None:
         """End all exchanges of all threads; they fail, and later ones fail too."""
-        self._backend.abort()
+        self._network.abort()
 
     def close(self) -> None:
-        while self._connections:
-            self._connections.pop().close()
+        while self._clients:
+            self._clients.pop().close()
 
-    def _answer(self, request: Request, key: SecretStr | None) -> "_Answer":
-        address = _address(request.url, tuple(request.params.items()))
-        headers = [(b"Host", address.host_header), *self._headers, *_encoded(request.headers)]
+    def _answer(self, request: Request, sending: Sending, key: SecretStr | None) -> httpx.Response:
+        url = _address(request.url, tuple(request.params.items()))
+        headers = {"Host": url.netloc.decode("ascii"), **self._headers, **request.headers}
         if key is not None:
-            headers += _encoded({"x-api-key": key.get_secret_value()})
+            headers["x-api-key"] = key.get_secret_value()
         if request.content_bytes or request.method == "POST":
-            headers.append((b"Content-Length", b"%d" % request.content_bytes))
-        response = self._connection(request.call, address).handle_request(
-            httpcore.Request(
-                request.method, address.url, headers=headers, content=request.content, extensions=self._extensions
-            )
-        )
-        return _Answer(response, stream_of(response))
+            headers["Content-Length"] = str(request.content_bytes)  # storage refuses a body in chunks
+        client = self._client(self._proxy_to(url.scheme, url.host), is_keyed=request.call.is_keyed)
+        answer = client.send(httpx.Request(request.method, url, headers=headers, stream=sending), stream=True)
+        stream = answer.extensions["network_stream"]
+        if isinstance(stream, _Stream) and stream.has_read:
+            return answer
+        # It came before its request, and would give one item the verdict of another; or it switches to another protocol
+        answer.close()
+        raise httpx.RemoteProtocolError("an answer to no request")
 
-    def _connection(self, call: Call, address: "_Address") -> httpcore.ConnectionInterface:
-        """Return this thread's own connection: the one that it has, if that is idle and leads there, or a new one.
-
-        A download has another than a form POST: they mostly lead to different hosts, one after the other.
-        """
-        kind = "keyed" if call.is_keyed else "download" if call is Call.DOWNLOAD else "keyless"
-        connection = self._own.connections.get(kind)
-        if connection is not None:
-            leads_there = connection.can_handle_request(address.url.origin)
-            if leads_there and connection.is_available() and not connection.has_expired():
-                return connection
-            self._connections.discard(connection)
-            connection.close()
-        connection = self._own.connections[kind] = self._new_connection(address)
-        self._connections.add(connection)
-        return connection
-
-    def _new_connection(self, address: "_Address") -> httpcore.ConnectionInterface:
-        return httpcore.ConnectionPool(
-            ssl_context=self._tls,
-            proxy=proxy_for(address.scheme, address.host),
-            keepalive_expiry=_IDLE_SECONDS,
-            network_backend=self._backend,
-        ).create_connection(address.url.origin)
-
-    def _read(self, request: Request, answer: "_Answer") -> bytes:
-        if answer.is_success and answer.bytes_sent != request.content_bytes:  # a part was stored, or judged
-            raise httpcore.RemoteProtocolError("the answer came before the whole request was sent")
-        if request.into is not None and answer.is_success:
-            request.into(self._pieces(answer, math.inf), _size_of(answer))
-            return b""
-        return b"".join(self._pieces(answer, _MOST_BODY_BYTES))
-
-    def _pieces(self, answer: "_Answer", most_bytes: float) -> Iterator[bytes]:
-        if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
-            raise httpcore.RemoteProtocolError("the answer is encoded, but identity was requested")
-        size_bytes = 0
-        for piece in answer.pieces():
-            size_bytes += len(piece)
-            if size_bytes > most_bytes:
-                raise httpcore.RemoteProtocolError("the answer is too large")
-            answer.stream.prolong(len(piece))
-            yield piece
-
-
-class _Answer:
-    """An answer whose head has come; `pieces` gives the body as it is on the wire, `headers` have lowercase names."""
-
-    def __init__(self, response: httpcore.Response, stream: DeadlineStream) -> None:
-        self.stream, self.bytes_sent = stream, stream.body_bytes_sent
-        self.status: int = response.status
-        self.is_success = response.status in _SUCCESSES
-        self.headers = dict(httpx.Headers(response.headers).items())
-        self.pieces: Callable[[], Iterator[bytes]] = response.iter_stream
-        self.close = response.close
-
-
-@dataclass(frozen=True, slots=True)
-class _Address:
-    url: httpcore.URL
-    scheme: str
-    host: str
-    host_header: bytes
+    def _client(self, proxy: Proxy | None, *, is_keyed: bool) -> httpx.Client:
+        client = self._own.clients.get((is_keyed, proxy))
+        if client is not None and not client.is_closed:
+            return client
+        tls = self._tls if proxy is not None and proxy.url.lower().startswith("https:") else None
+        way = None if proxy is None else httpx.Proxy(proxy.url, ssl_context=tls)
+        transport = httpx.HTTPTransport(verify=self._tls, trust_env=False, limits=_LIMITS, proxy=way)
+        transport._pool._network_backend = self._network  # noqa: SLF001 - httpx has no door to httpcore's backend
+        client = httpx.Client(transport=transport, timeout=self._timeout, auth=httpx.Auth())  # also no auth of a URL
+        # None is sent: requests are made here. To read them took a twelfth of a small exchange.
+        client.cookies.extract_cookies = lambda _response: None  # type: ignore[method-assign,assignment]
+        self._own.clients[is_keyed, proxy] = client
+        self._clients.add(client)
+        return client
 
 
 @lru_cache(maxsize=_CACHED_ADDRESSES)
-def _address(address: str, params: tuple[tuple[str, str | int], ...]) -> _Address:
+def _address(address: str, params: tuple[tuple[str, str | int], ...]) -> httpx.URL:
     """Parse an address once; a run has few of them, and parsing costs a fifth of a small request."""
     url = httpx.URL(address, params=dict(params)) if params else httpx.URL(address)
-    if url.scheme not in _SCHEMES:
-        raise httpcore.UnsupportedProtocol("no http or https")
+    if url.scheme not in {"http", "https"}:
+        raise httpx.UnsupportedProtocol("no http or https")
     if (url.port or 0) > _HIGHEST_PORT:  # the system would take the lowest 16 bits, and reach somebody else
         raise httpx.InvalidURL("no such port")
-    without_user = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-    return _Address(without_user, url.scheme, url.host, url.netloc)
+    return url
 
 
-def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode("ascii"), text.encode("ascii")) for name, text in headers.items()]
+def _content(request: Request, answer: httpx.Response, bytes_sent: int | None) -> bytes:
+    if answer.is_success and bytes_sent != request.content_bytes:  # a part was stored, or judged
+        raise httpx.RemoteProtocolError("the answer came before the whole request was sent")
+    if request.into is None or not answer.is_success:
+        return b"".join(_pieces(answer, _MOST_BODY_BYTES))
+    size = answer.headers.get("content-length", "")
+    request.into(_pieces(answer, math.inf), int(size) if size.isascii() and size.isdecimal() else None)
+    return b""
 
 
-def _size_of(answer: _Answer) -> int | None:
-    digits = answer.headers.get("content-length", "")
-    return int(digits) if digits.isascii() and digits.isdecimal() else None
+def _pieces(answer: httpx.Response, most_bytes: float) -> Iterator[bytes]:
+    if answer.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise httpx.RemoteProtocolError("the answer is encoded, but identity was requested")
+    for piece in answer.iter_raw():
+        if answer.num_bytes_downloaded > most_bytes:
+            raise httpx.RemoteProtocolError("the answer is too large")
+        answer.extensions["network_stream"].due_at += len(piece) / _LEAST_BYTES_PER_SECOND
+        yield piece
 
 
-class _ReplyBuilder:
-    def __init__(self, request: Request, attempt: int) -> None:
-        self._request, self._attempt = request, attempt
-        self._started_at, self._began = datetime.now(UTC), time.perf_counter()
+class _Network(httpcore.SyncBackend):
+    """Opens connections on which an answer may take `answer_seconds` in all, and can abort all of them."""
 
-    def whole(self, answer: _Answer, content: bytes) -> Reply:
-        call = self._request.call
-        expects_json = call.is_keyed or call is Call.HEALTH
-        document = json_of(content) if expects_json else None
-        flaw = self._request.flaw(document) if expects_json and answer.is_success else None
-        code = None if answer.is_success else text_of(object_of(document).get("code"))
-        exchange = replace(self._exchange(answer, Failure.BAD_ANSWER if flaw else None, code), because=flaw)
-        unnamed = unnamed_in(call, document, is_success=answer.is_success)
-        exchange = replace(exchange, unnamed=unnamed) if unnamed else exchange
-        return Reply(exchange, document, hashlib.sha256(content).hexdigest())
+    def __init__(self, answer_seconds: float) -> None:
+        self.answer_seconds = answer_seconds
+        self._open, self._lock, self._is_aborted = WeakSet[_Stream](), threading.Lock(), False
 
-    def broken(self, answer: _Answer | None, error: Exception) -> Reply:
-        failure = Failure.CONNECTION if answer is None else Failure.BAD_ANSWER
-        if isinstance(error, httpcore.TimeoutException):
-            failure = Failure.TIMEOUT
-        exchange = self._exchange(answer, failure, was_sent=not isinstance(error, _NEVER_SENT))
-        return Reply(exchange if failure is not Failure.CONNECTION else replace(exchange, because=cause_of(error)))
+    def connect_tcp(self, *given: Any, **named: Any) -> httpcore.NetworkStream:  # noqa: ANN401 - httpcore's own
+        return self.limited(super().connect_tcp(*given, **named))
 
-    def _exchange(
-        self, answer: _Answer | None, failure: Failure | None, code: str | None = None, *, was_sent: bool = True
-    ) -> Exchange:
-        received = answer.headers if answer is not None else {}
-        headers = AnswerHeaders.read(received, now=self._started_at)
-        bytes_sent = answer.bytes_sent if answer is not None else self._request.content_bytes
-        names = _STORAGE_ID_HEADERS if self._request.call in {Call.SLOT, Call.DOWNLOAD} else ()
-        storage_ids = (received[name][:200] for name in names if received.get(name))
-        return Exchange(
-            call=self._request.call,
-            attempt=self._attempt,
-            started_at=self._started_at,
-            elapsed_ms=(time.perf_counter() - self._began) * 1000,
-            headers=headers,
-            status=answer.status if answer is not None else None,
-            error_code=code,
-            failure=failure,
-            request_id=headers.request_id,
-            storage_id=next(storage_ids, None),
-            bytes_sent=max(0, bytes_sent) if was_sent else None,
-        )
+    def limited(self, stream: httpcore.NetworkStream) -> "_Stream":
+        limited = _Stream(stream, self)
+        with self._lock:
+            if self._is_aborted:
+                stream.close()
+                raise httpcore.ConnectError("aborted")
+            self._open.add(limited)
+        return limited
+
+    def abort(self) -> None:
+        with self._lock:
+            self._is_aborted = True
+            for stream in self._open:
+                stream.abort()
+
+
+class _Stream(httpcore.NetworkStream):
+    """Limits the time from the last byte sent to the end of the answer: httpcore's own limit is for one read."""
+
+    def __init__(self, stream: httpcore.NetworkStream, network: _Network) -> None:
+        self._stream, self._network = stream, network
+        self.due_at = time.monotonic() + network.answer_seconds
+        self.has_read = True  # whether anything was read since the last write
+        self._held = b""
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._held:
+            self.write(b"", timeout)
+        left_seconds = self.due_at - time.monotonic()
+        if left_seconds <= 0:
+            raise httpcore.ReadTimeout("the answer took too long")
+        self.has_read = True
+        return self._stream.read(max_bytes, left_seconds if timeout is None else min(timeout, left_seconds))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Write; what is first, a request's head, goes with the next piece in one packet."""
+        if self.has_read:
+            self.has_read, self._held = False, buffer
+            return
+        held, self._held = self._held, b""
+        try:
+            self._stream.write(held + buffer, timeout)
+        finally:
+            self.due_at = time.monotonic() + self._network.answer_seconds
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def abort(self) -> None:
+        """Make a blocked read or write fail at once; a mere close would leave it blocked."""
+        connection = self._stream.get_extra_info("socket")
+        with suppress(OSError):  # no longer connected
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)  # below TLS: a TLS shutdown does not wake a reader
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        """Go on under TLS, with the same limit; Python limits the whole handshake."""
+        return self._network.limited(self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> object:
+        return self._stream.get_extra_info(info)

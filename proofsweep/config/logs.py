@@ -31,7 +31,7 @@ class Event(StrEnum):
 
 
 SENTENCES = {
-    Event.SERVICE_AWAITED: "The service does not answer; the run waits for it.",
+    Event.SERVICE_AWAITED: "The service does not answer yet; it is waited for.",
     Event.LEG_OPENED: "A leg of the run began.",
     Event.LEG_CLOSED: "The leg ended; its rows are published.",
     Event.LEG_TAKEN_OVER: "The last leg was killed; its finished rows are published.",

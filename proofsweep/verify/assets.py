@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from http import HTTPStatus
 
 from proofsweep.client.client import Partner
-from proofsweep.client.transport import TakeBody
+from proofsweep.client.reply import TakeBody
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ProofsweepError, RunMustStop, SourceError
 from proofsweep.domain.exchanges import Call

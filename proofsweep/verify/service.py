@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from proofsweep import __version__
 from proofsweep.client.call_queue import CallQueue, ServiceHealth
@@ -18,10 +19,11 @@ from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
-from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.session import FIRST_CONTACT_SECONDS, ClientContext, FirstContact, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Transport
 from proofsweep.config.logs import Event, log
+from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
@@ -63,6 +65,7 @@ class Service:
         timeouts: TimeoutSettings,
         key: KeySource,
         *,
+        proxies: Proxies,
         clock: Clock,
         on_answer: Callable[[str], object] = lambda _key_fingerprint: None,
     ) -> None:
@@ -71,7 +74,8 @@ class Service:
         self.stop = StopSwitch()
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
         self.files = Files()
-        self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}")
+        self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies)
+        self._contact = FirstContact(self.transport.reached, self._log_silence)
         most = workers_that_fit(pace.workers, most_open_files())
         self.workers = Workers(most, release=self.transport.close_thread_connections)
         self.dispatcher = Dispatcher(
@@ -84,6 +88,7 @@ class Service:
         context = ClientContext(
             service=settings,
             transport=self.transport,
+            contact=self._contact,
             dispatcher=self.dispatcher,
             key=self.key,
             record_unattributed=self.unattributed.append,
@@ -122,6 +127,7 @@ class Service:
         self.transport.abort()
 
     def close(self) -> None:
+        self._contact.close()
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.transport.close()
 
@@ -129,6 +135,10 @@ class Service:
         self._status = status
         self._on_answer(self.key_fingerprint)
         return status
+
+    def _log_silence(self) -> None:
+        most_seconds = min(FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
+        log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
 
     def _log_lane(self, lane: LaneStatus) -> None:
         log(
@@ -168,21 +178,23 @@ def await_service(
 ) -> ServiceStatus:
     """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
 
+    One that was never reached is waited for a short time only: its address may be wrong.
+
     Raises:
         ConfigError: another service answers.
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
     """
-    stop, retry = partner.session.stop, partner.session.retry
+    stop, retry, contact = partner.session.stop, partner.session.retry, partner.session.context.contact
     due_at, examinations = clock() + outage_seconds, 0
     while True:
         try:
             return examine_service(partner)
         except RunMustStop as down:
-            left_seconds = due_at - clock()
+            left_seconds = min(due_at - clock(), contact.left_seconds)
             if down.ended_by != "breaker" or left_seconds <= 0.0:
                 raise
-        if examinations == 0:
-            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds)
+        if examinations == 0 and contact.reached.is_set():  # else the silence is told
+            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
         examinations += 1
         stop.rest(min(left_seconds, backoff(retry, examinations, 1.0)))
 
@@ -214,7 +226,14 @@ def refuse_without_quota(service: ServiceStatus, reserve: int, now: datetime) ->
 
 def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
     """Tell a wrong address, which a person corrects, from a service that is down."""
-    where = partner.base_url
+    where, context = partner.base_url, partner.session.context
+    url = urlsplit(where)
+    proxy = context.transport.proxies.to(url.scheme, url.hostname or "")
+    is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+    if proxy is not None and (is_refused or (failed.status is None and not context.contact.reached.is_set())):
+        return ConfigError(
+            f"The service at {where} is not reached through the proxy in {proxy.variable}: {failed.message} {OTHERWISE}"
+        )
     is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
     if failed.status is not None and not is_busy:
         return ConfigError(

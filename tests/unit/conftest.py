@@ -12,7 +12,7 @@ from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.session import ClientContext, FirstContact, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.config.sections import RetrySettings, ServiceSettings
 from proofsweep.domain.exchanges import Exchange
@@ -62,6 +62,7 @@ def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
     context = ClientContext(
         service=ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
         transport=service,
+        contact=FirstContact(service.reached),
         dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), health, stop),
         key=CurrentKey(lambda: SecretStr("pk_test")),
         record_unattributed=lambda _exchange: None,

@@ -12,8 +12,9 @@ from itertools import islice
 
 from pydantic import SecretStr
 
-from proofsweep.client.connections import BROKEN_EXCHANGE
-from proofsweep.client.transport import Reply, Request, Transport
+from proofsweep.client.reply import Reply, Request
+from proofsweep.client.transport import BROKEN_EXCHANGE, Transport
+from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
@@ -59,7 +60,8 @@ class ScriptedService(Transport):
 
     def __init__(self) -> None:
         """Begin with an empty script."""
-        super().__init__(TimeoutSettings(), user_agent="test", tls=_NO_SOCKET)
+        super().__init__(TimeoutSettings(), user_agent="test", proxies=Proxies({}), tls=_NO_SOCKET)
+        self.reached.set()
         self.script: defaultdict[Call, list[Scripted]] = defaultdict(list)
         self.usual = {
             Call.UPLOADS: SLOT,

@@ -22,9 +22,10 @@ from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.session import ClientContext, Session
+from proofsweep.client.session import ClientContext, FirstContact, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Transport
+from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import FileFacts
@@ -193,9 +194,21 @@ def unchecked() -> ssl.SSLContext:
 
 
 @pytest.fixture
-def transport(tls: ssl.SSLContext) -> Iterator[Transport]:
+def environment() -> dict[str, str]:
+    """Return the variables in which a test names proxies."""
+    return {}
+
+
+@pytest.fixture
+def proxies(environment: dict[str, str]) -> Proxies:
+    """Return the proxies that they name when a call is made."""
+    return Proxies(environment)
+
+
+@pytest.fixture
+def transport(tls: ssl.SSLContext, proxies: Proxies) -> Iterator[Transport]:
     """Yield a transport, and close its connections at the end."""
-    transport = Transport(TimeoutSettings(read_seconds=5.0), user_agent="proofsweep/0.0", tls=tls)
+    transport = Transport(TimeoutSettings(read_seconds=5.0), user_agent="proofsweep/0.0", proxies=proxies, tls=tls)
     yield transport
     transport.close()
 
@@ -218,6 +231,7 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
                 base_url=base_url or f"{api.url}/v1", environment="test", sidecar_field=sidecar_field
             ),
             transport=transport,
+            contact=FirstContact(transport.reached),
             dispatcher=dispatcher,
             key=CurrentKey(key_file(key_path)),
             record_unattributed=lambda _exchange: None,

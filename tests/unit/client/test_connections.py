@@ -1,4 +1,4 @@
-"""An answer ends in time and follows its request; proxies are used as the environment says; failures have a cause."""
+"""An answer ends in time and follows its request; failures have a cause."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-import httpcore
+import httpx
 import pytest
 
-from proofsweep.client.connections import cause_of, proxy_for
-from proofsweep.client.transport import Reply, Request, Transport
+from proofsweep.client.reply import Reply, Request, cause_of
+from proofsweep.client.transport import Transport
+from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import TimeoutSettings
-from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call, Exchange
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def request_for(server: ScriptedServer) -> Request:
 @pytest.fixture
 def impatient(tls: ssl.SSLContext) -> Iterator[Transport]:
     """Yield a transport that waits briefly for the whole answer, and half as long for each read."""
-    transport = Transport(TimeoutSettings(read_seconds=ANSWER_SECONDS / 2), user_agent="proofsweep/0.0", tls=tls)
+    transport = Transport(
+        TimeoutSettings(read_seconds=ANSWER_SECONDS / 2), user_agent="proofsweep/0.0", proxies=Proxies({}), tls=tls
+    )
     yield transport
     transport.close()
 
@@ -140,7 +142,9 @@ def test_an_aborted_exchange_ends_at_once(
     server, has_one, over = request.getfixturevalue(kind), threading.Event(), threading.Event()
     server.reads_bodies = False
     server.before_answering = lambda _request: (has_one.set(), over.wait(30.0))
-    transport = Transport(TimeoutSettings(read_seconds=600.0), user_agent="proofsweep/0.0", tls=unchecked)
+    transport = Transport(
+        TimeoutSettings(read_seconds=600.0), user_agent="proofsweep/0.0", proxies=Proxies({}), tls=unchecked
+    )
     content = (bytes(1024 * 1024) for _ in range(size_bytes // (1024 * 1024)))
     upload = Request(call=Call.SLOT, method="POST", url=server.url, content=content, content_bytes=size_bytes)
     ended: list[Exchange] = []
@@ -160,7 +164,23 @@ def test_an_aborted_exchange_ends_at_once(
     assert [(exchange.status, exchange.failure) for exchange in ended] == [(None, "connection")] * 2
 
 
-def raised_from(cause: BaseException) -> httpcore.ConnectError:
+def test_user_and_password_go_to_the_proxy_alone(
+    api: ScriptedServer, storage: ScriptedServer, transport: Transport, environment: dict[str, str]
+) -> None:
+    """They are a header for it, and no part of an address; a host without a proxy is not told them."""
+    environment["http_proxy"] = api.url.replace("://", "://me:p%40ss@")
+    api.script, storage.script = [WHOLE], [WHOLE]
+    urls = ("http://partner.invalid/v1/health", storage.url)
+
+    for url in urls:
+        transport.send(Request(call=Call.HEALTH, method="GET", url=url), attempt=1, key=None)
+
+    assert [request.headers.get("proxy-authorization") for request in api.received] == ["Basic bWU6cEBzcw=="]
+    assert api.targets() == ["GET http://partner.invalid/v1/health"]
+    assert ["proxy-authorization" in request.headers for request in storage.received] == [False]
+
+
+def raised_from(cause: BaseException) -> httpx.ConnectError:
     """Wrap an error of the system as the libraries do: one raise after the other."""
     try:
         try:
@@ -168,7 +188,7 @@ def raised_from(cause: BaseException) -> httpcore.ConnectError:
         except OSError as below:
             raise RuntimeError("https://slot.example/?sig=SECRET") from below
     except RuntimeError as error:
-        outer = httpcore.ConnectError("https://slot.example/?sig=SECRET")
+        outer = httpx.ConnectError("https://slot.example/?sig=SECRET")
         outer.__cause__ = error
         return outer
 
@@ -191,99 +211,3 @@ def test_the_systems_own_error_tells_the_cause(cause: OSError, words: str) -> No
     assert said is not None
     assert said.startswith(words)
     assert "SECRET" not in said
-
-
-VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-
-
-@pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin without the proxies of this machine."""
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
-@pytest.mark.parametrize(
-    ("address", "target"),
-    [
-        ("proxy.example:3128", (b"http", b"proxy.example", 3128)),
-        ("http://proxy.example", (b"http", b"proxy.example", None)),
-        ("https://[2001:db8::1]:8443", (b"https", b"2001:db8::1", 8443)),
-    ],
-)
-def test_a_proxy_is_a_host_or_a_url(
-    monkeypatch: pytest.MonkeyPatch, address: str, target: tuple[bytes, bytes, int | None]
-) -> None:
-    """All programs read these variables so."""
-    monkeypatch.setenv("https_proxy", address)
-
-    proxy = proxy_for("https", "partner.example")
-
-    assert proxy is not None
-    assert (proxy.url.scheme, proxy.url.host, proxy.url.port) == target
-    assert proxy_for("https", "127.0.0.1") is None
-    assert proxy_for("http", "partner.example") is None
-
-
-def test_user_and_password_go_to_the_proxy_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are a header for it, and no part of its address."""
-    monkeypatch.setenv("ALL_PROXY", "http://me:p%40ss@proxy.example:3128")
-
-    proxy = proxy_for("https", "partner.example")
-
-    assert proxy is not None
-    assert proxy.auth == (b"me", b"p@ss")
-    assert (proxy.url.host, proxy.url.port) == (b"proxy.example", 3128)
-
-
-@pytest.mark.parametrize("variable", ["https_proxy", "ALL_PROXY"])
-@pytest.mark.parametrize(
-    "address", ["ftp://SECRET", "SECRET://", "http://", "http://:3128", "http://[::1", "http://h:99999999", "h:SECRET"]
-)
-def test_an_unusable_proxy_is_refused(monkeypatch: pytest.MonkeyPatch, variable: str, address: str) -> None:
-    """It may hold a password, so it is not shown."""
-    monkeypatch.setenv(variable, address)
-
-    with pytest.raises(ConfigError) as refused:
-        proxy_for("https", "partner.example")
-
-    assert f"The proxy in {variable.lower()} or {variable.upper()} cannot be used" in refused.value.message
-    assert "SECRET" not in refused.value.message
-    assert proxy_for("https", "127.0.0.1") is None
-
-
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "::1"])
-def test_no_proxy_is_on_the_way_to_this_machine(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    """It could not lead back here: a sandbox on this machine is reached with any setting."""
-    monkeypatch.setenv("no_proxy", "")
-    monkeypatch.setenv("http_proxy", "http://proxy.example:3128")
-
-    assert proxy_for("http", host) is None
-    assert proxy_for("http", "partner.example") is not None
-
-
-@pytest.mark.parametrize(
-    ("host", "is_direct"),
-    [
-        ("10.1.2.3", True),
-        ("11.1.2.3", False),
-        ("fd00::1:2", True),
-        ("fe00::1", False),
-        ("192.0.2.7", True),
-        ("192.0.2.8", False),
-        ("2001:db8:0:0::7", True),
-        ("in.corp.example", True),
-        ("10.example", False),
-        ("*", False),
-    ],
-)
-def test_no_proxy_names_hosts_addresses_and_networks(
-    monkeypatch: pytest.MonkeyPatch, host: str, *, is_direct: bool
-) -> None:
-    """As other programs read it, and in every spelling of an address; what is neither covers nothing."""
-    monkeypatch.setenv("no_proxy", "10.0.0.0/8, fd00::/8,192.0.2.7, [2001:db8::7],corp.example, 1/2/3,")
-    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
-
-    assert (proxy_for("https", host) is None) is is_direct

@@ -18,6 +18,7 @@ from python_multipart import parse_form
 
 from proofsweep.client.client import slot_request
 from proofsweep.client.transport import Transport
+from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed, SlotRefused, SlotSpent, SourceError
 from proofsweep.domain.items import FileFacts
@@ -58,6 +59,20 @@ def test_the_form_has_a_known_length_and_no_key(
     assert {"transfer-encoding", "x-api-key", "cookie", "authorization"}.isdisjoint(request.headers)
     assert request.headers["user-agent"] == "proofsweep/0.0"
     assert api.received == []
+
+
+def test_a_user_in_a_slot_s_url_is_not_sent(
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes
+) -> None:
+    """The contract has form fields for that, and httpx would make a header of it."""
+    storage.script = [answer(204, b"")]
+    url = storage.url.replace("://", "://user:SECRET@")
+    named = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url, "fields": slot.fields})
+
+    client.partner.fill_slot(named, audio)
+
+    assert "authorization" not in storage.received[0].headers
+    assert storage.received[0].headers["host"] == storage.url.removeprefix("http://")
 
 
 def test_the_storage_s_own_id_is_kept(storage: ScriptedServer, client: Client, answer: Write, fill: Fill) -> None:
@@ -135,7 +150,7 @@ def test_audio_that_changes_meanwhile_is_never_complete(
 def safe_client(safe_api: ScriptedServer, new_client: NewClient, unchecked: ssl.SSLContext) -> Iterator[Client]:
     """A client of it, which tries twice and trusts its certificate."""
     client = new_client(base_url=f"{safe_api.url}/v1", attempts=2)
-    transport = Transport(TimeoutSettings(), user_agent="proofsweep/0.0", tls=unchecked)
+    transport = Transport(TimeoutSettings(), user_agent="proofsweep/0.0", proxies=Proxies({}), tls=unchecked)
     context = replace(client.partner.session.context, transport=transport)
     yield replace(client, partner=replace(client.partner, session=replace(client.partner.session, context=context)))
     transport.close()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from proofsweep.client.call_queue import FAILURES_IN_A_ROW
+from proofsweep.client.session import FirstContact
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.models import UploadResponse
@@ -117,3 +119,34 @@ def test_the_headroom_is_asked_for_in_an_outage_too(
 
     assert ended == ["quota"] * at_once
     assert sum("usage" in target for target in api.targets()) == 1
+
+
+@pytest.mark.parametrize(("is_reached", "tries"), [(False, 1), (True, 3)])
+def test_a_service_that_was_never_reached_is_tried_for_a_short_time_only(
+    new_client: NewClient, monkeypatch: pytest.MonkeyPatch, *, is_reached: bool, tries: int
+) -> None:
+    """Whatever the policy for outages: its address may be wrong."""
+    client = new_client(base_url="http://127.0.0.1:1/v1")
+    monkeypatch.setattr("proofsweep.client.session.FIRST_CONTACT_SECONDS", 0.0)
+    if is_reached:
+        client.partner.session.context.contact.reached.set()
+
+    with pytest.raises(CallFailed, match="the connection was refused"):
+        client.partner.health()
+
+    assert client.facts() == [("health", None, "connection")] * tries
+
+
+def test_that_nothing_is_reached_is_told_once_and_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And never, where the first call has reached the service."""
+    monkeypatch.setattr("proofsweep.client.session._SILENT_SECONDS", 0.05)
+    told: dict[str, threading.Event] = {"silent": threading.Event(), "reached": threading.Event()}
+    silent, reached = (FirstContact(threading.Event(), event.set) for event in told.values())
+
+    for contact in (silent, reached, silent):
+        contact.begin()
+    reached.reached.set()
+
+    assert told["silent"].wait(10.0)
+    assert not told["reached"].wait(0.2)
+    assert (silent.left_seconds < 30.0, reached.left_seconds) == (True, math.inf)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import ssl
 from collections.abc import Callable
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.client.transport import Reply, Request, Transport, unnamed_in
-from proofsweep.config.sections import TimeoutSettings
+from proofsweep.client.reply import Reply, Request, unnamed_in
+from proofsweep.client.transport import Transport
 from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Call
 
@@ -86,23 +85,17 @@ def test_no_cookie_is_sent_back(api: ScriptedServer, transport: Transport, answe
 
 
 def test_the_proxy_of_the_environment_is_used(
-    new_server: Callable[[], ScriptedServer],
-    tls: ssl.SSLContext,
-    answer: Write,
-    monkeypatch: pytest.MonkeyPatch,
+    new_server: Callable[[], ScriptedServer], transport: Transport, answer: Write, environment: dict[str, str]
 ) -> None:
     """Many batch machines reach the internet only through one; NO_PROXY names the exceptions."""
     proxy, direct = new_server(), new_server()
     proxy.script, direct.script = [answer(200, OK)], [answer(200, OK)]
-    monkeypatch.setenv("http_proxy", proxy.url.removeprefix("http://"))
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    transport = Transport(TimeoutSettings(), user_agent="test", tls=tls)
+    environment |= {"http_proxy": proxy.url.removeprefix("http://"), "no_proxy": "127.0.0.1"}
 
     replies = [
         transport.send(Request(call=Call.HEALTH, method="GET", url=url), attempt=1, key=None)
         for url in ("http://partner.invalid/v1/health", f"{direct.url}/v1/health")
     ]
-    transport.close()
 
     assert [reply.exchange.status for reply in replies] == [200, 200]
     assert proxy.targets() == ["GET http://partner.invalid/v1/health"]
@@ -110,12 +103,11 @@ def test_the_proxy_of_the_environment_is_used(
 
 
 def test_a_proxy_that_refuses_is_named(
-    api: ScriptedServer, transport: Transport, answer: Write, monkeypatch: pytest.MonkeyPatch
+    api: ScriptedServer, transport: Transport, answer: Write, environment: dict[str, str]
 ) -> None:
     """Nothing was sent to the partner, and its name or port are not to blame."""
     api.script = [answer(407, b"")]
-    monkeypatch.setenv("https_proxy", api.url)
-    monkeypatch.setenv("no_proxy", "")
+    environment["https_proxy"] = api.url
     request = Request(call=Call.HEALTH, method="GET", url="https://partner.invalid/v1/health")
 
     exchange = transport.send(request, attempt=1, key=None).exchange

@@ -10,9 +10,9 @@ from proofsweep.client.call_queue import CallQueue, ServiceHealth
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
+from proofsweep.client.reply import Reply, Request
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import Reply, Request
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.operations import Operation, OperationKind

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from proofsweep.client.reply import Reply, Request
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import Reply, Request
 from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-import httpcore
+import httpx
 import pytest
 
 from proofsweep.client.client import Partner
@@ -133,7 +133,7 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
 
     def broken() -> Iterator[bytes]:
         yield WAV
-        raise httpcore.ReadError("gone")
+        raise httpx.ReadError("gone")
 
     pieces: list[Iterable[bytes]] = [broken(), [WAV]]
     service.download = lambda: pieces.pop(0) if pieces else broken()

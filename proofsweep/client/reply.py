@@ -1,0 +1,189 @@
+"""What a call asks for, and what came of it, in the words of the contract."""
+
+import hashlib
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain
+
+import httpx
+from pydantic.alias_generators import to_camel
+
+from proofsweep.domain import models
+from proofsweep.domain.exchanges import Call, Exchange, Failure
+from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.models import Resource, json_of, list_of_objects, object_of, text_of
+from proofsweep.domain.text import printable
+
+TakeBody = Callable[[Iterable[bytes], int | None], None]
+"""Takes a body, whose size the answer may have announced; it need not read it to its end, and bounds it itself."""
+_MOST_NAMES = 20
+_MOST_LETTERS = 60
+_STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    call: Call
+    method: str
+    url: str = field(repr=False)
+    params: Mapping[str, str | int] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    content: bytes | Iterable[bytes] = field(default=b"", repr=False)
+    content_bytes: int = 0  # the exact length of the content, for Content-Length
+    into: TakeBody | None = None  # takes the body of a success; None keeps it in memory
+    # says in a clause why the JSON of a success cannot be used, and the call is repeated; None if it can.
+    flaw: Callable[[object], str | None] = lambda document: "the answer is no JSON" if document is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    exchange: Exchange
+    # the JSON of the body; None where no JSON was expected, or none came.
+    document: object = field(default=None, repr=False)
+    body_sha256: str = ""  # hex digest of the exact body in memory; empty if it could not be read to its end
+
+
+class Sending(httpx.SyncByteStream):
+    """The body of a request while it is sent, which counts its bytes; then what is known of the exchange."""
+
+    def __init__(self, request: Request, attempt: int, begun: threading.Event) -> None:
+        self._request, self._attempt, self._begun = request, attempt, begun
+        self._started_at, self._began = datetime.now(UTC), time.perf_counter()
+        self.bytes_sent: int | None = None  # None: not even the head was sent, so nothing can have been charged
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.bytes_sent, content = 0, self._request.content
+        self._begun.set()
+        for piece in (content,) if isinstance(content, bytes) else content:
+            yield piece
+            self.bytes_sent += len(piece)
+
+    def answered(self, answer: httpx.Response, content: bytes) -> Reply:
+        """Read an answer that came whole; JSON that the request cannot use is a failure."""
+        call, body_sha256 = self._request.call, hashlib.sha256(content).hexdigest()
+        if not call.is_keyed and call is not Call.HEALTH:
+            return Reply(self._exchange(answer), None, body_sha256)
+        document, is_success = json_of(content), answer.is_success
+        flaw = self._request.flaw(document) if is_success else None
+        exchange = replace(
+            self._exchange(answer, Failure.BAD_ANSWER if flaw else None, flaw),
+            error_code=None if is_success else text_of(object_of(document).get("code")),
+            unnamed=unnamed_in(call, document, is_success=is_success),
+        )
+        return Reply(exchange, document, body_sha256)
+
+    def broken(self, answer: httpx.Response | None, error: Exception) -> Reply:
+        """Return what went wrong on the wire, and why there was no connection."""
+        if isinstance(error, httpx.TimeoutException):
+            return Reply(self._exchange(answer, Failure.TIMEOUT))
+        if answer is not None:
+            return Reply(self._exchange(answer, Failure.BAD_ANSWER))
+        return Reply(self._exchange(None, Failure.CONNECTION, cause_of(error)))
+
+    def _exchange(
+        self, answer: httpx.Response | None, failure: Failure | None = None, because: str | None = None
+    ) -> Exchange:
+        received = {} if answer is None else dict(answer.headers.items())
+        headers = AnswerHeaders.read(received, now=self._started_at)
+        names = _STORAGE_ID_HEADERS if self._request.call in {Call.SLOT, Call.DOWNLOAD} else ()
+        return Exchange(
+            call=self._request.call,
+            attempt=self._attempt,
+            started_at=self._started_at,
+            elapsed_ms=(time.perf_counter() - self._began) * 1000,
+            headers=headers,
+            status=None if answer is None else answer.status_code,
+            failure=failure,
+            because=because,
+            request_id=headers.request_id,
+            storage_id=next((received[name][:200] for name in names if received.get(name)), None),
+            bytes_sent=self.bytes_sent,
+        )
+
+
+def _fields(kind: type[Resource]) -> frozenset[str]:
+    return frozenset(map(to_camel, kind.model_fields))
+
+
+_NAMED: Mapping[Call, Mapping[str, frozenset[str]]] = {
+    Call.HEALTH: {"": _fields(models.HealthResponse)},
+    Call.KEYS: {"": _fields(models.PartnerKeysResponse), "keys": _fields(models.KeyRecord)},
+    Call.ROTATE: {"": _fields(models.RotatedKeyResponse)},
+    Call.USAGE: {
+        "": _fields(models.PartnerUsageResponse),
+        "plan": _fields(models.UsagePlan),
+        "days": _fields(models.UsageDay),
+    },
+    Call.PROOFS: {"": _fields(models.ListProofsResponse), "items": _fields(models.ProofSummary)},
+    Call.ERASE: {"": _fields(models.EraseProofResponse)},
+    Call.UPLOADS: {"": _fields(models.UploadResponse)},
+    Call.VERIFY: {
+        "": _fields(models.VerifyResponse),
+        "grade": frozenset({"human", "ai", "unknown", "riskCategory", "rubricVersion"}),
+    },
+}
+"""The fields of each answer that the contract shows whole. Of the others it says that further fields are not shown."""
+
+_ERROR = {"": _fields(models.ApiError)}
+
+
+def unnamed_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ...]:
+    """Return the names of the members that the contract does not name, sorted; inside another one as `grade.mood`.
+
+    Long names are cut, and of many some are left out.
+    """
+    named = _NAMED.get(call, {}) if is_success else _ERROR
+    answer = object_of(document)
+    names = {_short(name) for parent, known in named.items() for name in _unknown(answer, parent, known)}
+    return tuple(sorted(names)[:_MOST_NAMES])
+
+
+def _unknown(answer: Mapping[str, object], parent: str, known: frozenset[str]) -> list[str]:
+    if not parent:
+        return [*(answer.keys() - known)]
+    inner = answer.get(parent)
+    names = set(chain.from_iterable(list_of_objects(inner))) if isinstance(inner, list) else set(object_of(inner))
+    return [f"{parent}.{name}" for name in names - known]
+
+
+def _short(name: str) -> str:
+    return printable(name[:_MOST_LETTERS])[:_MOST_LETTERS]
+
+
+def cause_of(error: BaseException) -> str | None:
+    """Return in a clause why a connection failed, by the system's errors behind it; None if none of them tells."""
+    return next((clause for each in reversed([*_chain(error)]) if (clause := _clause(each))), None)
+
+
+def _clause(error: BaseException) -> str | None:
+    clause: str | None = None
+    match error:
+        case httpx.ProxyError():
+            clause = "the proxy refused the connection: check its user and password, and whether it allows this host"
+        case socket.gaierror():
+            clause = "DNS does not know the host's name: check service.base_url and the network"
+        case ssl.SSLCertVerificationError():
+            why = getattr(error, "verify_message", "no reason given")
+            clause = f"TLS: the host's certificate is not trusted ({why})"
+        case ssl.SSLError():
+            clause = f"TLS failed ({getattr(error, 'reason', None) or 'no reason given'}): is this an https address?"
+        case ConnectionRefusedError():
+            clause = "the connection was refused: nothing listens at this address and port"
+        case ConnectionResetError() | BrokenPipeError():
+            clause = "the other side closed the connection"
+        case OSError(strerror=str(why)):
+            clause = why[:1].lower() + why[1:]
+    return clause
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        yield error
+        error = error.__cause__ or error.__context__
