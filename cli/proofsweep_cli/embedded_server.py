@@ -13,12 +13,15 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
+from urllib.parse import urlsplit
 
 import httpx
 
 from proofsweep.app import App
+from proofsweep.config.proxies import PROXY_KINDS, Proxies
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import ConfigError
 
@@ -67,6 +70,7 @@ _IN_BATCHES = {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "500",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _CHECK_SECONDS = 0.5
 _LOST_SECONDS = 5.0  # of silence, after which a server is lost
 
@@ -111,20 +115,55 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    if url := configured_url():
-        if not is_there(url):
-            fix = "start it, or unset PREFECT_API_URL to use an embedded one"
-            raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
-        yield None
-        return
-    require_writable_home()
-    server = _start()
-    os.environ["PREFECT_API_URL"] = server.url
+    with _readable_proxies():
+        if url := configured_url():
+            if not is_there(url):
+                fix = "start it, or unset PREFECT_API_URL to use an embedded one"
+                raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
+            yield None
+            return
+        require_writable_home()
+        server = _start()
+        os.environ["PREFECT_API_URL"] = server.url
+        try:
+            yield server
+        finally:
+            os.environ.pop("PREFECT_API_URL", None)
+            server.close()
+
+
+@contextmanager
+def _readable_proxies() -> Iterator[None]:
+    """Change the variables of proxies for Prefect: none is on the way to this machine, and its client can read all.
+
+    It reads all of them whatever it is to reach, and fails over one that it cannot read: `socks://` of a desktop, or
+    `[::1]` in NO_PROXY. ConfigError if such a proxy leads to the configured server.
+    """
+    before, proxies = dict(os.environ), Proxies(dict(os.environ))
+    server = urlsplit(configured_url() or "")
+    proxies.to(server.scheme, server.hostname or "localhost")
+    for kind in PROXY_KINDS:
+        if not proxies.is_usable(kind):
+            os.environ.pop(f"{kind}_proxy", None)
+            os.environ.pop(f"{kind}_proxy".upper(), None)
+    direct = ",".join([*_THIS_MACHINE, *filter(_is_readable, proxies.exceptions)])
+    os.environ.update(no_proxy=direct, NO_PROXY=direct)
     try:
-        yield server
+        yield
     finally:
-        os.environ.pop("PREFECT_API_URL", None)
-        server.close()
+        for name in {f"{kind}_proxy" for kind in (*PROXY_KINDS, "no")}:
+            for spelling in (name, name.upper()):
+                os.environ.pop(spelling, None)
+                os.environ.update({spelling: before[spelling]} if spelling in before else {})
+
+
+def _is_readable(exception: str) -> bool:
+    """Whether httpx can read an entry of NO_PROXY: it cannot read networks of IPv6."""
+    with suppress(ValueError):
+        return bool(ip_address(exception))
+    with suppress(httpx.InvalidURL):
+        return bool(httpx.URL(exception if "://" in exception else f"all://*{exception}"))
+    return False
 
 
 def is_there(url: str) -> bool:
