@@ -67,6 +67,13 @@ class Memory:
             self.lost += sorted(self.seen_by.get(who, set()) - set(rows_in_parts(self.objects, "verdicts")))
 
 
+def _locked() -> threading.Lock:
+    """Return what one thread waits for until another one releases it."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
 @dataclass
 class Process:
     """One process of a schedule: a thread that waits before each step until it is granted."""
@@ -74,8 +81,8 @@ class Process:
     name: str
     work: Callable[[Results], None]
     memory: Memory
-    granted: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    stopped: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    granted: threading.Lock = field(default_factory=_locked)
+    stopped: threading.Lock = field(default_factory=_locked)
     waits_for: tuple[str, str] | None = None  # the next operation and its object; None at the end
     fault: str | None = None  # how the granted write ends: None, "unwritten" or "written", with an error both times
     is_abandoned: bool = False
