@@ -1,6 +1,5 @@
 """Which rows of a run are finished: the only answer to what remains."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Self
 
@@ -26,7 +25,6 @@ class CompletedRows:
         self._plan = plan
         self._done = bytearray(plan.items)
         self._few: Sequence[WorkItem] = ()
-        self._lock = threading.Lock()
 
     @classmethod
     def load(cls, results: Results, plan: Plan) -> Self:
@@ -59,23 +57,21 @@ class CompletedRows:
         return self._done.count(0)
 
     def batches(self) -> list[range]:
-        """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run."""
-        batches = (
-            [range(row, row + 1) for row in range(self._plan.items)] if self._plan.is_small else self._plan.batches
-        )
+        """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run.
+
+        The few items of a small run are read here, so that not each of its tasks reads them all.
+        """
+        batches = self._plan.batches
+        if self._plan.is_small:
+            self._few = self._few or list(self._results.items(self._plan))
+            batches = [range(row, row + 1) for row in range(self._plan.items)]
         return [rows for rows in batches if self._done.find(0, rows.start, rows.stop) >= 0]
 
     def items(self, rows: range | None = None) -> Iterator[WorkItem]:
         """Yield the items that remain one by one, in manifest order: of these rows, or of all."""
-        return (item for item in self._planned(rows) if not self._done[item.manifest_row])
-
-    def _planned(self, rows: range | None) -> Iterator[WorkItem]:
-        if not self._plan.is_small:
-            wanted = [rows] if rows is not None else self.batches()
-            return (item for batch in wanted for item in self._results.items(self._plan, batch))
-        with self._lock:
-            self._few = self._few or list(self._results.items(self._plan))
-        return iter(self._few if rows is None else self._few[rows.start : rows.stop])
+        for batch in self.batches() if rows is None else [rows]:
+            planned = self._few[batch.start : batch.stop] if self._few else self._results.items(self._plan, batch)
+            yield from (item for item in planned if not self._done[item.manifest_row])
 
     def _add(self, rows: Sequence[int | None]) -> None:
         for row in rows:
