@@ -26,7 +26,7 @@ _ALL = {
     "lane_of_processes": "--seconds 30 --processes 2",
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
-    "processes": "--rows 200 --processes 1",
+    "processes": "--rows 240 --partitions 2",
     "sandbox_rate": "--seconds 1 --megabytes 1",
 }
 """Each script with options that make it quick. Its figures then mean nothing."""

@@ -14,7 +14,7 @@ from proofsweep.verify.worker import verify_batch
 def main() -> None:
     """Verify URL."""
     plan = App(load_settings()).plan(sys.argv[1])
-    with App(load_settings()).attempt(plan.run_id) as (_, leg):
+    with App(load_settings()).attempt(plan.run_id) as leg:
         for piece in leg.completed.batches():
             verify_batch(leg, piece)
 

@@ -27,7 +27,7 @@ def main() -> None:
 def verify(run_id: str) -> None:
     """Work on one leg of a run."""
     leg = App(load_settings()).attempt(run_id)
-    with suppress(RunMustStop), leg as (_, context):
+    with suppress(RunMustStop), leg as context:
         for piece in context.completed.batches():
             verify_batch(context, piece)
         work_last(context)

@@ -1,6 +1,6 @@
-"""Measure files per second with one process and with several worker processes, where CPU is the limit.
+"""Measure files per second with one process and with a worker process for each partition, where CPU is the limit.
 
-Run from the checkout: `python -m benchmarks.processes [--rows 12000] [--processes 1 2 4]`. Each run verifies the same
+Run from the checkout: `python -m benchmarks.processes [--rows 12000] [--partitions 2 4]`. Each run verifies the same
 manifest of small files against the null service, with Prefect and the results store as in a real run. The rate is
 that of the middle of a run, so the start of the cluster does not count.
 """
@@ -20,26 +20,25 @@ from benchmarks.null_service import Running, launched
 FILE_BYTES = 4096
 # Chosen: enough for four processes; at half the processes wait, twice changes nothing.
 AT_ONCE = 64
-# The part of the rows that counts: before it processes start, after it some have no batch left. Chosen.
+# The part of the rows that counts: before it processes start, after it some have no row left. Chosen.
 FIRST, LAST = 0.15, 0.75
 
 
 def main() -> None:
-    """Measure each runner in turn and print the rates."""
+    """Measure each way in turn and print the rates."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=12_000)
-    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--partitions", type=int, nargs="+", default=[2, 4])
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, launched(Path(name)) as service, children.prefect_server():
         folder = Path(name)
         catalog = children.manifest(folder, children.waves(folder, FILE_BYTES, 50), chosen.rows)
-        print("| runner | files a second | to threads |\n|---|---|---|")
+        print("| work | files a second | to threads |\n|---|---|---|")
         threads = rate(catalog, service, {})
         print(f"| threads | {threads:.0f} | 1.00 |", flush=True)
-        for processes in chosen.processes:
-            settings = {"PROOFSWEEP_RUNNER": "dask", "PROOFSWEEP_DASK__PROCESSES": str(processes)}
-            found = rate(catalog, service, settings)
-            print(f"| dask, processes: {processes} | {found:.0f} | {found / threads:.2f} |", flush=True)
+        for partitions in chosen.partitions:
+            found = rate(catalog, service, {"PROOFSWEEP_PARTITIONS": str(partitions)})
+            print(f"| partitions: {partitions} | {found:.0f} | {found / threads:.2f} |", flush=True)
 
 
 def rate(catalog: Path, service: Running, settings: dict[str, str]) -> float:

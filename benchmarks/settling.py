@@ -66,7 +66,7 @@ def _take(step: str, store: Path) -> None:
     from proofsweep.queries.status import describe_run  # noqa: PLC0415
     from proofsweep.store.completed_rows import CompletedRows  # noqa: PLC0415
     from proofsweep.store.legs import Legs  # noqa: PLC0415
-    from proofsweep.verify.attempt import open_leg, settle_last_leg  # noqa: PLC0415
+    from proofsweep.verify.attempt import open_leg, settle_last_legs  # noqa: PLC0415
     from proofsweep.verify.commit import LegEnd, settle_leg  # noqa: PLC0415
     from proofsweep.verify.history import note_leg  # noqa: PLC0415
 
@@ -74,7 +74,7 @@ def _take(step: str, store: Path) -> None:
     plan = results.plan(RUN)
     match step:
         case "settle the killed leg":
-            settle_last_leg(results, plan, lambda: NOON)
+            settle_last_legs(results, plan, lambda: NOON)
         case "begin the next":
             open_leg(results, plan, lambda: NOON, {})
             _expect(not CompletedRows.load(results, plan).remaining)

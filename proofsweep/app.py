@@ -4,10 +4,8 @@ Rooms are imported where they are needed, since Arrow, HTTP and logs take most o
 little; tests/architecture/test_light_check.py says which command loads what.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import SecretStr
 
-from proofsweep import __version__
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
@@ -38,13 +35,13 @@ if TYPE_CHECKING:
     from proofsweep.sources.catalog import Catalog
     from proofsweep.store.objects import Store
     from proofsweep.store.parts import Results
+    from proofsweep.store.progress import LegProgress
     from proofsweep.verify.due_rows import Coverage
     from proofsweep.verify.forecast import Forecast, Need
     from proofsweep.verify.item import Record
     from proofsweep.verify.plan import Planner
     from proofsweep.verify.service import Service, ServiceStatus
     from proofsweep.verify.session import LegContext
-    from proofsweep.verify.worker_process import Close, GrantedSlice, IsOver, SliceResult, WorkerProcess
 
 utc_now = partial(datetime.now, UTC)
 """Returns the time; the one wall clock that everything else is given."""
@@ -67,6 +64,7 @@ class App:
         self.settings = settings
         self.environment = settings.service.environment
         self.leg: LegContext | None = None  # that this process holds and works on, for a display beside the work
+        self.run_elsewhere: str | None = None  # whose partitions other processes work on for this one
         self._blocks, self._proxies = blocks, Proxies(dict(environment()))  # before Prefect has them changed
         self._read_block = None if blocks is None else blocks.read
         self._service: Service | None = None
@@ -203,19 +201,26 @@ class App:
         *,
         after: Plan | None = None,
         beside: Plan | None = None,
+        partitions: int | None = None,
     ) -> Plan:
         """Plan a run of a catalog or of chosen rows, and write it if it can be begun; else nothing was written.
 
         Neither what a run that has just ended had planned is due (`after`), nor what remains of an unfinished one
-        (`beside`). RunIsActive if a run of the catalog is worked on, NothingDue if no row is due.
+        (`beside`). It has as many partitions as are given, or set. RunIsActive if a run of the catalog is worked on,
+        NothingDue if no row is due.
         """
         bounds = bounds or self.bounds()
         selection.refuse_contradictions(bounds.max_calls)
         rows = self.chosen_rows(location, selection, bounds.max_calls, after=after, beside=beside)
-        return self.plan_listed(rows, selection, reserve=bounds.reserve)
+        return self.plan_listed(rows, selection, reserve=bounds.reserve, partitions=partitions)
 
     def plan_listed(
-        self, listing: "Catalog", selection: Selection = ALL_ROWS, run_id: str | None = None, reserve: int | None = None
+        self,
+        listing: "Catalog",
+        selection: Selection = ALL_ROWS,
+        run_id: str | None = None,
+        reserve: int | None = None,
+        partitions: int | None = None,
     ) -> Plan:
         """Plan a run of an open catalog's rows."""
         settings, service = self.settings, self.service
@@ -225,7 +230,8 @@ class App:
             if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
                 self.probed_store()
 
-        return self.planner.plan(listing, selection, refuse_if_unusable, run_id)
+        partitions = partitions or settings.partitions
+        return self.planner.plan(listing, selection, refuse_if_unusable, run_id, partitions=partitions)
 
     def chosen_rows(
         self,
@@ -322,13 +328,16 @@ class App:
         self,
         run_id: str,
         *,
+        partition: int = 0,
+        sharers: int = 1,
         flow_run_id: str | None = None,
         bounds: Bounds | None = None,
         dedupe: bool | None = None,
-    ) -> "Iterator[tuple[LegHandle, LegContext]]":
-        """Claim the next leg of a run, and settle it however the work inside ends; by default as the settings have it.
+    ) -> "Iterator[LegContext]":
+        """Begin the next leg of a partition, and settle it however the work inside ends; by default by the settings.
 
-        RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if no leg was begun.
+        The bounds are of so many legs together that begin now. RunIsActive if another leg of the partition is alive.
+        ConfigError, ResultsError or RunMustStop if no leg was begun.
         """
         from proofsweep.verify.attempt import leg_of
 
@@ -337,14 +346,23 @@ class App:
         service = self._service or self.service  # even if it was stopped: that must not be lost
         drain_seconds = self.settings.bounds.drain_seconds
         begun = partial(leg_of, flow_run_id=flow_run_id, dedupe=dedupe, drain_seconds=drain_seconds)
-        settings = self.settings.anywhere(self.store.url)
         try:
-            with begun(service, self.results, run_id, bounds) as leg:
+            with begun(service, self.results, run_id, bounds, partition=partition, sharers=sharers) as leg:
                 self.leg = leg
-                yield LegHandle(settings=settings, run_id=run_id, leg=leg.leg, bounds=bounds, dedupe=dedupe), leg
+                yield leg
         finally:
             self.leg = None
             self.close()
+
+    def progress(self) -> "LegProgress | None":
+        """Return how far the work is: of this process's leg, or of all legs of the run that others work on."""
+        from proofsweep.queries.open_run import progress_of_run
+
+        if self.leg is not None:
+            return self.leg.progress
+        with suppress(ResultsError):
+            return None if self.run_elsewhere is None else progress_of_run(self.results, self.run_elsewhere)
+        return None
 
     # --- Other operations
 
@@ -452,49 +470,3 @@ class App:
         from proofsweep.alerts.send import receivers_of
 
         return receivers_of(self.settings.alerts, environment(), self._read_block)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegHandle:
-    """What a worker process needs to open a leg that another one holds. Holds no secret."""
-
-    settings: Settings  # of the process that holds the leg, whatever the worker's environment is
-    run_id: str
-    leg: int
-    bounds: Bounds = field(default_factory=Bounds)
-    dedupe: bool = True
-    processes: int = field(default=1, compare=False)  # share the lane and the items in flight
-    version: str = __version__  # of the program that holds the leg
-
-
-def verify_granted(
-    handle: LegHandle, granted: "GrantedSlice", link: "Callable[[], IsOver]", blocks: SecretBlocks | None = None
-) -> "SliceResult":
-    """Verify a slice of a leg that another process holds; ConfigError or ResultsError, with the machine, if not.
-
-    A worker process is given one slice after the other and nothing else, so it keeps its part in the leg meanwhile.
-    """
-    from proofsweep.verify.worker_process import PROCESSES, join_leg, refuse_other_version
-
-    def begin() -> "tuple[WorkerProcess, Close]":
-        refuse_other_version(handle.version)
-        pace = handle.settings.pace
-        share = {
-            "workers": math.ceil(pace.workers / handle.processes),
-            "first_rate": pace.first_rate / handle.processes,
-        }
-        app = App(handle.settings.model_copy(update={"pace": pace.model_copy(update=share)}), blocks)
-        return join_leg(
-            app.service,
-            app.results,
-            handle.run_id,
-            handle.leg,
-            bounds=handle.bounds,
-            dedupe=handle.dedupe,
-            processes=handle.processes,
-            drain_seconds=handle.settings.bounds.drain_seconds,
-            is_over=link(),
-            close=app.close,
-        )
-
-    return PROCESSES.of(handle, begin).verify(granted)

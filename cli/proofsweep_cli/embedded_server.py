@@ -238,7 +238,7 @@ def prefect_watched(app: App, on_lost: Callable[[], object]) -> AbstractContextM
     def watch(over: threading.Event) -> None:
         has_begun, answered_at = False, time.monotonic()
         while not over.wait(_CHECK_SECONDS):
-            is_active = app.leg is not None
+            is_active = app.leg is not None or app.run_elsewhere is not None
             has_begun = has_begun or is_active
             if not has_begun or is_active or is_there(str(PREFECT_API_URL.value())):
                 answered_at = time.monotonic()

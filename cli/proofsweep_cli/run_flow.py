@@ -22,6 +22,7 @@ from proofsweep_cli.run_screen import line_of, plain_line
 from proofsweep_cli.screen import Screen, flush, print_error
 
 _LIVE_SECONDS = 0.25
+_ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten seconds
 _PLAIN_SECONDS = 10.0
 
 
@@ -125,14 +126,12 @@ def progress_shown(out: Screen, app: App) -> AbstractContextManager[Callable[[],
 def _show_live(out: Screen, app: App, over: threading.Event) -> None:
     with Live(Text("starting"), console=out, transient=True, refresh_per_second=4) as live:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
-        while not over.wait(_LIVE_SECONDS):
-            if (leg := app.leg) is not None:
-                live.update(
-                    line_of(leg.progress, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once")
-                )
+        while not over.wait(_LIVE_SECONDS if app.leg is not None else _ELSEWHERE_SECONDS):
+            if (told := app.progress()) is not None:
+                live.update(line_of(told, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once"))
 
 
 def _show_plainly(out: Screen, app: App, over: threading.Event) -> None:
     while not over.wait(_PLAIN_SECONDS):
-        if (leg := app.leg) is not None:
-            out.line(plain_line(leg.progress, datetime.now().astimezone()))
+        if (told := app.progress()) is not None:
+            out.line(plain_line(told, datetime.now().astimezone()))

@@ -108,10 +108,9 @@ def quota_text(progress: LegProgress) -> str:
     return "" if progress.quota_left is None else f"{progress.quota_left:,} left in the quota"
 
 
-def active_leg_lines(leg: OpenTerm) -> list[Text]:
-    told = leg.progress
+def active_lines(told: LegProgress | None, legs: Iterable[OpenTerm]) -> list[Text]:
     lines = [styled("it has just begun: its first heartbeat tells how far it is", "")] if told is None else _told(told)
-    return [*lines, styled(f"leg {leg.leg}: {where_line(leg)}", "")]
+    return [*lines, *(styled(f"leg {leg.leg}: {where_line(leg)}", "") for leg in legs)]
 
 
 def where_line(leg: OpenTerm) -> str:
@@ -121,15 +120,16 @@ def where_line(leg: OpenTerm) -> str:
     return f"{leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
 
 
-def short_line(leg: OpenTerm) -> str:
-    parts = [f"on {leg.holder.host}", f"since {leg.since:%H:%M} UTC"]
-    if leg.progress is not None:
-        parts += [rate_text(leg.progress), left_text(leg.progress), leg.progress.waiting]
+def short_line(told: LegProgress | None, legs: Sequence[OpenTerm]) -> str:
+    hosts = " and ".join(sorted({leg.holder.host for leg in legs}))
+    parts = [f"on {hosts}", f"since {min(leg.since for leg in legs):%H:%M} UTC"]
+    if told is not None:
+        parts += [rate_text(told), left_text(told), told.waiting]
     return ", ".join(part for part in parts if part)
 
 
-def followed(out: Screen, heartbeats: Iterable[OpenTerm]) -> bool:
-    """Show each heartbeat until the leg has ended; False if a person ends the following before, with Ctrl-C."""
+def followed(out: Screen, heartbeats: Iterable[RunStatus]) -> bool:
+    """Show each heartbeat until the legs have ended; False if a person ends the following before, with Ctrl-C."""
     try:
         (_follow_live if out.is_terminal else _follow_plainly)(out, heartbeats)
     except KeyboardInterrupt:
@@ -138,23 +138,29 @@ def followed(out: Screen, heartbeats: Iterable[OpenTerm]) -> bool:
     return True
 
 
-def _follow_live(out: Screen, heartbeats: Iterable[OpenTerm]) -> None:
+def _follow_live(out: Screen, heartbeats: Iterable[RunStatus]) -> None:
     with Live(console=out, transient=True, auto_refresh=False) as live:
-        for leg in heartbeats:
-            heading = Text.assemble(styled(f"Run {leg.run_id}", "bold"), "  (Ctrl-C ends only this display)")
-            live.update(Text("\n  ").join([heading, *active_leg_lines(leg)]), refresh=True)
+        for run in heartbeats:
+            heading = Text.assemble(styled(f"Run {run.plan.run_id}", "bold"), "  (Ctrl-C ends only this display)")
+            live.update(Text("\n  ").join([heading, *active_lines(_last_progress(run), run.open_legs)]), refresh=True)
 
 
-def _follow_plainly(out: Screen, heartbeats: Iterable[OpenTerm]) -> None:
+def _follow_plainly(out: Screen, heartbeats: Iterable[RunStatus]) -> None:
     told_at, is_silent = None, False
-    for leg in heartbeats:
-        if leg.beaten_at != told_at:
-            at = leg.beaten_at.astimezone()
-            line = f"{at:%Y-%m-%d %H:%M:%S} {where_line(leg)}"
-            out.line(line if leg.progress is None else plain_line(leg.progress, at))
-        elif not leg.is_alive and not is_silent:
-            out.line(where_line(leg))
-        told_at, is_silent = leg.beaten_at, not leg.is_alive
+    for run in heartbeats:
+        last = max(run.open_legs, key=lambda leg: leg.beaten_at)
+        if last.beaten_at != told_at:
+            at = last.beaten_at.astimezone()
+            line, told = f"{at:%Y-%m-%d %H:%M:%S} {where_line(last)}", _last_progress(run)
+            out.line(line if told is None else plain_line(told, at))
+        elif not last.is_alive and not is_silent:
+            out.line(where_line(last))
+        told_at, is_silent = last.beaten_at, not last.is_alive
+
+
+def _last_progress(run: RunStatus) -> LegProgress | None:
+    """Return how far a run is, also by a leg that has fallen silent."""
+    return run.progress or next((leg.progress for leg in run.open_legs), None)
 
 
 def _told(progress: LegProgress) -> list[Text]:

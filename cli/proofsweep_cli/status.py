@@ -10,24 +10,15 @@ from rich.table import Table
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import minute_of
-from proofsweep.queries.status import (
-    RunStatus,
-    StopReport,
-    describe_run,
-    heartbeats_of,
-    meant_run,
-    newest_runs,
-    next_leg,
-    only_active_run,
-    stop_run,
-)
+from proofsweep.queries.open_run import StopReport, heartbeats_of, next_leg, stop_run
+from proofsweep.queries.status import RunStatus, describe_run, meant_run, newest_runs, only_active_run
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.store.parts import Results
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
-from proofsweep_cli.run_screen import active_leg_lines, followed, short_line, where_line
+from proofsweep_cli.run_screen import active_lines, followed, short_line, where_line
 from proofsweep_cli.screen import COLOURS, Screen, answer, console, counted, print_error, print_json, styled, table
 
 if TYPE_CHECKING:
@@ -113,8 +104,8 @@ def stop(
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
     stopped = stop_run(store, run_id, 0.0 if no_wait else _WAIT_SECONDS)
     facts = {
-        "asked": stopped.leg is not None,
-        "asked_before": stopped.leg is not None and not stopped.is_first,
+        "asked": bool(stopped.legs),
+        "asked_before": bool(stopped.legs) and not stopped.is_first,
         "ended": stopped.has_ended,
     }
     document = json_of(stopped.run, store.store.url) | {"stop": facts}
@@ -125,24 +116,24 @@ def stop(
 def _show_run(request: RunRequest, run_id: str, *, follow: bool) -> int:
     store = request.app.results
     run = describe_run(store, run_id)
-    if follow and not run.is_over and (run.open_leg is None or run.open_leg.is_gone):
+    if follow and not run.is_over and all(leg.is_gone for leg in run.open_legs):
         print_error(
             "No process works on this run now. Waiting up to a minute for one that starts; Ctrl-C ends the waiting."
         )
         with suppress(KeyboardInterrupt):
             next_leg(store, run_id)
         run = describe_run(store, run_id)
-    if follow and run.open_leg is not None and not run.open_leg.is_gone:
-        if not followed(request.out, heartbeats_of(store, run.open_leg)):
+    if follow and not all(leg.is_gone for leg in run.open_legs):
+        if not followed(request.out, heartbeats_of(store, run)):
             return ExitCode.ACTIVE
         run = describe_run(store, run_id)
-    if run.active is not None and not request.as_json:
+    if run.active and not request.as_json:
         _print_active(request, run)
         return ExitCode.ACTIVE
     code = report(run, request)
     if not request.as_json:
         _print_legs(request.out, run)
-    return code if run.active is None else ExitCode.ACTIVE
+    return ExitCode.ACTIVE if run.active else code
 
 
 def _print_active(request: RunRequest, run: RunStatus) -> None:
@@ -150,7 +141,7 @@ def _print_active(request: RunRequest, run: RunStatus) -> None:
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
-    for line in () if run.active is None else active_leg_lines(run.active):
+    for line in active_lines(run.progress, run.active):
         out.line("  ", line, sep="")
     _print_legs(out, run)
     for verb in ("status --follow", "stop"):
@@ -200,7 +191,7 @@ def _began(run: RunStatus) -> str:
 
 
 def _state(run: RunStatus) -> str:
-    return run.state if run.active is None else f"active {short_line(run.active)}"
+    return f"active {short_line(run.progress, run.active)}" if run.active else run.state
 
 
 def _outcomes(run: RunStatus) -> str:
@@ -220,17 +211,17 @@ def _runs_table(newest: list[RunStatus]) -> Table:
 
 def _calls(run: RunStatus) -> str:
     """Write the calls, those of the active leg as it told them; `+ ?`: a killed leg could not write some down."""
-    told = None if run.active is None else run.active.progress
+    told = run.progress
     is_known = told is not None or run.calls_unrecorded is not None
     return f"{run.total('calls') + (told.calls if told else 0):,}" + ("" if is_known else " + ?")
 
 
 def _print_legs(out: Screen, run: RunStatus) -> None:
     for leg in run.legs:
-        if run.active is not None and leg.leg == run.active.leg:
+        if leg.leg in {active.leg for active in run.active}:
             continue
         if not leg.counts:
-            last = "" if run.open_leg is None or run.open_leg.leg != leg.leg else f" ({where_line(run.open_leg)})"
+            last = next((f" ({where_line(each)})" for each in run.open_legs if each.leg == leg.leg), "")
             out.line(f"  leg {leg.leg}: killed; its rows are counted when the run is resumed{last}")
             continue
         began = str(leg.counts.get("started_at") or "")[:19]
@@ -250,7 +241,7 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
     for run in found.active:
         out.print()
         out.line(styled(f"Run {run.leg.run_id}", "bold"), f"— {run.catalog}")
-        for line in active_leg_lines(run.leg):
+        for line in active_lines(run.leg.progress, [run.leg]):
             out.line("  ", line, sep="")
     out.print()
     for quota in found.quotas:
@@ -315,15 +306,16 @@ def _quota(quota: "QuotaStatus", now: datetime) -> str:
 
 
 def _sentence(stopped: StopReport, request: RunRequest) -> str:
-    run, leg = stopped.run, stopped.leg
+    run, legs = stopped.run, stopped.legs
     run_id = run.plan.run_id
     rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain"
     rest = "" if run.is_over else f" {rows}: {request.resume(run_id)}"
-    if leg is None and run.open_leg is not None:
-        return f"Nothing to stop: {where_line(run.open_leg)}. Its finished rows are kept: {request.resume(run_id)}"
-    if leg is None:
+    if not legs and run.open_legs:
+        return f"Nothing to stop: {where_line(run.open_legs[0])}. Its finished rows are kept: {request.resume(run_id)}"
+    if not legs:
         return f"Nothing to stop: no process works on run {run_id} ({run.state}).{rest}"
     if stopped.has_ended:
-        return f"Run {run_id}: leg {leg.leg} has ended ({run.state}).{rest}"
+        ended = " and ".join(str(leg.leg) for leg in legs)
+        return f"Run {run_id}: leg {ended} has ended ({run.state}).{rest}"
     was = "was asked to stop" if stopped.is_first else "had been asked to stop before"
-    return f"Run {run_id}: {where_line(leg)}; it {was}. See: {request.command('status', '--follow', run_id)}"
+    return f"Run {run_id}: {where_line(legs[0])}; it {was}. See: {request.command('status', '--follow', run_id)}"

@@ -18,7 +18,7 @@ from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.queries.status import RunStatus, newest_run, unfinished_runs
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.attempt import settle_last_leg
+from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.forecast import Need
 from proofsweep.verify.resume import supersede_older
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
@@ -42,6 +42,14 @@ def verify(
     anew: bool = typer.Option(
         False, "--anew", help="Plan anew although a run of the catalog is unfinished; that run is then superseded."
     ),
+    partitions: int | None = typer.Option(
+        None,
+        "--partitions",
+        metavar="N",
+        min=1,
+        max=64,
+        help="Divide a new run into so many parts, of which each has a process of its own; it needs the extra dask.",
+    ),
     selection: Selection,
     request: RunRequest,
 ) -> int:
@@ -62,7 +70,7 @@ def verify(
     print_cautions(request.out, app, path_here(catalog))
 
     def plan(rest: Bounds) -> Plan:
-        planned = app.plan(catalog, selection, rest, after=unfinished)
+        planned = app.plan(catalog, selection, rest, after=unfinished, partitions=partitions)
         if anew:
             supersede_older(app.results, unfinished_runs(app.results), planned, utc_now)
         return planned
@@ -89,7 +97,7 @@ def resume(
         if run_id is None:
             raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     with request.out.status("checking whether the last leg is active …"):
-        settle_last_leg(results, results.plan(run_id), utc_now)
+        settle_last_legs(results, results.plan(run_id), utc_now)
     if (run := request.run_status(run_id)).is_over:
         return report(run, request)
     print_bounds(request.out, request.bounds, utc_now())

@@ -19,12 +19,10 @@ from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.artifacts import show_summary, with_coverage
 from proofsweep_tasks.end_states import state_after_run
-from proofsweep_tasks.fan_out import fan_out
-from proofsweep_tasks.stop_on_signals import stopped_on_signals
+from proofsweep_tasks.partitions import work_on
 from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts, tries_left
-from proofsweep_tasks.worker_cluster import started_runner
 
-_TASKS_AT_ONCE = 16  # of a small run, which mostly wait; those of a large run bound themselves to two at once
+_TASKS_AT_ONCE = 16  # of a small run, which mostly wait; batches of a large run bound themselves to two at once
 
 
 def _name_of_run() -> str:
@@ -97,13 +95,11 @@ def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe:
 def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
-    (a) begin a leg, which is settled in the end, (b) map its batches over tasks, (c) tell who must know, (d) show it.
+    (a) work on its partitions, each by a leg, (b) tell who must know, (c) show it.
     """
-    begun = app.attempt(run_id, flow_run_id=flow_run.get_id(), bounds=bounds, dedupe=dedupe)
-    started = started_runner(app.settings.runner, app.settings.dask.processes, app.settings.dask.address)
-    with stopped_on_signals(app), started as runner, begun as (handle, leg):  # (a)
-        fan_out(handle, leg, runner)  # (b)
-    run = describe_run(leg.results, run_id)
-    tell_alerts(app, app.alerts.end_of_leg(run, tries_left=tries_left()))  # (c)
-    show_summary(run, leg.results)  # (d)
+    plan = app.results.plan(run_id)
+    work_on(app, plan, bounds, dedupe=dedupe, flow_run_id=flow_run.get_id())  # (a)
+    run = describe_run(app.results, run_id)
+    tell_alerts(app, app.alerts.end_of_leg(run, tries_left=tries_left()))  # (b)
+    show_summary(run, app.results)  # (c)
     return state_after_run(run)

@@ -20,7 +20,7 @@ from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.operation import new_id
 from proofsweep.queries.status import describe_run
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import leg_numbers, open_legs
 from proofsweep.store.probes import add_pass, publish_hours
 from proofsweep.store.rows import probe_row, usage_rows
 
@@ -144,8 +144,8 @@ class Check:
         newest = next(runs, None)
         if newest is None or newest.is_over:
             return []
-        legs = Legs(results.store, newest.plan.run_id)
-        if not (last := legs.last()) or legs.is_alive(last):
-            return []  # else its process may have been killed
+        plan, store = newest.plan, results.store
+        if not leg_numbers(store, plan) or any(leg.is_alive for leg in open_legs(store, plan)):
+            return []  # else a process may have been killed
         run = describe_run(results, newest.plan.run_id)
         return alerts_of_run(facts.end_of_run(run), run) if run.remaining else []

@@ -228,7 +228,8 @@ class RunAuditor:
         """Check the row in `runs`, which is written after the receipt's entry in the ledger."""
         name = layout.runs_name(plan.run_id, plan.run_date, receipt.leg)
         content, receipt_name = self._store.read(name), layout.receipt_name(plan.run_id, receipt.leg)
-        later = (each for each in receipts.values() if each.leg > receipt.leg)
+        own = (each for each in receipts.values() if (each.leg - receipt.leg) % plan.partitions == 0)
+        later = (each for each in own if each.leg > receipt.leg)
         if content is None and all(each.ended_by == EndedBy.KILLED for each in later):
             # a later leg that came to its end would have written what the legs before did not come to.
             self._audit.note(name, "is missing: the process was killed after its receipt; the next leg writes it")

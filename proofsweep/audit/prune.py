@@ -18,7 +18,7 @@ from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import leg_numbers
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Part, Results, ended_parts
@@ -142,12 +142,12 @@ class _Decision:
     def pruning_of(self, run: RunRecord) -> Pruning | None:
         """Return what goes of a run; None if a further leg has begun, or if all its parts are kept."""
         store, run_id = self.results.store, run.plan.run_id
-        if Legs(store, run_id).numbers() != [leg.leg for leg in run.legs]:
+        if leg_numbers(store, run.plan) != [leg.leg for leg in run.legs]:
             return None
         if any(leg.entry is None or leg.entry > self.through for leg in run.legs):
             return None
         gone = pruned_names(store, run_id)
-        parts = [part for parts in ended_parts(store, run_id).values() for part in parts if part.name not in gone]
+        parts = [part for parts in ended_parts(store, run.plan).values() for part in parts if part.name not in gone]
         kept = tuple(part.name for part in parts if part.name in self.newest)
         deleted = [self._object_of(part) for part in parts if part.name not in self.newest]
         if kept and not any(each.name.startswith("verdicts/") for each in deleted):

@@ -5,9 +5,9 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 import proofsweep_configs
@@ -44,7 +44,7 @@ class Settings(BaseSettings):
         env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    runner: Literal["threads", "dask"] = "threads"
+    partitions: Annotated[int, Field(ge=1, le=64)] = 1  # of a run; each has a process of its own
     service: sections.ServiceSettings
     results: sections.ResultsSettings = sections.ResultsSettings()
     pace: sections.PaceSettings = sections.PaceSettings()
@@ -67,8 +67,8 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return env_settings, init_settings
 
-    def anywhere(self, results_url: str) -> "Settings":
-        """Return the same settings with absolute places, for a process with another working directory."""
+    def anywhere(self, results_url: str, sharers: int = 1) -> "Settings":
+        """Return the settings of one of several processes elsewhere: absolute places, and its share of the pace."""
         file = self.service.api_key_file
         service = {
             "api_key_file": None if file is None else file.absolute(),
@@ -76,7 +76,9 @@ class Settings(BaseSettings):
                 (path_here(audio), sidecar and path_here(sidecar)) for audio, sidecar in self.service.known_good
             ),
         }
+        pace = {"workers": -(-self.pace.workers // sharers), "first_rate": self.pace.first_rate / sharers}
         update = {
+            "pace": self.pace.model_copy(update=pace),
             "results": self.results.model_copy(update={"url": results_url}),
             "service": self.service.model_copy(update=service),
         }

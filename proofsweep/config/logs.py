@@ -19,7 +19,6 @@ class Event(StrEnum):
     LEG_OPENED = "leg_opened"
     LEG_CLOSED = "leg_closed"
     LEG_TAKEN_OVER = "leg_taken_over"
-    WORKER_LOST = "worker_lost"
     WORKERS_LOWERED = "workers_lowered"
     LANE_LEARNED = "lane_learned"
     CONTROL_ENDED = "control_ended"
@@ -35,7 +34,6 @@ SENTENCES = {
     Event.LEG_OPENED: "A leg of the run began.",
     Event.LEG_CLOSED: "The leg ended; its rows are published.",
     Event.LEG_TAKEN_OVER: "The last leg was killed; its finished rows are published.",
-    Event.WORKER_LOST: "A worker process ended or fell silent; others do its work.",
     Event.WORKERS_LOWERED: "Few files can be open here (ulimit -n), so fewer workers work than are set.",
     Event.LANE_LEARNED: "The rate of calls changed.",
     Event.CONTROL_ENDED: "A call whose answer is known was made, to see whose fault a strange outcome is.",

@@ -164,8 +164,6 @@ class AlertsSettings(Section):
 
 
 class DaskSettings(Section):
-    # of a cluster on this machine; None for one for each of its processors.
-    processes: Annotated[int, Field(ge=1, le=256)] | None = None
     address: str | None = None  # of the scheduler of a cluster that runs; None starts one on this machine for each run
 
     @field_validator("address")
@@ -253,10 +251,6 @@ class CatalogSettings(Section):
     header_row: Annotated[int, Field(ge=1)] | None = None
     # which folder below the root is the supplier, counted from 1; its tag is `ingest.supplier_tag`.
     supplier_from: Annotated[int, Field(ge=1)] | None = None
-
-    def __hash__(self) -> int:
-        """Hash it, with its mapping: worker processes know a leg by its settings."""
-        return hash(self.model_dump_json())
 
 
 USUAL_CATALOG = CatalogSettings()

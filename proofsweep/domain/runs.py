@@ -55,6 +55,7 @@ class Plan:
     catalog_term: str | None = None
     tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
     after_entry: int = 0  # the newest of the ledger when the run was planned
+    partitions: int = 1  # a leg works on one; legs of different partitions may be alive at the same time
 
     @property
     def has_chosen_rows(self) -> bool:
@@ -71,6 +72,13 @@ class Plan:
     @property
     def is_small(self) -> bool:
         return self.items <= SMALL_RUN_ITEMS
+
+    def rows_of_partition(self, partition: int) -> range:
+        return range(self.items * partition // self.partitions, self.items * (partition + 1) // self.partitions)
+
+    def partition_of_leg(self, leg: int) -> int:
+        """The legs of each partition are a sequence of their own: of 3 partitions, the second one has 2, 5, 8."""
+        return (leg - 1) % self.partitions
 
     @property
     def run_date(self) -> date:
@@ -93,6 +101,11 @@ class Bounds:
     max_calls: int | None = None  # keyed calls of the leg, its probes of the quota included; None for any number
     closes_at: datetime | None = None  # the instant from which no new item begins; None for never
     reserve: int = 0  # calls of the quota that are left to other users of the key
+    sharers: int = 1  # legs at work on the same run, each of which takes an equal part of what the quota has left
+
+    def shared_by(self, legs: int) -> "Bounds":
+        calls = None if self.max_calls is None else self.max_calls // legs
+        return replace(self, max_calls=calls, sharers=legs)
 
 
 def left_of(bounds: Bounds, calls: int, now: datetime) -> Bounds | None:

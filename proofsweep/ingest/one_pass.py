@@ -30,9 +30,9 @@ from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
-from proofsweep.verify.attempt import settle_last_leg
+from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.item import Clock
 from proofsweep.verify.survey import ignored_entries
 
@@ -193,8 +193,8 @@ class IngestPass:
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
-        legs = Legs(self.context.results.store, run_id, self.context.clock)
-        in_doubt = legs.in_doubt_before(legs.last() + 1)
+        legs = legs_of(self.context.results.store, plan, self.context.clock)
+        in_doubt = frozenset[int]().union(*(each.in_doubt_before(each.after(each.last())) for each in legs))
         return bool(in_doubt) and all(
             item.manifest_row in in_doubt for item in CompletedRows.load(self.context.results, plan).items()
         )
@@ -215,13 +215,14 @@ class IngestPass:
         if plan is None:  # a process was killed before it had planned
             self.watch.close_run(run_id)
             return
-        settle_last_leg(self.context.results, plan, self.context.clock)
+        settle_last_legs(self.context.results, plan, self.context.clock)
         if CompletedRows.load(self.context.results, plan).remaining:
             self.report.run_ids.append(run_id)
             yield run_id
         sightings, answers = self.watch.sightings(), self.watch.answers()
         legs = Legs(self.context.results.store, run_id, self.context.clock)
-        for leg in (number for number in legs.numbers() if legs.receipt(number) is not None):
+        ended = leg_numbers(self.context.results.store, plan)
+        for leg in (number for number in ended if legs.receipt(number) is not None):
             is_new = not self.records.has_leg(plan, leg)
             rows = self.records.of_leg(plan, leg, sightings)
             sightings, answers = known_after(rows, sightings, answers, self.context.clock())

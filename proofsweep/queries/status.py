@@ -1,6 +1,5 @@
 """The status of runs: their rows and legs, which run is meant, and a leg that another process works on."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,13 +17,14 @@ from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id, seconds_after_res
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of, pruning_intent_name
-from proofsweep.store.lease import STALE_SECONDS, OpenTerm
+from proofsweep.store.lease import OpenTerm
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import Legs, leg_numbers, open_legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results
+from proofsweep.store.progress import LegProgress, together
 from proofsweep.store.prunings import completed_at, prunings_of
-from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, newest_whole
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, has_begun_leg, newest_whole
 from proofsweep.verify.commit import exchange_counts
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # the outcomes that somebody must look at
@@ -32,9 +32,6 @@ _KINDS = ["outcome", "verdict", "reason"]
 _OF_GROUP = [*_KINDS, "audio"]
 _FEW_PARTS = 6  # that are read to name a few files of a run
 _MOST_NAMED = 10  # files of a summary
-_LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
-_STORE_SECONDS = 60.0  # for which a store may fail before the following ends
-_START_SECONDS = 60.0  # from the plan to the start of a run: a Prefect server needs some, on a busy machine many
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +89,19 @@ class RunStatus:
     legs: tuple[LegStatus, ...]
     pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
     unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
-    open_leg: OpenTerm | None = None  # its last leg, if that has no receipt: it is worked on, or was killed
+    open_legs: tuple[OpenTerm, ...] = ()  # the last ones of partitions without a receipt: at work, or killed
     head: str = ""  # of the ledger when this was read; empty if nobody asked, or nothing has ended yet
 
     @property
-    def active(self) -> OpenTerm | None:
-        """The leg that a process works on now; its rows are not counted in the groups."""
-        return self.open_leg if self.open_leg is not None and self.open_leg.is_alive else None
+    def active(self) -> tuple[OpenTerm, ...]:
+        """The legs that processes work on now; their rows are not counted in the groups."""
+        return tuple(leg for leg in self.open_legs if leg.is_alive)
+
+    @property
+    def progress(self) -> LegProgress | None:
+        """How far the run is, by the last heartbeats of its active legs; None before the first one."""
+        ended = sum(leg.count(outcome) or 0 for leg in self.legs for outcome in OUTCOMES)
+        return progress_together(self.plan, ended, self.active)
 
     @property
     def finished(self) -> int:
@@ -120,27 +123,43 @@ class RunStatus:
 
     @property
     def ended_by(self) -> str | None:
-        return self.legs[-1].ended_by if self.legs else None
+        """How its last leg ended; `killed` too if processes ended before they began all partitions."""
+        if self.last_leg is None or self.active:
+            return None
+        is_whole = len(self.last_legs) == self.plan.partitions or self.last_leg.ended_by != EndedBy.COMPLETE
+        return self.last_leg.ended_by if is_whole else str(EndedBy.KILLED)
+
+    @property
+    def last_legs(self) -> list[LegStatus]:
+        """The last leg of each partition that has one."""
+        return list({self.plan.partition_of_leg(leg.leg): leg for leg in self.legs}.values())
+
+    @property
+    def last_leg(self) -> LegStatus | None:
+        """The leg that says how the run ended: its last one; of those of several partitions, the worst."""
+        return max(self.last_legs, key=lambda leg: _severity(leg.ended_by), default=None)
 
     @property
     def state(self) -> str:
-        return "active" if self.active is not None else self.ended_by or "planned only"
+        return "active" if self.active else self.ended_by or "planned only"
 
     @property
     def why(self) -> str | None:
         """What stopped the last leg, in one sentence; None if no row remains."""
-        return self.legs[-1].why if self.legs and self.remaining else None
+        return self.last_leg.why if self.last_leg is not None and self.remaining else None
 
     def seconds_after_reset(self, now: datetime, chance: float) -> float:
         """Return how long to wait, by chance from 0 to 1, if the quota that ended the last leg has just reset."""
-        reset = self.legs[-1].quota_reset if self.ended_by == EndedBy.QUOTA else None
+        last = self.last_leg
+        reset = last.quota_reset if last is not None and last.ended_by == EndedBy.QUOTA else None
         return seconds_after_reset(reset, now, chance)
 
     @property
     def calls_if_done(self) -> int | None:
-        """What its last leg has called; None if somebody must go on with it."""
-        is_in_doubt = bool(self.legs) and 0 < self.remaining <= self.legs[-1].in_doubt
-        return self.legs[-1].count("calls") or 0 if self.is_over or is_in_doubt else None
+        """What its last legs have called; None if somebody must go on with it."""
+        is_in_doubt = 0 < self.remaining <= sum(leg.in_doubt for leg in self.last_legs)
+        called = sum(leg.count("calls") or 0 for leg in self.last_legs)
+        return called if self.is_over or is_in_doubt else None
 
     @property
     def sunset(self) -> str | None:
@@ -148,15 +167,15 @@ class RunStatus:
 
     @property
     def remaining_now(self) -> int:
-        """How many rows have no outcome yet, less those that the active leg had finished at its last heartbeat."""
-        told = None if self.active is None else self.active.progress
+        """How many rows have no outcome yet, less those that active legs had finished at their last heartbeats."""
+        told = self.progress
         if told is None or told.finished_before is None:
             return self.remaining
         return self.plan.items - told.finished
 
     def rows_now(self, outcome: str) -> int:
-        """Count the rows with one outcome, with those of the active leg as its last heartbeat told them."""
-        told = None if self.active is None else self.active.progress
+        """Count the rows with one outcome, with those of the active legs as their last heartbeats told them."""
+        told = self.progress
         if told is None:
             return self.rows(outcome)
         return sum(leg.count(outcome) or 0 for leg in self.legs) + told.counts.get(outcome, 0)
@@ -181,15 +200,14 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its parts and receipts; ResultsError if there is no such run."""
     plan = results.plan(run_id)
     legs = Legs(results.store, run_id, lambda: datetime.now(UTC))
-    receipts = {number: legs.receipt(number) for number in legs.numbers()}
-    last = max(receipts, default=0)
-    opened = legs.open_term(last) if last and receipts[last] is None else None
-    is_active, head = opened is not None and opened.is_alive, Ledger(results.store).head()
+    receipts = {number: legs.receipt(number) for number in leg_numbers(results.store, plan)}
+    opened = tuple(open_legs(results.store, plan))
+    alive, head = {leg.leg for leg in opened if leg.is_alive}, Ledger(results.store).head()
     statuses = tuple(
-        _status_of(number, receipt)
+        status_of_leg(number, receipt)
         if receipt is not None
         else LegStatus(leg=number, ended_by=None)
-        if is_active and number == last
+        if number in alive
         else LegStatus(leg=number, ended_by=str(EndedBy.KILLED), counts=_journalled_calls(results, plan, number))
         for number, receipt in receipts.items()
     )
@@ -197,16 +215,16 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         at = completed_at(results.store, pruned[0])
         note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
         return RunStatus(
-            plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_leg=opened, head=head
+            plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_legs=opened, head=head
         )
-    dead = None if opened is None or is_active else opened.leg
-    waiting = [] if dead is None else unpublished(results, plan, dead, "verdicts", _OF_GROUP)
+    killed = [leg.leg for leg in opened if not leg.is_alive]
+    waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts", _OF_GROUP)]
     groups = _groups(results, plan, waiting) if statuses else ()
     return RunStatus(
         plan=plan,
         groups=groups,
         legs=statuses,
-        open_leg=opened,
+        open_legs=opened,
         unpublished=sum(table.num_rows for table in waiting),
         head=head,
     )
@@ -235,23 +253,18 @@ def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lam
     newest = islice((run for run in RunIndex(results).refreshed().newest_first() if which(run.plan)), most)
     found = []
     for record in newest:
-        legs = tuple(_status_of(leg.leg, leg.receipt) for leg in record.legs)
+        legs = tuple(status_of_leg(leg.leg, leg.receipt) for leg in record.legs)
         brief = RunStatus(plan=record.plan, groups=_outcomes_of(legs), legs=legs)
         found.append(brief if _is_known(results, record) else describe_run(results, record.plan.run_id))
     return found
 
 
-def active_legs(results: Results) -> list[OpenTerm]:
-    return [leg for leg in open_legs(results, RunIndex(results).refreshed()) if leg.is_alive]
-
-
-def open_legs(results: Results, index: IndexedRuns) -> list[OpenTerm]:
+def legs_of_store(results: Results, index: IndexedRuns) -> list[OpenTerm]:
+    """Return the open legs of all runs."""
     runs = [run for run in index.newest_first() if not run.is_over]
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        begun = pool.map(
-            lambda run: None if _is_known(results, run) else Legs(results.store, run.plan.run_id).open_leg(), runs
-        )
-        return [leg for leg in begun if leg is not None]
+        begun = pool.map(lambda run: [] if _is_known(results, run) else open_legs(results.store, run.plan), runs)
+        return [leg for legs in begun for leg in legs]
 
 
 def newest_run(results: Results) -> str | None:
@@ -272,7 +285,7 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
     runs = takewhile(lambda run: run.plan.run_id >= oldest, RunIndex(results).refreshed().newest_first())
     for plan in (run.plan for run in runs if not run.is_superseded):
         legs = Legs(results.store, plan.run_id)
-        holders = [legs.holder(leg) for leg in legs.numbers()]
+        holders = [legs.holder(leg) for leg in leg_numbers(results.store, plan)]
         if any(holder is not None and holder.facts.get("flow_run_id") == flow_run_id for holder in holders):
             return plan.run_id
     return None
@@ -280,11 +293,12 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
 
 def only_active_run(results: Results) -> str | None:
     """Name the one run that is active; None if none is. UsageError, which names them, if several are."""
-    legs = active_legs(results)
-    if len(legs) > 1:
-        named = "; ".join(f"{leg.run_id} ({leg.where})" for leg in legs)
-        raise UsageError(f"{len(legs)} runs are active in {results.store.url}, so name one of them: {named}")
-    return legs[0].run_id if legs else None
+    legs = [leg for leg in legs_of_store(results, RunIndex(results).refreshed()) if leg.is_alive]
+    runs = {leg.run_id: leg.where for leg in legs}
+    if len(runs) > 1:
+        named = "; ".join(f"{run_id} ({where})" for run_id, where in runs.items())
+        raise UsageError(f"{len(runs)} runs are active in {results.store.url}, so name one of them: {named}")
+    return next(iter(runs), None)
 
 
 def meant_run(
@@ -322,74 +336,22 @@ def environment_in(results: Results, wanted: str) -> str:
     )
 
 
-def next_leg(results: Results, run_id: str) -> None:
-    """Return when a process begins the next leg of a run; after a minute if none does."""
-    legs, late_at = Legs(results.store, run_id), time.monotonic() + _START_SECONDS
-    before = legs.last()
-    while legs.last() == before and time.monotonic() < late_at:
-        time.sleep(_LOOK_SECONDS / 2)
+def progress_together(plan: Plan, ended: int, legs: Iterable[OpenTerm]) -> LegProgress | None:
+    """Return the progress of the active legs of a run, of which the legs that have ended finished so many rows."""
+    told = [leg.progress for leg in legs if leg.progress is not None]
+    if plan.partitions == 1 or not told:
+        return next(iter(told), None)
+    return together(plan.items, ended, told)
 
 
-def heartbeats_of(results: Results, leg: OpenTerm) -> Iterator[OpenTerm]:
-    """Yield a leg as the store shows it, every two seconds, until it has ended or its process is dead.
-
-    Whether it is dead is judged by this process's own clock: another machine's may be wrong. ResultsError if the store
-    has failed for a minute.
-    """
-    legs = Legs(results.store, leg.run_id)
-    changed_at = read_at = time.monotonic()
-    while True:
-        yield leg
-        time.sleep(_LOOK_SECONDS)
-        now = time.monotonic()
-        try:
-            newest = _still_open(legs, leg)
-        except ResultsError:
-            if now - read_at >= _STORE_SECONDS:
-                raise
-            continue
-        read_at = now
-        if newest is None:
-            return
-        changed_at = now if newest.beaten_at != leg.beaten_at else changed_at
-        if not newest.is_alive and now - changed_at > STALE_SECONDS:
-            return
-        leg = newest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopReport:
-    run: RunStatus  # how it stands now
-    leg: OpenTerm | None = None  # that was asked; None if there was none to ask
-    is_first: bool = False  # whether nobody had asked it before
-    has_ended: bool = True
-
-
-def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
-    """Ask a run's process to stop in good order, even one that seems dead (clocks differ), and wait for its end."""
-    run = describe_run(results, run_id)
-    leg = run.open_leg
-    if leg is None or leg.is_gone:
-        return StopReport(run=run)
-    legs, has_ended = Legs(results.store, run_id), False
-    is_first = legs.ask_to_stop(leg)
-    late_at = time.monotonic() + wait_seconds
-    while not has_ended and time.monotonic() < late_at:
-        time.sleep(min(_LOOK_SECONDS / 2, wait_seconds))
-        has_ended = _still_open(legs, leg) is None
-    return StopReport(run=describe_run(results, run_id), leg=leg, is_first=is_first, has_ended=has_ended)
-
-
-def _still_open(legs: Legs, leg: OpenTerm) -> OpenTerm | None:
-    if legs.is_superseded(leg.leg):
-        return None
-    newest = legs.open_term(leg.leg)
-    return None if newest is None or newest.is_gone else newest
+def _severity(ended_by: str | None) -> int:
+    ending = ending_of(ended_by)
+    return -1 if ending is None else list(EndedBy).index(EndedBy(ending.word))
 
 
 def _is_known(results: Results, record: RunRecord) -> bool:
     # No leg began after those that the index knows.
-    return record.is_over or not Legs(results.store, record.plan.run_id).is_taken(len(record.legs) + 1)
+    return record.is_over or not has_begun_leg(results.store, record)
 
 
 def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
@@ -400,7 +362,7 @@ def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
     )
 
 
-def _status_of(number: int, receipt: Mapping[str, object]) -> LegStatus:
+def status_of_leg(number: int, receipt: Mapping[str, object]) -> LegStatus:
     counts, in_doubt, control_calls = (receipt.get(name) for name in ("counts", "in_doubt", "control_calls"))
     ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
     return LegStatus(

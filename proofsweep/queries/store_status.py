@@ -8,7 +8,7 @@ from typing import Any
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import new_run_id
 from proofsweep.queries.connection import answering
-from proofsweep.queries.status import open_legs
+from proofsweep.queries.status import legs_of_store
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import newest_quota
@@ -86,7 +86,9 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
     """Read how a store stands; it makes no call to a service. ResultsError if the store cannot be read."""
     index = RunIndex(results).refreshed()
     runs = [run for run in index.newest_first() if not run.is_superseded]
-    legs = {leg.run_id: leg for leg in open_legs(results, index)}
+    legs: dict[str, list[OpenTerm]] = {}
+    for leg in legs_of_store(results, index):
+        legs.setdefault(leg.run_id, []).append(leg)
     environments = sorted({run.plan.environment for run in runs})
     quotas = (
         _quota_of(results, name, [run for run in runs if run.plan.environment == name], legs, now)
@@ -98,14 +100,15 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
         active=[
             ActiveRun(environment=run.plan.environment, catalog=run.plan.catalog, leg=leg)
             for run in runs
-            if (leg := legs.get(run.plan.run_id)) is not None and leg.is_alive
+            for leg in legs.get(run.plan.run_id, [])
+            if leg.is_alive
         ],
         quotas=[quota for quota in quotas if quota is not None],
     )
 
 
 def _catalogs_of(
-    results: Results, environments: Sequence[str], runs: Sequence[RunRecord], legs: Mapping[str, OpenTerm]
+    results: Results, environments: Sequence[str], runs: Sequence[RunRecord], legs: Mapping[str, Sequence[OpenTerm]]
 ) -> Iterator[CatalogStatus]:
     identities = {run.plan.run_id: run.plan.identity for run in runs}
     for environment in environments:
@@ -115,7 +118,7 @@ def _catalogs_of(
             if run.plan.environment == environment:
                 last.setdefault(run.plan.identity, run)
         for identity, run in sorted(last.items()):
-            ended_by, at = _end_of(run, legs.get(run.plan.run_id))
+            ended_by, at = _end_of(run, legs.get(run.plan.run_id, []))
             yield CatalogStatus(
                 environment=environment,
                 catalog=run.plan.catalog,
@@ -133,9 +136,11 @@ def _counts_of(results: Results, environment: str) -> dict[str, dict[str, Any]]:
         return {run_id: dict(zip(columns, row, strict=True)) for run_id, *row in found.fetchall()}
 
 
-def _end_of(run: RunRecord, leg: OpenTerm | None) -> tuple[str, datetime]:
-    if leg is not None:
-        return ("active", leg.since) if leg.is_alive else (str(EndedBy.KILLED), leg.beaten_at)
+def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
+    if alive := [leg.since for leg in legs if leg.is_alive]:
+        return "active", min(alive)
+    if legs:
+        return str(EndedBy.KILLED), max(leg.beaten_at for leg in legs)
     if not run.legs:
         return "planned only", datetime.fromisoformat(run.plan.created_at)
     last = run.legs[-1]
@@ -143,7 +148,7 @@ def _end_of(run: RunRecord, leg: OpenTerm | None) -> tuple[str, datetime]:
 
 
 def _quota_of(
-    results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, OpenTerm], now: datetime
+    results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, Sequence[OpenTerm]], now: datetime
 ) -> QuotaStatus | None:
     oldest = new_run_id(now - _KEY_DAYS, "")
     ended = sorted(
@@ -161,7 +166,8 @@ def _quota_of(
     told += [
         (leg.beaten_at, leg.progress.quota_left, resets_at)
         for run in runs
-        if (leg := legs.get(run.plan.run_id)) and leg.is_alive and leg.progress and leg.progress.quota_left is not None
+        for leg in legs.get(run.plan.run_id, [])
+        if leg.is_alive and leg.progress and leg.progress.quota_left is not None
     ]
     told += [probe] if (probe := newest_quota(results, environment, now.date())) else []
     if not told:

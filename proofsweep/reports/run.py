@@ -165,5 +165,5 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
             for group in run.groups
         ],
         "this_leg": last.counts if last else {},
-        "active": None if run.active is None else run.active.document(),
+        "active": [leg.document() for leg in run.active],
     }

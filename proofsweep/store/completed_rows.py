@@ -14,15 +14,17 @@ _COLUMN = ["manifest_row"]
 
 
 class CompletedRows:
-    """One byte for each planned row; safe to use from several threads.
+    """One byte for each planned row, of a run or of one of its partitions; safe to use from several threads.
 
     A row is finished if it is in a part, or in the journal of a leg without a receipt.
     """
 
-    def __init__(self, results: Results, plan: Plan) -> None:
+    def __init__(self, results: Results, plan: Plan, partition: int | None = None) -> None:
+        self.own = range(plan.items) if partition is None else plan.rows_of_partition(partition)
         self.before: int | None = None  # rows that were finished when this was read first
         self._results = results
         self._plan = plan
+        self._partition = partition
         self._done = bytearray(plan.items)
         self._few: Sequence[WorkItem] = ()
 
@@ -39,14 +41,15 @@ class CompletedRows:
         for leg in map(
             int, results.store.folders(layout.journals_folder(plan.run_id))
         ):  # before parts: rows move there
-            if lease.receipt(leg) is None:
+            if self._is_own(leg) and lease.receipt(leg) is None:
                 folder = layout.journal_folder(plan.run_id, leg)
                 for rows in read_journal(results.store, folder, "verdicts", _COLUMN).values():
                     self._add(rows["manifest_row"].to_pylist())
-        for rows in results.tables(results.parts_of("verdicts", plan), _COLUMN):
+        parts = (name for name in results.parts_of("verdicts", plan) if self._is_own(layout.leg_of(name)))
+        for rows in results.tables(parts, _COLUMN):
             self._add(rows["manifest_row"].to_pylist())
         if self.before is None:
-            self.before = plan.items - self.remaining
+            self.before = len(self.own) - self.remaining
 
     def add(self, row: int) -> None:
         """Note that a row is finished, by this process."""
@@ -54,7 +57,7 @@ class CompletedRows:
 
     @property
     def remaining(self) -> int:
-        return self._done.count(0)
+        return self._done.count(0, self.own.start, self.own.stop)
 
     def batches(self) -> list[range]:
         """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run.
@@ -64,14 +67,18 @@ class CompletedRows:
         batches = self._plan.batches
         if self._plan.is_small:
             self._few = self._few or list(self._results.items(self._plan))
-            batches = [range(row, row + 1) for row in range(self._plan.items)]
-        return [rows for rows in batches if self._done.find(0, rows.start, rows.stop) >= 0]
+            batches = [range(row, row + 1) for row in self.own]
+        own = [range(max(each.start, self.own.start), min(each.stop, self.own.stop)) for each in batches]
+        return [rows for rows in own if self._done.find(0, rows.start, rows.stop) >= 0]
 
     def items(self, rows: range | None = None) -> Iterator[WorkItem]:
         """Yield the items that remain one by one, in manifest order: of these rows, or of all."""
         for batch in self.batches() if rows is None else [rows]:
             planned = self._few[batch.start : batch.stop] if self._few else self._results.items(self._plan, batch)
             yield from (item for item in planned if not self._done[item.manifest_row])
+
+    def _is_own(self, leg: int) -> bool:
+        return self._partition in {None, self._plan.partition_of_leg(leg)}
 
     def _add(self, rows: Sequence[int | None]) -> None:
         for row in rows:

@@ -121,11 +121,6 @@ def journal_folder(run_id: str, leg: int) -> str:
     return f"{journals_folder(run_id)}/{leg:03}"
 
 
-def begun_name(run_id: str, leg: int, first: int, attempt: int = 0) -> str:
-    """Says which worker process has begun a batch, named by its first row; kept in the journal, deleted with it."""
-    return f"{journal_folder(run_id, leg)}/begun-{first:09}-{attempt:03}"
-
-
 def pruning_folder(run_id: str) -> str:
     return f"{PRUNED_FOLDER}/{run_id}"
 

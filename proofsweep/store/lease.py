@@ -149,25 +149,27 @@ class Lease:
     # gives the seconds of this boot's monotonic clock, the same in all its processes.
     uptime: Callable[[], float] = time.monotonic
     rest: Callable[[float], None] = time.sleep  # waits for a number of seconds
+    first: int = 1  # the number of the first term
+    step: int = 1  # from one term to the next
     # the message for a process that comes while another holds the lease; `{holder}` stands for that one.
     busy: str = "This is being worked on by {holder}."
 
     def last(self) -> int:
         """Return the number of the last term, 0 without one. It exists if its `lease.json` does, not its folder."""
         listed = [int(name) for name in self.store.folders(layout.legs_folder(self.name)) if name.isdecimal()]
-        last = max(listed, default=0)
+        last = max((number for number in listed if number in range(self.first, number + 1, self.step)), default=0)
         while last and not self.is_taken(last):
-            last -= 1
+            last = max(0, last - self.step)
         while self.is_taken(self.after(last)):  # a listing may lag behind
             last = self.after(last)
         return last
 
     def after(self, number: int) -> int:
         """Return the number of the term that follows one; 0 stands before the first."""
-        return number + 1
+        return number + self.step if number else self.first
 
     def numbers(self) -> list[int]:
-        return list(range(1, self.last() + 1))
+        return list(range(self.first, self.last() + 1, self.step))
 
     def last_over(self) -> int:
         """Return the number of the last term, which is over; RunIsActive if a process holds it."""

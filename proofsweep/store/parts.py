@@ -14,7 +14,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.lease import Lease
+from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.objects import Store, damaged, json_bytes, sha256_hex
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.rows import planned_item
@@ -84,17 +84,20 @@ class Results:
         deleted, or will delete, is left out.
         """
         folder = layout.table_folder(table, plan.run_date)
-        ended = {} if table == "runs" else ended_parts(self.store, plan.run_id)
+        ended = {} if table == "runs" else ended_parts(self.store, plan)
         listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
         named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
         found = {*named, *(name for name in listed if layout.leg_of(name) not in ended)}
         return sorted(found if table == "runs" else found - pruned_names(self.store, plan.run_id))
 
-    def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> int:
-        """Count the rows of a run's verdicts; those of `own` parts, and of ended legs, need not be read."""
-        ended = ended_parts(self.store, plan.run_id)
+    def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> list[int]:
+        """Count the rows of each partition's verdicts; those of `own` parts, and of ended legs, need not be read."""
+        ended = ended_parts(self.store, plan)
         known = {part.name: part for part in (*chain.from_iterable(ended.values()), *own)}
-        return sum((known.get(name) or self.part(name)).rows for name in self.parts_of("verdicts", plan))
+        rows = [0] * plan.partitions
+        for name in self.parts_of("verdicts", plan):
+            rows[plan.partition_of_leg(layout.leg_of(name))] += (known.get(name) or self.part(name)).rows
+        return rows
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table, mark: Mark | None = None) -> Part:
         """Write one part with its whole schema; NameTaken if there is one of the name."""
@@ -190,9 +193,9 @@ def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
     return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
-def ended_parts(store: Store, run_id: str) -> dict[int, list[Part]]:
+def ended_parts(store: Store, plan: Plan) -> dict[int, list[Part]]:
     """Return the parts of each leg that has ended, by its receipt."""
-    lease = Lease(store, run_id)
-    receipts = {leg: lease.receipt(leg) for leg in lease.numbers()}
+    legs = Legs(store, plan.run_id)
+    receipts = {leg: legs.receipt(leg) for leg in leg_numbers(store, plan)}
     named = {leg: receipt.get("parts") for leg, receipt in receipts.items() if receipt is not None}
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}

@@ -1,13 +1,17 @@
 """How far a leg is: what each heartbeat tells, and what every display of a leg shows. Pure."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
 QUIET_SECONDS = 10.0  # without a finished row for so long, a person asks what the leg does
+
+
+_Number = TypeVar("_Number", int, float)
 
 
 class WaitsFor(StrEnum):
@@ -37,7 +41,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegProgress:
-    rows: int  # of the whole plan
+    rows: int  # of the leg's partition
     finished_before: int | None = None  # rows that earlier legs have finished; None until that is known
     counts: Mapping[str, int]  # rows that this leg has finished, by outcome
     rate: float | None = None  # rows per second over the last minute; None before there is a second to compare
@@ -87,6 +91,38 @@ class LegProgress:
         named = ("rate", "call_rate", "seconds_left", "lane_rate")
         numbers = {name: round(facts[name], 2) for name in named if facts[name] is not None}
         return facts | times | numbers | {"counts": dict(self.counts), "waiting": self.waiting}
+
+
+def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> LegProgress:
+    """Return the progress of a run by that of its open legs, which work on different partitions.
+
+    What all of them wait for, the run waits for. Of a lane that they share, each knows the whole rate.
+    """
+    waits = {leg.waits_for for leg in legs}
+    return LegProgress(
+        rows=rows,
+        finished_before=finished_before,
+        counts=sum((Counter(leg.counts) for leg in legs), Counter()),
+        rate=_sum(leg.rate for leg in legs),
+        calls=sum(leg.calls for leg in legs),
+        call_rate=_sum(leg.call_rate for leg in legs),
+        seconds_left=max((leg.seconds_left for leg in legs if leg.seconds_left is not None), default=None),
+        lane_rate=max((leg.lane_rate for leg in legs if leg.lane_rate is not None), default=None),
+        most_at_once=_sum(leg.most_at_once for leg in legs),
+        quota_left=min((leg.quota_left for leg in legs if leg.quota_left is not None), default=None),
+        sent_bytes=sum(leg.sent_bytes for leg in legs),
+        in_flight=sum(leg.in_flight for leg in legs),
+        uploads=sum(leg.uploads for leg in legs),
+        paused_until=min((leg.paused_until for leg in legs if leg.paused_until is not None), default=None),
+        stops_because=next((leg.stops_because for leg in legs if leg.stops_because is not None), None),
+        waits_for=waits.pop() if len(waits) == 1 else None,
+        waits_since=max((leg.waits_since for leg in legs if leg.waits_since is not None), default=None),
+    )
+
+
+def _sum(counts: Iterable[_Number | None]) -> _Number | None:
+    known = [count for count in counts if count is not None]
+    return sum(known[1:], known[0]) if known else None
 
 
 def progress_in(document: object) -> LegProgress | None:

@@ -15,17 +15,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any, NamedTuple
 
 from proofsweep.config.locations import resolved_location
-from proofsweep.domain.endings import ending_of
+from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store.layout import INDEX_FOLDER
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs
-from proofsweep.store.objects import REQUESTS_AT_ONCE
+from proofsweep.store.legs import Legs, leg_numbers
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
 from proofsweep.store.parts import Results, plan_of
 from proofsweep.store.prunings import wholly_pruned
 
@@ -65,6 +66,10 @@ class LegRecord:
         return counts if isinstance(counts, dict) else {}
 
     @property
+    def ended_by(self) -> str:
+        return str(self.receipt.get("ended_by"))
+
+    @property
     def finished_at(self) -> datetime | None:
         ended = self.counts.get("finished_at")
         return None if ended is None else datetime.fromisoformat(str(ended))
@@ -97,8 +102,21 @@ class RunRecord:
 
     @property
     def remaining(self) -> int:
-        found = self.legs[-1].counts.get("remaining") if self.legs else None
-        return found if isinstance(found, int) else self.plan.items
+        """How many rows have no outcome: the fewest that a leg has left; none if each of several partitions is done.
+
+        Two legs that end at once may each miss parts of the other: the listing of a bucket may lag behind.
+        """
+        complete = {self.plan.partition_of_leg(leg.leg) for leg in self.legs if leg.ended_by == EndedBy.COMPLETE}
+        if 1 < len(complete) == self.plan.partitions:
+            return 0
+        left = (leg.counts.get("remaining") for leg in self.legs)
+        return min((found for found in left if isinstance(found, int)), default=self.plan.items)
+
+    @property
+    def next_legs(self) -> list[int]:
+        """Return the numbers of the legs that begin next, one for each partition."""
+        step, known = self.plan.partitions, [leg.leg for leg in self.legs]
+        return [next(leg for leg in count(first, step) if leg not in known) for first in range(1, step + 1)]
 
     @property
     def is_over(self) -> bool:
@@ -158,6 +176,11 @@ class IndexedRuns:
             names = {catalog, resolved_location(catalog)}
             plans = [plan for plan in plans if plan.identity in names or plan.catalog == catalog]
         return [plan for plan in plans if environment in {None, plan.environment}]
+
+
+def has_begun_leg(store: Store, run: RunRecord) -> bool:
+    """Whether a leg began of which the record does not know the end."""
+    return any(map(Legs(store, run.plan.run_id).is_taken, run.next_legs))
 
 
 def newest_whole(plans: Sequence[Plan]) -> Plan | None:
@@ -223,7 +246,7 @@ class RunIndex:
         legs = Legs(self._results.store, run_id)
         ended = [
             LegRecord(leg=number, receipt={name: receipt.get(name) for name in _RECEIPT_MEMBERS})
-            for number in legs.numbers()
+            for number in leg_numbers(self._results.store, plan)
             if (receipt := legs.receipt(number)) is not None
         ]
         return RunRecord(plan=plan, legs=ended)

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -16,11 +17,10 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.runs import INGEST, Bounds, Plan
-from proofsweep.domain.text import printable
 from proofsweep.store import layout
 from proofsweep.store.journal import delete_journal
 from proofsweep.store.keys import bind_key
-from proofsweep.store.legs import CatalogLease, Legs
+from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.budget import BudgetGuard
@@ -73,91 +73,12 @@ class StopRequests:
         if self._token is None:
             holder = self.legs.holder(self.leg)
             self._token = "" if holder is None else holder.token
-        host = self.legs.stop_asked_on(self.leg, self._token) if self._token else None
-        if host is None:
+        reason = self.legs.stop_asked(self.leg, self._token) if self._token else None
+        if reason is None:
             return
         self._abort_at = now + self.drain_seconds
-        log(Event.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, host=host)
-        why = f"It was stopped by `proofsweep stop`, asked on {printable(host)}."
-        self.stop.pull(RunMustStop(why, ended_by=EndedBy.CANCELLED))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegRequest:
-    results: Results
-    plan: Plan
-    base_url: str
-    service: ServiceStatus  # as it was just examined
-    key_fingerprint: Callable[[], str]  # tells the key in use from others; another one may take over during the leg
-    flow_run_id: str | None
-    clock: Clock
-    bounds: Bounds = field(default_factory=Bounds)
-    drain_seconds: float = 0.0  # time that items in flight have when somebody asks in the store that the leg stops
-    abort: Callable[[], None] = lambda: None
-
-
-@contextmanager
-def begun_leg(request: LegRequest) -> Iterator[tuple[int, Row]]:
-    """Begin the next leg of a run; release it if its context, which is made inside, cannot be made.
-
-    (1) bind the key to the service, (2) take the lease. Its number comes with the cells of its `runs` row that are
-    known when it begins.
-
-    Raises:
-        ResultsError: it cannot be begun.
-        RunIsActive: another leg is alive.
-    """
-    bind_key(request.results.store, request.key_fingerprint(), request.base_url)  # (1)
-    facts = _leg_facts(request)
-    noted = facts | {BOUNDS: asdict(request.bounds)}
-    number = open_leg(request.results, request.plan, request.clock, noted)  # (2)
-    try:
-        yield number, facts
-    except BaseException:
-        Legs(request.results.store, request.plan.run_id, request.clock).release(number)
-        raise
-
-
-@contextmanager
-def leg_session(request: LegRequest, facts: Row, leg: LegContext) -> Iterator[None]:
-    """Keep a leg for the work inside, and settle it.
-
-    (3) keep it alive, (4) settle the legs that died before it, and send the negative control, (5) settle
-    it, however the work ended.
-    """
-    results, plan = request.results, request.plan
-    started_at, cpu_then = request.clock(), time.process_time()
-    requests = StopRequests(
-        legs=leg.heartbeat.legs,
-        leg=leg.leg,
-        stop=leg.stop,
-        drain_seconds=request.drain_seconds,
-        abort=request.abort,
-    )
-    leg.heartbeat.progress, leg.heartbeat.look_for_stop = lambda: leg.progress, requests.look
-    log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=plan.items)
-    try:
-        leg.budget.take_snapshot(request.service.headroom, request.service.quota_reset)
-        leg.trail.write_unattributed()
-        with (
-            background_thread("heartbeat", leg.heartbeat.keep, leg.stop.pull),  # (3)
-            background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.journal, leg.stop), leg.stop.pull),
-            background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
-        ):
-            settle_legs_before(results, plan, request.clock, leg.leg)  # (4)
-            record_ended_legs(results, RunIndex(results).refreshed())
-            leg.completed.read()
-            send_negative_control(leg)
-            yield
-    except BaseException:
-        leg.stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
-        raise
-    finally:
-        facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
-        facts |= {"finished_at": max(started_at, request.clock()), "rate_learned": leg.lane.rate}
-        _settle(leg, facts, request.clock, time.process_time() - cpu_then + leg.counters.cpu_seconds)  # (5)
-        note_leg(results, plan)
-    bind_key(results.store, request.key_fingerprint(), request.base_url)  # of a key that took over meanwhile
+        log(Event.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, why=reason.message)
+        self.stop.pull(reason)
 
 
 @contextmanager
@@ -167,35 +88,73 @@ def leg_of(
     run_id: str,
     bounds: Bounds,
     *,
+    partition: int = 0,
+    sharers: int = 1,
     flow_run_id: str | None,
     dedupe: bool,
     drain_seconds: float,
 ) -> Iterator[LegContext]:
-    """Begin the next leg of a run, and settle it however the work inside ends.
+    """Begin the next leg of a partition, and settle it however the work inside ends.
 
-    RunIsActive if another leg is alive. ConfigError, ResultsError or RunMustStop if it was not begun.
+    (1) examine the service and share the lane, (2) take its lease, (3) keep it alive, (4) settle the legs that died
+    before it, and send the negative control, (5) settle it. `bounds` are of all `sharers` together, which are legs that
+    begin now: each has its part.
+
+    RunIsActive if another leg of the partition is alive. ConfigError, ResultsError or RunMustStop if it was not
+    begun.
     """
     settings = service.settings
-    request = LegRequest(
-        results=results,
-        plan=plan_to_work_on(results, run_id, settings.environment, sidecar_field=settings.sidecar_field),
-        base_url=settings.base_url,
-        bounds=bounds,
-        service=service.awaited(bounds.reserve),
-        key_fingerprint=lambda: service.key_fingerprint,
-        flow_run_id=flow_run_id,
-        clock=service.clock,
-        drain_seconds=drain_seconds,
-        abort=service.abort,
-    )
-    service.dispatcher.remember(remembered_rate(results, service))
-    with lane_sharing(results, service, request.plan).shared():
-        with begun_leg(request) as (number, facts):
+    plan = plan_to_work_on(results, run_id, settings.environment, sidecar_field=settings.sidecar_field)
+    status, rate = service.awaited(bounds.reserve), remembered_rate(results, service)  # (1)
+    service.dispatcher.remember(None if rate is None else rate / sharers)
+    with lane_sharing(results, service, plan).shared():
+        bind_key(results.store, service.key_fingerprint, settings.base_url)
+        facts = leg_facts(service, status, flow_run_id)
+        number = open_leg(results, plan, service.clock, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
+        try:
             control = service.partner.for_control()
-            budget = BudgetGuard(bounds, control, service.stop, service.clock, QUOTA_PROBE_SECONDS)
-            leg = leg_context(service, results, request.plan, number, budget, dedupe=dedupe, is_holder=True)
-        with leg_session(request, facts, leg):
+            own = bounds.shared_by(sharers)
+            budget = BudgetGuard(own, control, service.stop, service.clock, QUOTA_PROBE_SECONDS)
+            leg = leg_context(service, results, plan, number, budget, dedupe=dedupe)
+        except BaseException:
+            legs_of(results.store, plan, service.clock)[partition].release(number)
+            raise
+        requests = StopRequests(
+            legs=leg.heartbeat.legs, leg=number, stop=leg.stop, drain_seconds=drain_seconds, abort=service.abort
+        )
+        leg.heartbeat.progress, leg.heartbeat.look_for_stop = lambda: leg.progress, requests.look
+        leg.budget.take_snapshot(status.headroom, status.quota_reset)
+        with leg_session(leg, facts, service.clock):
             yield leg
+    bind_key(results.store, service.key_fingerprint, settings.base_url)  # of a key that took over meanwhile
+
+
+@contextmanager
+def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
+    """Keep a leg alive for the work inside, and settle it however the work ends."""
+    results, plan = leg.results, leg.plan
+    started_at, cpu_then = clock(), time.process_time()
+    log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=len(leg.completed.own))
+    try:
+        leg.trail.write_unattributed()
+        with (
+            background_thread("heartbeat", leg.heartbeat.keep, leg.stop.pull),  # (3)
+            background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.journal, leg.stop), leg.stop.pull),
+            background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
+        ):
+            settle_legs_before(results, plan, clock, leg.leg)  # (4)
+            record_ended_legs(results, RunIndex(results).refreshed())
+            leg.completed.read()
+            send_negative_control(leg)
+            yield
+    except BaseException:
+        leg.stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
+        raise
+    finally:
+        facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
+        facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.lane.rate}
+        _settle(leg, facts, clock, time.process_time() - cpu_then)  # (5)
+        note_leg(results, plan)
 
 
 def send_negative_control(leg: LegContext) -> None:
@@ -226,15 +185,15 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
 
 
-def _leg_facts(request: LegRequest) -> Row:
-    service = request.service
+def leg_facts(service: Service, status: ServiceStatus, flow_run_id: str | None) -> Row:
+    """Return the cells of a leg's row in `runs` that are known when it begins; its lease has them too."""
     return {
-        "key_fingerprint": request.key_fingerprint(),
-        "flow_run_id": request.flow_run_id,
-        "quota_before": service.headroom,
-        "service_version": service.version,
-        "service_commit": service.commit,
-        "service_deployed_at": service.deployed_at,
+        "key_fingerprint": service.key_fingerprint,
+        "flow_run_id": flow_run_id,
+        "quota_before": status.headroom,
+        "service_version": status.version,
+        "service_commit": status.commit,
+        "service_deployed_at": status.deployed_at,
     }
 
 
@@ -254,24 +213,25 @@ def _headroom(leg: LegContext) -> int | None:
         return None
 
 
-def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
-    """Take the next leg of a run for this process; give its number. It must settle the legs before it first.
+def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: int = 0) -> int:
+    """Take the next leg of a partition for this process; give its number. It must settle the legs before it first.
 
-    A run without a leg is superseded if another run of its catalog is worked on, or was since it was planned. `facts`
-    are cells of the `runs` row that only this process knows.
+    A run of which no leg has ended is superseded if another run of its catalog is worked on, or was since it was
+    planned. `facts` are cells of the `runs` row that only this process knows.
 
     Raises:
-        RunIsActive: another leg of this run or of its catalog is alive; the message names its holder.
+        RunIsActive: another leg of this partition or of its catalog is alive; the message names its holder.
         ResultsError: the run was superseded.
     """
-    legs = Legs(results.store, plan.run_id, clock)
+    legs = legs_of(results.store, plan, clock)[partition]
     leg = _taken(legs, facts)
+    is_new = not any(legs.receipt(number) for number in leg_numbers(results.store, plan))
     try:
         if plan.catalog_kind != INGEST:  # passes hold the lease of their folder, and sweeps yield to them
             catalog = CatalogLease(results.store, plan.environment, plan.identity, clock)
-            catalog.take(plan.run_id, leg, plan.catalog_term if leg == 1 else None)
+            catalog.take(plan, leg, plan.catalog_term if is_new else None)
     except RunIsActive:
-        if leg == 1:
+        if is_new:
             _end_superseded(results, plan, legs, leg)
         else:
             legs.release(leg)
@@ -280,11 +240,12 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row) -> int:
 
 
 def supersede(results: Results, plan: Plan, clock: Clock) -> None:
-    """End a run that nobody must go on with, by a leg that does nothing; RunIsActive if its last leg is alive."""
-    legs = Legs(results.store, plan.run_id, clock)
-    leg = _taken(legs, {})
-    settle_legs_before(results, plan, clock, leg)
-    _end_superseded(results, plan, legs, leg)
+    """End a run that nobody must go on with, by legs that do nothing; RunIsActive if one of its legs is alive."""
+    settle_last_legs(results, plan, clock)
+    for legs in legs_of(results.store, plan, clock):
+        leg = _taken(legs, {})
+        settle_legs_before(results, plan, clock, leg)
+        _end_superseded(results, plan, legs, leg)
 
 
 def _taken(legs: Legs, facts: Row) -> int:
@@ -303,22 +264,32 @@ def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
     note_leg(results, plan)
 
 
-def settle_last_leg(results: Results, plan: Plan, clock: Clock) -> None:
-    """See that the last leg of a run is over, and settle the legs that died; RunIsActive if it is alive."""
-    legs = Legs(results.store, plan.run_id, clock)
-    settle_legs_before(results, plan, clock, legs.after(legs.last_over()))
+def settle_last_legs(results: Results, plan: Plan, clock: Clock) -> None:
+    """See that the last leg of each partition is over, and settle the legs that died; RunIsActive if one is alive."""
+    partitions = legs_of(results.store, plan, clock)
+    with ThreadPoolExecutor(len(partitions)) as pool:  # a leg of another machine may have to be waited for
+        last = list(pool.map(Legs.last_over, partitions))
+    for legs, number in zip(partitions, last, strict=True):
+        settle_legs_before(results, plan, clock, legs.after(number))
+
+
+def unfinished_partitions(results: Results, plan: Plan) -> list[int]:
+    """Return the partitions whose last leg did not end with all of their rows; of a killed one, its journal may."""
+    last = [(legs, legs.last()) for legs in legs_of(results.store, plan)]
+    ends = [(legs.receipt(number) or {}).get("ended_by") if number else None for legs, number in last]
+    return [partition for partition, ended_by in enumerate(ends) if ended_by != EndedBy.COMPLETE]
 
 
 def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> None:
-    """See that each leg before one has its receipt, its entry and its row in `runs`, and no journal.
+    """See that each leg of its partition before one has its receipt, its entry and its row in `runs`, and no journal.
 
     In the order of the legs, so that a receipt shows that no row before it is missing: (1) close a dead leg, (2) write
     what the last processes did not come to: the row, which comes after the entry, (3) delete what a process that was
     frozen has journalled since.
     """
-    legs = Legs(results.store, plan.run_id, clock)
+    legs = legs_of(results.store, plan, clock)[plan.partition_of_leg(leg)]
     written = set(results.store.names(layout.table_folder("runs", plan.run_date)))
-    for number in range(1, leg):
+    for number in range(legs.first, leg, legs.step):
         if legs.receipt(number) is None:
             holder = legs.holder(number)
             facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
@@ -328,7 +299,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             record_leg(results, plan, legs, number)  # (2)
     for number in map(int, results.store.folders(layout.journals_folder(plan.run_id))):
-        if number < leg:
+        if number < leg and plan.partition_of_leg(number) == legs.first - 1:
             delete_journal(results.store, plan.run_id, number)  # (3)
 
 

@@ -48,7 +48,6 @@ class Budget:
 
     bounds: Bounds = field(default_factory=Bounds)
     spent: int = 0  # keyed calls of this leg
-    granted: int = 0  # calls that worker processes may still make; they are owed too
     reset: datetime | None = None  # when the quota resets, by the last snapshot
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
@@ -77,8 +76,8 @@ class Budget:
 
     @property
     def owed(self) -> int:
-        """How many calls the items in flight still need, and worker processes may still make."""
-        return sum(map(len, self._owed.values())) + self.granted
+        """How many calls the items in flight still need."""
+        return sum(map(len, self._owed.values()))
 
     @property
     def left(self) -> int | None:
@@ -96,7 +95,7 @@ class Budget:
 
         A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
         """
-        return self._shortage_for(1 + LAST_PROBE_CALLS, min(1.0, self._cost)) is None
+        return self._shortage_for(1 + LAST_PROBE_CALLS, min(1.0, self._cost), sharers=1) is None
 
     def take_snapshot(
         self, headroom: int | None, reset: datetime | None, spent_before: int, *, now: float = 0.0
@@ -119,29 +118,21 @@ class Budget:
     def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> EndedBy | None:
         """Return how the leg ends because no other item that needs these calls may begin; None if one may."""
         others = self._others_per_second * max(0.0, now - self._snapshot_at)
-        return self._shortage_for(len(calls) + LAST_PROBE_CALLS + self.is_probe_due, self._cost, others)
-
-    def grantable(self, now: float = 0.0) -> int | None:
-        """Return how many more calls worker processes may be granted; None for any number."""
-        bounds, kept = self.bounds, self.owed + LAST_PROBE_CALLS + self.is_probe_due
-        left = [] if bounds.max_calls is None else [bounds.max_calls - self.spent - kept]
-        if self._headroom is not None:
-            others = self._others_per_second * max(0.0, now - self._snapshot_at)
-            left.append(int((self._headroom - others - bounds.reserve) / self._cost) - self._since_snapshot - kept)
-        return max(0, min(left)) if left else None
+        needed = len(calls) + LAST_PROBE_CALLS + self.is_probe_due
+        return self._shortage_for(needed, self._cost, others, sharers=self.bounds.sharers)
 
     @property
     def _since_snapshot(self) -> int:
         return self.spent - self._spent_at_snapshot
 
-    def _shortage_for(self, calls: int, cost: float, others: float = 0.0) -> EndedBy | None:
+    def _shortage_for(self, calls: int, cost: float, others: float = 0.0, *, sharers: int) -> EndedBy | None:
         needed = self.owed + calls
         if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
             return EndedBy.WINDOW
         if self._headroom is None:
             return None
-        left_at_the_end = self._headroom - others - cost * (self._since_snapshot + needed)
-        return EndedBy.QUOTA if left_at_the_end < self.bounds.reserve else None
+        share = (self._headroom - others - self.bounds.reserve) / sharers
+        return EndedBy.QUOTA if share < cost * (self._since_snapshot + needed) else None
 
 
 @dataclass(slots=True)
@@ -238,22 +229,6 @@ class BudgetGuard:
             self.stop.pull(
                 RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by=EndedBy.WINDOW)
             )
-
-    def count_slice(self, *, granted: int = 0, spent: int = 0) -> None:
-        """Take note of calls that are granted to a worker process, or are back, and of calls that were made."""
-        with self._lock:
-            self._budget.granted += granted
-            self._budget.spent += spent
-
-    def grantable(self) -> int | None:
-        """Return how many calls may be granted to a worker process; None for any number.
-
-        The leg stops if none are granted and none are left.
-        """
-        if not self._budget.granted and self.admits(_NO_ROW, CALLS_OF_A_PROOF):
-            self.release(_NO_ROW)
-        with self._lock:
-            return self._budget.grantable(self.uptime())
 
     def _begin(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         with self._lock:

@@ -64,14 +64,14 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs, parts: "Le
         parts.read()
     parts.close()  # (1)
     verdicts, exchanges = parts.parts["verdicts"], parts.parts["exchanges"]
-    remaining = plan.items - results.rows_published(plan, verdicts)
+    published, partition = results.rows_published(plan, verdicts), plan.partition_of_leg(leg)
     ended_by, why = end.ended_by, end.why
-    if remaining == 0:  # a request to stop came too late
+    if published[partition] == len(plan.rows_of_partition(partition)):  # a request to stop came too late
         ended_by = EndedBy.COMPLETE
     elif ended_by is EndedBy.COMPLETE:
         ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
     counted, beside = count_leg(results, plan, leg, verdicts, exchanges)
-    row = counted | {"remaining": remaining} | end.facts | {"ended_by": str(ended_by)}
+    row = counted | {"remaining": plan.items - sum(published)} | end.facts | {"ended_by": str(ended_by)}
     row["finished_at"] = _latest(counted["finished_at"], end.facts.get("finished_at"))
     receipt = {
         "run_id": plan.run_id,
@@ -221,7 +221,7 @@ def _rows(parts: Iterable[Part]) -> int:
 
 
 def _each_once(verdicts: pa.Table) -> pa.Table:
-    """Sort rows by their place in the manifest; two worker processes of a leg may have finished the same row."""
+    """Sort rows by their place in the manifest, each of them once."""
     numbers = verdicts["manifest_row"].to_pylist()
     indexes = {number: index for index, number in reversed([*enumerate(numbers)])}
     return verdicts.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))

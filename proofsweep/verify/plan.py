@@ -136,9 +136,15 @@ class Planner:
         return self._lists_before(listing, survey, identity)
 
     def plan(
-        self, listing: Catalog, selection: Selection, may_begin: Callable[[], object], run_id: str | None = None
+        self,
+        listing: Catalog,
+        selection: Selection,
+        may_begin: Callable[[], object],
+        run_id: str | None = None,
+        *,
+        partitions: int = 1,
     ) -> Plan:
-        """Write a run's items and then its plan; without a plan there is no run.
+        """Write a run's items and then its plan; without a plan there is no run. One of few files has one partition.
 
         `may_begin` is called when the catalog is read and counted; if it raises, nothing was written.
 
@@ -168,6 +174,7 @@ class Planner:
         plan = replace(
             plan, selection=selection.text, catalog_identity=identity, catalog_term=term, after_entry=after_entry
         )
+        plan = plan if plan.is_small else replace(plan, partitions=partitions)
         if identity != resolved_location(listing.location) and listing.reported_run is None:
             before = self._lists_before(listing, survey, identity)
             plan = replace(plan, retired=[each.identity for each, _ in before])

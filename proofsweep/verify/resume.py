@@ -1,9 +1,10 @@
 """Runs that somebody must go on with: which they are, and how a catalog goes on."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -12,10 +13,10 @@ from proofsweep.domain.errors import CatalogError, NothingDue, ProofsweepError, 
 from proofsweep.domain.runs import INGEST, Bounds, Plan, left_of
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import are_known_since
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.verify.attempt import BOUNDS, settle_last_leg, supersede
+from proofsweep.verify.attempt import BOUNDS, settle_last_legs, supersede
 from proofsweep.verify.item import Clock
 
 RESUME_DAYS = 35.0  # a catalog's unfinished run goes on first if it was planned at most so long ago
@@ -36,7 +37,7 @@ def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) ->
         ResultsError: the store cannot be read.
     """
     for plan in unfinished:
-        settle_last_leg(results, plan, clock)
+        settle_last_legs(results, plan, clock)
         rest = (item.item_id for item in CompletedRows.load(results, plan).items())
         if plan.catalog_kind == INGEST or not are_known_since(results, plan, rest):  # a pass ends its own runs
             return plan
@@ -106,20 +107,25 @@ def rest_of_retry(
     has what is left of its bounds. If it had only resumed an older run, it may still plan one of its own: None.
     RunIsActive if the process that was thought dead is alive.
     """
-    settle_last_leg(results, results.plan(run_id), clock)
+    plan = results.plan(run_id)
+    settle_last_legs(results, plan, clock)
     legs = Legs(results.store, run_id)
-    last, first = legs.holder(legs.last()), legs.holder(1)
-    receipt = legs.receipt(legs.last()) or {}
-    was_killed = receipt.get("ended_by") == EndedBy.KILLED
-    if last is None or not was_killed or last.facts.get("flow_run_id") != flow_run_id:
+    holders = {leg: holder for leg in leg_numbers(results.store, plan) if (holder := legs.holder(leg)) is not None}
+    own = {leg: holder for leg, holder in holders.items() if holder.facts.get("flow_run_id") == flow_run_id}
+    last = max(holders, key=lambda leg: holders[leg].taken_at, default=0)
+    noted = holders[last].facts.get(BOUNDS) if last else None
+    together = {plan.partition_of_leg(leg): leg for leg in sorted(own) if own[leg].facts[BOUNDS] == noted}
+    receipts = [legs.receipt(leg) or {} for leg in together.values()]
+    if last not in own or not any(receipt.get("ended_by") == EndedBy.KILLED for receipt in receipts):
         return run_id, bounds
-    has_planned = first is not None and first.facts.get("flow_run_id") == flow_run_id
-    return run_id if has_planned else None, _left_of(last.facts[BOUNDS], receipt)
+    has_planned = min(holders) in own
+    return run_id if has_planned else None, _left_of(noted, receipts)
 
 
-def _left_of(noted: object, receipt: dict[str, object]) -> Bounds:
-    bounds, counts = _BOUNDS.validate_python(noted), receipt.get("counts")
-    spent = int(counts["calls"]) if isinstance(counts, dict) else 0
+def _left_of(noted: object, receipts: Sequence[Mapping[str, Any]]) -> Bounds:
+    """Return what is left of the bounds that some legs had together."""
+    bounds = _BOUNDS.validate_python(noted)
+    spent = sum(int((receipt.get("counts") or {}).get("calls") or 0) for receipt in receipts)
     return bounds if bounds.max_calls is None else replace(bounds, max_calls=max(0, bounds.max_calls - spent))
 
 

@@ -26,7 +26,7 @@ from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.lease import Sign
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
@@ -63,7 +63,6 @@ class Heartbeat:
     budget: BudgetGuard
     stop: StopSwitch
     store_outage_seconds: float  # how long the results store may fail before the leg ends
-    is_holder: bool = True  # else this process only keeps its journal, and gives no sign of life
     look_for_stop: Callable[[], None] = lambda: None  # called every second; ResultsError: the store fails
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
     is_settling: bool = False  # the leg's work is over, and its last rows are being written
@@ -80,9 +79,6 @@ class Heartbeat:
         """Whether the results store takes what is written; read by threads beside the one that writes."""
         since = self._writing_since
         return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
-
-    def is_settled(self) -> bool:
-        return self.legs.receipt(self.leg) is not None
 
     def keep(self, over: threading.Event) -> None:
         """Write every second until `over` is set, and once more then.
@@ -146,8 +142,7 @@ class Heartbeat:
 
     def _beat(self) -> None:
         self._has_told_stop = self.stop.reason is not None
-        if self.is_holder:
-            self.legs.beat(self.leg, self.progress())
+        self.legs.beat(self.leg, self.progress())
         self._beaten_at = self.legs.now()
 
 
@@ -241,10 +236,10 @@ class LegContext:
         before, done, now = self.completed.before, counters.rows.total(), self.verify.clock()
         meter.take(self.dispatcher.clock(), done, counters.calls)
         waits_for, speed = self._waits_for(lane), meter.speed
-        left = meter.seconds_left(self.plan.items - (before or 0) - done)
+        left = meter.seconds_left(len(self.completed.own) - (before or 0) - done)
         is_paused = lane.pause_seconds >= LEAST_PAUSE_SECONDS
         return LegProgress(
-            rows=self.plan.items,
+            rows=len(self.completed.own),
             finished_before=before,
             counts=dict(counters.rows),
             rate=None if speed is None else speed.rows,
@@ -255,7 +250,7 @@ class LegContext:
             most_at_once=lane.most,
             quota_left=self.budget.left,
             sent_bytes=counters.audio_bytes,
-            in_flight=self.budget.in_flight + counters.in_flight,
+            in_flight=self.budget.in_flight,
             uploads=lane.uploads,
             paused_until=now + timedelta(seconds=lane.pause_seconds) if is_paused else None,
             stops_because=None if self.stop.reason is None else self.stop.reason.message,
@@ -279,19 +274,19 @@ class LegContext:
 
     @property
     def lane(self) -> LaneStatus:
-        """What is known of the lane, by this process or by all worker processes of the leg."""
-        return self.counters.lane or self.dispatcher.status()
+        return self.dispatcher.status()
 
 
 def leg_context(
-    service: Service, results: Results, plan: Plan, leg: int, budget: BudgetGuard, *, dedupe: bool, is_holder: bool
+    service: Service, results: Results, plan: Plan, leg: int, budget: BudgetGuard, *, dedupe: bool
 ) -> LegContext:
-    """Make what the threads of this process share of a leg, which this process or another one holds."""
+    """Make what the threads of this process share of a leg that it holds."""
     _say_if_fewer(service.pace.workers, service.workers.most)
     journal = Journal(results, plan.run_id, leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-    completed = CompletedRows(results, plan)
+    partition = plan.partition_of_leg(leg)
+    completed = CompletedRows(results, plan, partition)
     trail = AuditTrail(journal, budget, service.unattributed, completed)
-    legs = Legs(results.store, plan.run_id, service.clock)
+    legs = legs_of(results.store, plan, service.clock)[partition]
     root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
     verify = VerifyContext(
         partner=service.partner,
@@ -331,7 +326,6 @@ def leg_context(
             budget=budget,
             stop=service.stop,
             store_outage_seconds=service.retry.breaker_seconds,
-            is_holder=is_holder,
         ),
         counters=trail.counters,
         row_context=RowContext(plan.run_id, leg, plan.environment, recovered),

@@ -23,8 +23,8 @@ _STORE_CHECK_SECONDS = 0.2
 _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB each, before they are packed
 
 
-def verify_batch(leg: LegContext, rows: range) -> int:
-    """Work through what remains of some rows but what was in doubt before; return how many it finished.
+def verify_batch(leg: LegContext, rows: range | None = None) -> int:
+    """Work through what remains of some rows, or of all, but what was in doubt before; return how many it finished.
 
     They are written to the journal as they come.
     """
@@ -90,8 +90,6 @@ def work_last(leg: LegContext) -> None:
     """
     try:
         leg.control.finish()  # (1)
-        if leg.counters.lane is not None:
-            leg.completed.read()  # what other processes of the leg have finished
         if not leg.completed.remaining:
             return
         last = replace(leg, verify=replace(leg.verify, duplicates=None))

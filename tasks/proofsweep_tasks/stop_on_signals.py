@@ -54,15 +54,17 @@ def _stop_when_asked(app: App, service: Service, reader: socket.socket, asked_at
         service.abort()
         second = next_signal(reader)
     if second != OVER:
-        _exit_now(app.leg)
+        _exit_now(app)
 
 
-def _exit_now(leg: LegContext | None) -> None:
+def _exit_now(app: App) -> None:
+    leg = app.leg
     if leg is not None:
         flush = threading.Thread(target=_flush_journal, args=(leg,), daemon=True)
         flush.start()
         flush.join(_LAST_FLUSH_SECONDS)
-        command = f"proofsweep resume {leg.plan.run_id} (and the options of this command)"
+    if run_id := app.run_elsewhere if leg is None else leg.plan.run_id:
+        command = f"proofsweep resume {run_id} (and the options of this command)"
         sys.stderr.write(f"\nproofsweep: Ended at once. Finished files are kept. Continue with: {command}\n")
     sys.stderr.flush()
     os._exit(EndedBy.CANCELLED.ending.exit_code)

@@ -17,7 +17,7 @@ BREAKS = [
     ("program", "proofsweep/store/objects.py", "import proofsweep_tasks"),
     ("program", "proofsweep/app.py", "import proofsweep_sandbox"),
     ("program", "sandbox/proofsweep_sandbox/wire.py", "import proofsweep"),
-    ("program", "tasks/proofsweep_tasks/upload_then_verify.py", "import proofsweep_flows"),
+    ("program", "tasks/proofsweep_tasks/verify_partition.py", "import proofsweep_flows"),
     ("program", "flows/proofsweep_flows/verify_catalog.py", "import proofsweep_cli"),
     ("core", "proofsweep/client/client.py", "import proofsweep.store.objects"),
     ("core", "proofsweep/store/objects.py", "import proofsweep.verify"),

@@ -86,7 +86,7 @@ def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path
     """From its task to the journal."""
     run_id, trace = planned(config, tmp_path / "music", 1), Trace()
 
-    with App(load_settings(config)).attempt(run_id) as (_, leg):
+    with App(load_settings(config)).attempt(run_id) as leg:
         (piece,) = leg.completed.batches()
         with trace.on():
             verify_batch(leg, piece)
@@ -100,7 +100,7 @@ def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) 
     """From its lease to its receipt."""
     run_id, trace, settings = planned(config, tmp_path / "music", 14), Trace(), load_settings(config)
 
-    with trace.on(), App(settings).attempt(run_id) as (_, leg):
+    with trace.on(), App(settings).attempt(run_id) as leg:
         for piece in leg.completed.batches():
             verify_batch(leg, piece)
         work_last(leg)

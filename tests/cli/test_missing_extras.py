@@ -69,9 +69,9 @@ def test_one_line_says_what_to_install(finished_run: str, workdir: Path, extra: 
     assert sorted(workdir.rglob("*")) == before
 
 
-def test_a_runner_that_is_not_installed_is_named(tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_installed_is_named(tmp_path: Path) -> None:
     """Before a cluster or a flow is started."""
-    program = "from proofsweep_tasks.worker_cluster import started_runner\nwith started_runner('dask', 1, None): pass"
+    program = "from proofsweep_tasks.worker_cluster import started_cluster\nwith started_cluster(None, 1): pass"
 
     ended = python(program, folder=tmp_path)
 

@@ -111,4 +111,5 @@ def test_a_program_reads_what_became_of_the_request(planned: StoredRun, capsys: 
 
     document = json.loads(capsys.readouterr().out)
     assert document["stop"] == {"asked": True, "asked_before": False, "ended": False}
-    assert (document["active"]["host"], document["active"]["pid"]) == (socket.gethostname(), os.getpid())
+    (leg,) = document["active"]
+    assert (leg["host"], leg["pid"]) == (socket.gethostname(), os.getpid())

@@ -1,4 +1,4 @@
-"""A run whose tasks Dask gives to several worker processes has the same tables as one that one process did.
+"""A run whose partitions several worker processes of Dask work on has the same tables as one that one process did.
 
 What happens when processes are lost is tested in tests/faults/test_worker_processes.py.
 """
@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from itertools import cycle, islice
 
 import pytest
 
+from ..worlds.core import plan, set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 300
@@ -19,15 +21,11 @@ KEYED = {"uploads", "verify", "usage"}
 
 @pytest.fixture
 def run_id(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A planned run of two batches over the sample files, at a service whose answers take some time."""
-    world.operator.add_fault("verify", "slow", seconds=0.1)
-    return world.plan_batches(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
-
-
-@pytest.fixture
-def _on_dask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
-    monkeypatch.setenv("PROOFSWEEP_DASK__PROCESSES", "2")
+    """A planned run of two partitions over the sample files, at a service whose answers take some time."""
+    world.operator.add_fault("verify", "slow", seconds=0.2)
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "4")
+    monkeypatch.setenv("PROOFSWEEP_PARTITIONS", "2")
+    return plan(world.manifest(islice(cycle(samples.files), ROWS)), world.results_url)
 
 
 def worker_processes(world: SandboxWorld) -> list[int]:
@@ -50,46 +48,44 @@ def check_calls(world: SandboxWorld, *, unrecorded: int = 0) -> None:
     assert 0 <= world.charged - exchanges <= unrecorded
 
 
-@pytest.mark.usefixtures("_on_dask")
-def test_ctrl_c_finishes_what_is_in_flight(world: SandboxWorld, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_finishes_what_is_in_flight(world: SandboxWorld, run_id: str) -> None:
     """A terminal sends it to the worker processes too. Nothing is lost or paid twice when the run is resumed."""
     process = start_in_a_group(world, "resume", run_id)
-    world.wait_for(lambda: worker_processes(world) or process.poll() is not None)
+    world.wait_for(lambda: len(worker_processes(world)) == 2 or process.poll() is not None)
 
     os.killpg(process.pid, signal.SIGINT)
     code = process.wait(timeout=200)
-    monkeypatch.setenv("PROOFSWEEP_RUNNER", "threads")
     rest = world.start("resume").wait(timeout=200)
 
     assert (code, rest) == (6, 3), world.logs
-    assert [leg["ended_by"] for leg in world.legs()] == ["cancelled", "complete"]
+    assert Counter(leg["ended_by"] for leg in world.legs()) == {"cancelled": 2, "complete": 2}
     assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
-    assert [leg["calls_again"] for leg in world.legs()] == [0, 0]
-    check_calls(world, unrecorded=1)  # the plan's own
+    assert all(leg["calls_again"] == 0 for leg in world.legs())
+    check_calls(world, unrecorded=3)  # the plan's own, and what each command asks the service before legs begin
 
 
-def test_a_task_runner_of_one_s_own_may_have_worker_processes(
+def test_a_cluster_of_one_s_own_may_work_with_the_key_in_a_block(
     world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are coordinated whatever the setting says. A run of few files has a task for each; the key is in a block."""
+    """Each worker process reads the block from the Prefect server."""
+    from dask.distributed import LocalCluster  # noqa: PLC0415 - seconds to import
     from prefect.blocks.system import Secret  # noqa: PLC0415 - Prefect reads the environment on import
-    from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
 
     from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
     Secret(value=world.key_file.read_text()).save("proofsweep-key", overwrite=True)  # type: ignore[unused-coroutine]
     monkeypatch.delenv("PROOFSWEEP_SERVICE__API_KEY_FILE")
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_BLOCK", "proofsweep-key")
-    runner = DaskTaskRunner(
-        cluster_kwargs={"n_workers": 2, "threads_per_worker": 4, "dashboard_address": "127.0.0.1:0"}
-    )
-    flow = verify_catalog.with_options(task_runner=runner)  # type: ignore[arg-type]  # its futures are of a subtype
+    monkeypatch.setenv("PROOFSWEEP_PARTITIONS", "2")
+    set_chosen(monkeypatch, small_run_items=10)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
+        monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", cluster.scheduler_address)
 
-    state = flow(catalog=world.manifest(samples.valid[:20]), results=world.results_url, return_state=True)
+        state = verify_catalog(catalog=world.manifest(samples.valid[:20]), results=world.results_url, return_state=True)
 
     assert state.name == "Completed"
     assert [row["outcome"] for row in world.rows()] == ["accepted"] * 20
-    assert len(world.legs()) == 1
+    assert [leg["leg"] for leg in world.legs()] == [1, 2]
     check_calls(world, unrecorded=1)  # the plan's own
 
 
@@ -98,15 +94,30 @@ def test_a_task_runner_of_one_s_own_may_have_worker_processes(
     [("tcp://127.0.0.1:9", "cannot be used"), ("tcp://scheduler.example:8786", "set PREFECT_API_URL")],
 )
 def test_a_cluster_that_cannot_be_used_is_refused(
-    world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch, address: str, says: str
+    world: SandboxWorld, run_id: str, monkeypatch: pytest.MonkeyPatch, address: str, says: str
 ) -> None:
     """One line says why; no file is sent."""
-    monkeypatch.setenv("PROOFSWEEP_RUNNER", "dask")
     monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", address)
     monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
-    process = world.start("verify", world.manifest(samples.valid[:3]))
+    process = world.start("resume", run_id)
 
     assert process.wait(timeout=120) == 2
     assert says in world.logs
     assert "Traceback" not in world.logs
     assert world.legs() == []
+
+
+def test_without_dask_one_process_works_on_the_partitions_in_turn(world: SandboxWorld, run_id: str) -> None:
+    """It says so. Of each partition there is a leg, and the bounds are of both together."""
+    world.operator.clear_faults()
+    without = "import sys; sys.modules['prefect_dask'] = None; from proofsweep_cli.__main__ import main; main()"
+    command = [sys.executable, "-c", without, "resume", run_id, "--max-calls", "401", "--results", world.results_url]
+
+    stopped = subprocess.run(command, capture_output=True, text=True, check=False)
+    code = world.start("resume", run_id).wait(timeout=200)
+
+    assert (stopped.returncode, code) == (6, 3), stopped.stderr + world.logs
+    assert "works on the partitions in turn" in stopped.stderr
+    assert 390 <= sum(leg["calls"] for leg in world.legs() if leg["leg"] <= 2) <= 401
+    assert [leg["ended_by"] for leg in world.legs()] == ["complete", "window", "complete"]
+    assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))

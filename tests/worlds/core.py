@@ -79,6 +79,7 @@ def plan(
     *,
     root: str | None = None,
     resumes: bool = False,
+    partitions: int | None = None,
     **chosen: Any,  # noqa: ANN401 - as options are
 ) -> str:
     """Plan a run of a catalog, or of the rows that options choose, or `resumes` an unfinished one; give its ID.
@@ -88,16 +89,16 @@ def plan(
     rows = selection.Selection(catalog=CatalogSettings(root=root), **chosen)
     with App.here(load_settings(None, results)) as app:
         unfinished = app.run_to_resume(str(catalog)) if resumes else None
-        return (unfinished or app.plan(str(catalog), rows)).run_id
+        return (unfinished or app.plan(str(catalog), rows, partitions=partitions)).run_id
 
 
-def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | None = None) -> None:
-    """Work on the next leg of a run without Prefect, with a chosen config and results store, until the leg ends.
+def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | None = None, partition: int = 0) -> None:
+    """Work on the next leg of a partition without Prefect, with a chosen config and results store, until it ends.
 
     RunIsActive if another process works on the run.
     """
     shared = App.here(load_settings(*chosen))
-    with suppress(RunMustStop), shared as app, app.attempt(run_id, bounds=bounds) as (_, context):
+    with suppress(RunMustStop), shared as app, app.attempt(run_id, bounds=bounds, partition=partition) as context:
         with ThreadPoolExecutor(at_once) as pool:
             list(pool.map(partial(verify_batch, context), context.completed.batches()))
         work_last(context)

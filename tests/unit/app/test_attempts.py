@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.app import App, LegHandle
+from proofsweep.app import App
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
+from proofsweep.verify import attempt
 from proofsweep.verify.session import LegContext
 from proofsweep.verify.worker import verify_batch
 
@@ -34,9 +35,9 @@ def run_id(settings: Settings, catalog: str) -> str:
 
 
 @contextmanager
-def held(run_id: str, config: str, **more: object) -> Iterator[tuple[LegHandle, LegContext]]:
-    with App.here(load_settings(config)).attempt(run_id, flow_run_id="flow-7", **more) as both:
-        yield both
+def held(run_id: str, config: str, **more: object) -> Iterator[LegContext]:
+    with App.here(load_settings(config)).attempt(run_id, flow_run_id="flow-7", **more) as leg:
+        yield leg
 
 
 def receipts(settings: Settings, run_id: str) -> list[object]:
@@ -44,29 +45,54 @@ def receipts(settings: Settings, run_id: str) -> list[object]:
     return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
 
 
-def test_a_handle_travels_to_worker_processes_without_a_secret(settings: Settings, run_id: str) -> None:
-    """It has the settings; each process reads the key for itself."""
-    handle = LegHandle(settings=settings, run_id=run_id, leg=1, bounds=Bounds(max_calls=7))
-
-    packed = pickle.dumps(handle)
+def test_settings_travel_to_worker_processes_without_a_secret(settings: Settings) -> None:
+    """Each process reads the key for itself."""
+    packed = pickle.dumps(settings)
 
     assert b"pk_test" not in packed
-    assert pickle.loads(packed) == handle  # noqa: S301 - it is our own
+    assert pickle.loads(packed) == settings  # noqa: S301 - it is our own
 
 
-def test_a_handle_means_the_same_places_everywhere(
-    config: str, change: Change, run_id: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_settings_mean_the_same_places_everywhere(
+    config: str, change: Change, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A worker process may have another working directory."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "known.wav").write_bytes(WAV)
     change(SERVICE__API_KEY_FILE="key", SERVICE__KNOWN_GOOD='["known.wav"]')
-    with App(load_settings(config, "results")).attempt(run_id) as (handle, _):
-        pass
+    app = App(load_settings(config, "results"))
 
-    assert handle.settings.results.url == str(tmp_path / "results")
-    assert handle.settings.service.api_key_file == tmp_path / "key"
-    assert handle.settings.service.known_good == ((str(tmp_path / "known.wav"), None),)
+    settings = app.settings.anywhere(app.store.url)
+
+    assert settings.results.url == str(tmp_path / "results")
+    assert settings.service.api_key_file == tmp_path / "key"
+    assert settings.service.known_good == ((str(tmp_path / "known.wav"), None),)
+
+
+def test_processes_share_the_pace(settings: Settings) -> None:
+    """Together they have about as many workers as one has."""
+    pace = settings.pace.model_copy(update={"workers": 5, "first_rate": 6.0})
+
+    share = settings.model_copy(update={"pace": pace}).anywhere("/results", 2).pace
+
+    assert (share.workers, share.first_rate) == (3, 3.0)
+
+
+def test_a_leg_whose_session_cannot_be_made_is_released(
+    config: str, run_id: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody works on it, so nobody is kept out. The key was bound to the service before."""
+
+    def fail(*_arguments: object, **_options: object) -> LegContext:
+        raise ConfigError("The key is gone.")
+
+    monkeypatch.setattr(attempt, "leg_context", fail)
+    with pytest.raises(ConfigError), held(run_id, config):
+        pytest.fail("it cannot be made")
+
+    store = App(settings).store
+    assert Legs(store, run_id).numbers() == []
+    assert store.names("_keys")
 
 
 @pytest.mark.parametrize("what", ["audio", "sidecar", "folder"])
@@ -86,7 +112,7 @@ def test_what_leads_outside_when_it_is_opened_is_not_sent(
     victim.rename(tmp_path / "away")
     victim.symlink_to(tmp_path / "secret" / ("" if what == "folder" else victim.name))
 
-    with held(plan.run_id, config) as (_, leg):
+    with held(plan.run_id, config) as leg:
         verify_batch(leg, leg.completed.batches()[0])
 
     results = App(settings).results
@@ -102,7 +128,7 @@ def test_a_leg_that_is_over_is_forgotten(
     """However the work ended: its service is closed, and the next leg of this process has a new one."""
     service = app.service
 
-    with suppress(ZeroDivisionError, RunMustStop), held(run_id, config) as (_, leg):
+    with suppress(ZeroDivisionError, RunMustStop), held(run_id, config) as leg:
         assert app.service is service
         assert app.leg is leg
         if error is not None:
@@ -138,7 +164,7 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
     """Such as Ctrl-C while a cluster starts: no file begins."""
     app.service.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
-    with app.attempt(run_id) as (_, leg):
+    with app.attempt(run_id) as leg:
         for piece in leg.completed.batches():
             verify_batch(leg, piece)
 
@@ -152,13 +178,13 @@ def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
     """So it is with duplicates."""
     change(BOUNDS__MAX_CALLS=70, CATALOG__DEDUPE="true")
 
-    with held(run_id, config) as (usual, _):
+    with held(run_id, config) as usual:
         pass
-    with held(run_id, config, bounds=Bounds(max_calls=9), dedupe=False) as (given, _):
+    with held(run_id, config, bounds=Bounds(max_calls=9), sharers=2, dedupe=False) as given:
         pass
 
-    assert (usual.bounds, usual.dedupe, usual.leg) == (Bounds(max_calls=70), True, 1)
-    assert (given.bounds, given.dedupe, given.leg) == (Bounds(max_calls=9), False, 2)
+    assert (usual.budget.bounds, usual.verify.duplicates is None, usual.leg) == (Bounds(max_calls=70), False, 1)
+    assert (given.budget.bounds, given.verify.duplicates) == (Bounds(max_calls=4, sharers=2), None)
 
 
 @pytest.fixture
@@ -169,9 +195,9 @@ def plan(settings: Settings, catalog: str) -> Plan:
 def leave_killed_leg(settings: Settings, plan: Plan, flow_run: str, numbers: list[int]) -> int:
     """Leave a leg whose process is gone, with a lease as a leg of a flow run has it; it made a call for each row."""
     results = App(settings).results
-    with App(settings).attempt(plan.run_id, flow_run_id=flow_run, bounds=GIVEN) as (handle, _):
-        lease = results.store.read(layout.lease_name(plan.run_id, handle.leg)) or b""
-    killed = handle.leg + 1
+    with App(settings).attempt(plan.run_id, flow_run_id=flow_run, bounds=GIVEN) as leg:
+        lease = results.store.read(layout.lease_name(plan.run_id, leg.leg)) or b""
+    killed = leg.leg + 1
     results.store.create(layout.lease_name(plan.run_id, killed), lease)
     write_journal(results, plan, killed, numbers)
     return killed

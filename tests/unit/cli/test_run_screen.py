@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from proofsweep.queries.status import RunStatus
 from proofsweep.store.lease import Holder, OpenTerm
 from proofsweep.store.progress import LegProgress, WaitsFor
-from proofsweep_cli.run_screen import active_leg_lines, followed, line_of, plain_line, where_line
+from proofsweep_cli.run_screen import active_lines, followed, line_of, plain_line, where_line
 from proofsweep_cli.screen import Screen
+
+from ...worlds.ended_runs import plan_of_run
 
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
 COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}
@@ -71,7 +74,11 @@ def test_a_line_of_a_log_has_date_and_words() -> None:
 
 
 def text_of(leg: OpenTerm) -> list[str]:
-    return [line.plain for line in active_leg_lines(leg)]
+    return [line.plain for line in active_lines(leg.progress, [leg])]
+
+
+def run_of(leg: OpenTerm) -> RunStatus:
+    return RunStatus(plan=plan_of_run("20261120T120000Z_000aa", 5_000), groups=(), legs=(), open_legs=(leg,))
 
 
 def test_a_leg_is_shown_in_a_few_lines() -> None:
@@ -112,7 +119,7 @@ def test_a_log_has_a_line_for_each_heartbeat() -> None:
     later = replace(LEG, beaten_at=BEAT.replace(minute=31), progress=replace(TOLD, counts={"accepted": 300}))
     silent = replace(later, age_seconds=40.0)
 
-    assert followed(out, [LEG, replace(LEG, age_seconds=6.2), later, silent, silent])
+    assert followed(out, map(run_of, [LEG, replace(LEG, age_seconds=6.2), later, silent, silent]))
 
     assert isinstance(out.file, io.StringIO)
     lines = out.file.getvalue().splitlines()

@@ -185,3 +185,20 @@ def test_a_run_right_after_a_reset_waits_a_moment(passed_seconds: int | None, wa
 
     assert seconds_after_reset(reset, NOW, 0.4) == wait_seconds
     assert seconds_after_reset(reset, NOW, 0.0) == 0.0
+
+
+def test_partitions_cover_every_row_once() -> None:
+    """Each has about as many rows, and a sequence of legs."""
+    plan = replace(plan_of(1_000), partitions=3)
+
+    rows = [plan.rows_of_partition(partition) for partition in range(3)]
+
+    assert [row for each in rows for row in each] == list(range(1_000))
+    assert {len(each) for each in rows} == {333, 334}
+    assert [plan.partition_of_leg(leg) for leg in (1, 2, 3, 4, 5)] == [0, 1, 2, 0, 1]
+
+
+def test_legs_that_begin_together_share_their_bounds() -> None:
+    """No call is spent twice."""
+    assert Bounds(max_calls=7, reserve=5).shared_by(3) == Bounds(max_calls=2, reserve=5, sharers=3)
+    assert Bounds(reserve=5).shared_by(1) == Bounds(reserve=5)

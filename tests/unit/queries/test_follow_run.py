@@ -8,8 +8,9 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.status import describe_run, heartbeats_of, stop_run
-from proofsweep.store.lease import Holder, OpenTerm, Sign
+from proofsweep.queries.open_run import heartbeats_of, stop_run
+from proofsweep.queries.status import RunStatus, describe_run
+from proofsweep.store.lease import Holder, Sign
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.parts import Results
@@ -39,7 +40,7 @@ class Steps:
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     steps = Steps()
-    monkeypatch.setattr("proofsweep.queries.status.time", steps)
+    monkeypatch.setattr("proofsweep.queries.open_run.time", steps)
     return steps
 
 
@@ -67,10 +68,8 @@ def legs(store: Store, plan: Plan) -> Legs:
     return legs
 
 
-def opened(legs: Legs) -> OpenTerm:
-    leg = describe_run(Results(legs.store), legs.name).open_leg
-    assert leg is not None
-    return leg
+def opened(legs: Legs) -> RunStatus:
+    return describe_run(Results(legs.store), legs.name)
 
 
 def end(legs: Legs) -> None:
@@ -82,23 +81,25 @@ def test_a_leg_is_followed_to_its_end(steps: Steps, legs: Legs) -> None:
     told = replace(NOTHING, counts={"accepted": 1})
     steps.at_step = {2: lambda: legs.beat(1, told), 4: lambda: end(legs)}
 
-    seen = [leg.progress for leg in heartbeats_of(Results(legs.store), opened(legs))]
+    seen = [run.progress for run in heartbeats_of(Results(legs.store), opened(legs))]
 
     assert seen == [NOTHING, NOTHING, told, told]
 
 
-@pytest.mark.parametrize("is_taken_over", [True, False])
-def test_the_following_ends_with_the_process(
-    steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch, *, is_taken_over: bool
-) -> None:
-    """On its own machine its death is known at once; elsewhere when another leg has gone on."""
-
-    def die() -> None:
-        legs.take(2) if is_taken_over else monkeypatch.setattr(Holder, "is_gone", True)
-
-    steps.at_step = {1: die}
+def test_the_following_ends_with_the_process(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On its own machine its death is known at once."""
+    steps.at_step = {1: lambda: monkeypatch.setattr(Holder, "is_gone", True)}
 
     assert len(list(heartbeats_of(Results(legs.store), opened(legs)))) == 1
+
+
+def test_the_next_leg_is_followed_in_its_turn(steps: Steps, legs: Legs) -> None:
+    """A person follows the run; of one in partitions, each has a leg of its own."""
+    steps.at_step = {1: lambda: legs.take(2), 3: lambda: legs.write_receipt(2, {"ended_by": "complete"})}
+
+    seen = [[leg.leg for leg in run.open_legs] for run in heartbeats_of(Results(legs.store), opened(legs))]
+
+    assert seen == [[1], [2], [2]]
 
 
 def test_a_store_that_fails_for_a_minute_ends_the_following(steps: Steps, legs: Legs, store: FailingStore) -> None:
@@ -120,7 +121,7 @@ def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, m
 
     seen = list(heartbeats_of(Results(legs.store), opened(legs)))
 
-    assert not any(leg.is_alive for leg in seen)
+    assert not any(run.active for run in seen)
     assert steps.seconds == 42.0  # 10 to the new heartbeat, and more than 30 after it
 
 
@@ -132,7 +133,7 @@ def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
     stopped = stop_run(Results(legs.store), legs.name, 60.0)
 
     assert (stopped.is_first, stopped.has_ended, steps.seconds) == (False, True, 3.0)
-    assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", None)
+    assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", ())
 
 
 def test_a_run_counts_what_its_active_leg_has_told(legs: Legs, plan: Plan) -> None:
@@ -148,4 +149,4 @@ def test_a_run_counts_what_its_active_leg_has_told(legs: Legs, plan: Plan) -> No
     assert [run.rows_now(word) for word in ("accepted", "rejected", "failed")] == [2, 0, 1]
     end(legs)
     ended = describe_run(Results(legs.store), plan.run_id)
-    assert (ended.active, ended.remaining_now, ended.rows_now("accepted")) == (None, 4, 0)
+    assert (ended.active, ended.remaining_now, ended.rows_now("accepted")) == ((), 4, 0)

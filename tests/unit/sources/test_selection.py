@@ -70,17 +70,17 @@ def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
 
 def test_a_selection_is_written_as_its_options() -> None:
     """Runs with the same text have chosen their rows alike; a shell would read it so."""
-    written = {
-        Selection(): "",
-        Selection(catalog=CatalogSettings(root="/music", outside="allow")): "--allow-outside --root /music",
-        Selection(only=("timeout", "failed")): "--only timeout --only failed",
-        Selection(max_age="1d", where="a = 'b'"): "--max-age 1d --where \"a = 'b'\"",
-        Selection(where='"Release Date" > 1'): "--where '\"Release Date\" > 1'",
-        Selection(catalog=CatalogSettings(root="/my music")): '--root "/my music"',
-        Selection(catalog=CatalogSettings(root="/$a's")): "--root '/$a'\\''s'",
-    }
+    written = [
+        (Selection(), ""),
+        (Selection(catalog=CatalogSettings(root="/music", outside="allow")), "--allow-outside --root /music"),
+        (Selection(only=("timeout", "failed")), "--only timeout --only failed"),
+        (Selection(max_age="1d", where="a = 'b'"), "--max-age 1d --where \"a = 'b'\""),
+        (Selection(where='"Release Date" > 1'), "--where '\"Release Date\" > 1'"),
+        (Selection(catalog=CatalogSettings(root="/my music")), '--root "/my music"'),
+        (Selection(catalog=CatalogSettings(root="/$a's")), "--root '/$a'\\''s'"),
+    ]
 
-    assert {selection: selection.text for selection in written} == written
+    assert [selection.text for selection, _ in written] == [text for _, text in written]
 
 
 def test_what_is_said_of_a_catalog_goes_before_its_settings_and_is_part_of_the_selection() -> None:

@@ -1,15 +1,18 @@
 """Of two runs of a catalog one makes calls; how far its leg is, is said in plain words."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.errors import RunIsActive
-from proofsweep.store.legs import CatalogLease, Legs
+from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of, open_legs
 from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.progress import LegProgress, WaitsFor, progress_in
+
+from ...worlds.ended_runs import plan_of_run
 
 A, B, C = (f"20261120T12000{number}Z_000aa" for number in range(3))
 
@@ -34,12 +37,12 @@ def end(store: Store, run_id: str, leg: int = 1) -> None:
 
 def test_a_leg_that_ended_or_was_released_keeps_nobody_out(store: Store, catalog: CatalogLease) -> None:
     """Also its own run may take it again, with a leg that could not begin before."""
-    catalog.take(A, 1)
-    catalog.take(A, 1)
+    catalog.take(plan_of_run(A, 1), 1)
+    catalog.take(plan_of_run(A, 1), 1)
     end(store, A)
 
     Legs(store, B).take(1)
-    catalog.take(B, 1)
+    catalog.take(plan_of_run(B, 1), 1)
     Legs(store, B).release(1)
 
     assert catalog.last_over() == f"{catalog._folder}/000000003.json"
@@ -48,10 +51,30 @@ def test_a_leg_that_ended_or_was_released_keeps_nobody_out(store: Store, catalog
 
 def test_catalogs_and_environments_do_not_meet(store: Store, catalog: CatalogLease) -> None:
     """Each has a lease of its own."""
-    catalog.take(A, 1)
+    catalog.take(plan_of_run(A, 1), 1)
 
     assert CatalogLease(store, "beta", "/other").last_over() == ""
     assert CatalogLease(store, "production", "/music").last_over() == ""
+
+
+def test_legs_of_one_run_share_its_catalog_and_keep_others_out_while_one_is_alive(
+    store: Store, catalog: CatalogLease
+) -> None:
+    """Each partition has legs of its own: of three, the second one has 2, 5, 8."""
+    plan = replace(plan_of_run(B, 900), partitions=3)
+    first, second, third = legs_of(store, plan)
+    for legs in (second, first, second):
+        legs.take(legs.after(legs.last()))
+        catalog.take(plan, legs.last())
+
+    for leg in (1, 2):
+        first.write_receipt(leg, {"ended_by": "complete"})
+
+    assert leg_numbers(store, plan) == [1, 2, 5]
+    assert [leg.leg for leg in open_legs(store, plan)] == [5]
+    assert third.after(third.last()) == 3
+    with pytest.raises(RunIsActive, match="Leg 5 of run"):
+        catalog.take(plan_of_run(C, 1), 1)
 
 
 class SlowStore(FolderStore):
@@ -63,23 +86,23 @@ class SlowStore(FolderStore):
             others = FolderStore(Path(self.url))
             catalog = CatalogLease(others, "beta", "/music")
             Legs(others, B).take(1)
-            catalog.take(B, 1)
+            catalog.take(plan_of_run(B, 1), 1)
             end(others, B)
             Legs(others, C).take(1)
-            catalog.take(C, 1)
+            catalog.take(plan_of_run(C, 1), 1)
         super().create(name, content)
 
 
 def test_a_process_that_slept_before_it_took_a_catalog_does_not_join_in(store: Store, catalog: CatalogLease) -> None:
     """The term that it would have taken is gone by then, so its name is free; the last one counts."""
-    catalog.take(A, 1)
+    catalog.take(plan_of_run(A, 1), 1)
     end(store, A)
     slow = SlowStore(Path(store.url))
     run = "20261120T120009Z_000aa"
     Legs(slow, run).take(1)
 
     with pytest.raises(RunIsActive, match=f"run {C}"):
-        CatalogLease(slow, "beta", "/music").take(run, 1)
+        CatalogLease(slow, "beta", "/music").take(plan_of_run(run, 1), 1)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}"])
@@ -87,7 +110,7 @@ def test_a_term_that_cannot_be_read_keeps_nobody_out(catalog: CatalogLease, cont
     """A catalog must not be locked for ever."""
     catalog.store.create(f"{catalog._folder}/000000001.json", content)
 
-    catalog.take(A, 1)
+    catalog.take(plan_of_run(A, 1), 1)
 
 
 PAUSED_UNTIL = datetime(2026, 11, 20, 3, 12, tzinfo=UTC)

@@ -108,7 +108,7 @@ def test_the_parts_of_a_run_are_of_all_its_legs_and_of_no_other_run(results: Res
 
     assert len(results.parts_of("verdicts", PLAN)) == 3
     assert len(list(results.all_parts("verdicts"))) == 4
-    assert (results.rows_published(PLAN), results.rows_published(other)) == (4, 1)
+    assert (results.rows_published(PLAN), results.rows_published(other)) == ([4], [1])
 
 
 def test_a_part_says_what_it_has_of_the_journal(results: Results) -> None:
@@ -150,7 +150,7 @@ def test_the_parts_of_a_leg_that_has_ended_are_those_of_its_receipt(results: Res
     with_lag = Results(LaggingStore(Path(results.store.url)))
 
     assert results.parts_of("verdicts", PLAN) == [named.name, live.name]
-    assert results.rows_published(PLAN) == 2
+    assert results.rows_published(PLAN) == [2]
     assert with_lag.parts_of("verdicts", PLAN) == [named.name]
 
 
@@ -192,11 +192,11 @@ def test_a_receipt_names_the_parts_of_its_leg(tmp_path: Path) -> None:
     """A leg without a receipt, and one whose receipt says nothing of parts, are not among them."""
     store = FolderStore(tmp_path)
     for leg in (1, 2, 3):
-        store.create(layout.lease_name("r", leg), b"{}")
-    store.create(layout.receipt_name("r", 1), json.dumps({"ended_by": "quota", "parts": [PART]}).encode())
-    store.create(layout.receipt_name("r", 2), json.dumps({"ended_by": "killed"}).encode())
+        store.create(layout.lease_name(PLAN.run_id, leg), b"{}")
+    store.create(layout.receipt_name(PLAN.run_id, 1), json.dumps({"ended_by": "quota", "parts": [PART]}).encode())
+    store.create(layout.receipt_name(PLAN.run_id, 2), json.dumps({"ended_by": "killed"}).encode())
 
-    assert ended_parts(store, "r") == {1: [Part(name=str(PART["name"]), rows=3, sha256="ab")]}
+    assert ended_parts(store, PLAN) == {1: [Part(name=str(PART["name"]), rows=3, sha256="ab")]}
 
 
 RUN = "20261120T120000Z_ab12"

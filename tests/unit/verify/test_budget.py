@@ -249,3 +249,13 @@ def test_the_quota_is_never_overdrawn(seed: int) -> None:
 
     assert leg.stop.reason.ended_by == "quota"
     assert 1 <= leg.quota - leg.charged <= UNUSED
+
+
+def test_of_a_quota_that_legs_share_each_takes_its_part() -> None:
+    """What the others leave over is shared again after the next probe."""
+    budget = budget_of(30, reserve=10, sharers=2)
+
+    assert budget.shortage() is None
+    spend(budget, 8)
+    assert budget.shortage() is EndedBy.QUOTA
+    assert budget.can_probe

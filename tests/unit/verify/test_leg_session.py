@@ -10,44 +10,44 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
+from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify import attempt
 from proofsweep.verify.attempt import (
-    LegRequest,
-    begun_leg,
     leg_session,
     open_leg,
-    settle_last_leg,
+    settle_last_legs,
     settle_legs_before,
     supersede,
+    unfinished_partitions,
 )
 from proofsweep.verify.budget import BudgetGuard
-from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.worker import verify_batch
 
-from ...worlds.audited_store import end_leg, planned
+from ...worlds import audited_store
 from ..conftest import RUN, LegBuilder
 from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
 from ..scripted_service import NOW, Scripted, ScriptedService
 
-URL = "https://partner.example/v1"
 RESET = NOW + timedelta(days=3)
-STATUS = ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=1_000, quota_reset=RESET)
 FACTS = {"key_fingerprint": "abc", "quota_before": 900}
+BEGUN: Row = {"key_fingerprint": "abc", "flow_run_id": "flow-7", "quota_before": 1_000, "service_version": "7"}
+BEGUN |= {"service_commit": "c0ffee", "service_deployed_at": NOW}
 
 
 class SteppingStore(FolderStore):
     """A store that notes what kind of object is created."""
 
-    kinds = ("_keys", "lease", "verdicts", "exchanges", "receipt", "runs/run_date")
+    kinds = ("lease", "verdicts", "exchanges", "receipt", "runs/run_date")
 
     def __init__(self, root: Path, steps: list[str]) -> None:
         super().__init__(root)
@@ -60,47 +60,39 @@ class SteppingStore(FolderStore):
             self.steps += [kind for kind in self.kinds if kind in name]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuiltRequest(LegRequest):
-    """A request, and what makes the context of the leg with a number."""
+@dataclass
+class Planned:
+    """A run of three files, whose next leg a test begins."""
 
-    context_of: Callable[[int], LegContext]
+    results: Results
+    plan: Plan
+    new_leg: LegBuilder
 
 
 @pytest.fixture
-def request_for(new_leg: LegBuilder) -> BuiltRequest:
-    plan = new_leg.plan(3)
-    return BuiltRequest(
-        results=new_leg.results,
-        plan=plan,
-        base_url=URL,
-        service=STATUS,
-        key_fingerprint=lambda: "abc",
-        flow_run_id="flow-7",
-        clock=lambda: NOW,
-        context_of=lambda number: new_leg.leg(plan, number),
-    )
+def planned(new_leg: LegBuilder) -> Planned:
+    return Planned(new_leg.results, new_leg.plan(3), new_leg)
 
 
 @contextmanager
-def held(request: BuiltRequest) -> Iterator[LegContext]:
-    with begun_leg(request) as (number, facts):
-        leg = request.context_of(number)
-    with leg_session(request, facts, leg):
+def held(planned: Planned) -> Iterator[LegContext]:
+    leg = planned.new_leg.leg(planned.plan, open_leg(planned.results, planned.plan, lambda: NOW, {}))
+    leg.budget.take_snapshot(1_000, RESET)
+    with leg_session(leg, BEGUN, lambda: NOW):
         yield leg
 
 
-def run(request: BuiltRequest, work: Callable[[LegContext], object] | None = None) -> None:
+def run(planned: Planned, work: Callable[[LegContext], object] | None = None) -> None:
     """Hold a leg, and verify all that remains; or do something else in it."""
-    with held(request) as leg:
+    with held(planned) as leg:
         if work is not None:
             work(leg)
         for piece in leg.completed.batches():
             verify_batch(leg, piece)
 
 
-def receipt_of(request: BuiltRequest, new_leg: LegBuilder) -> dict[str, object]:
-    receipt = new_leg.legs(request.plan).receipt(1)
+def receipt_of(planned: Planned, new_leg: LegBuilder) -> dict[str, object]:
+    receipt = new_leg.legs(planned.plan).receipt(1)
     assert receipt is not None
     return receipt
 
@@ -116,48 +108,34 @@ def end_by(ended_by: str) -> Callable[[LegContext], None]:
 
 
 def test_a_leg_goes_from_lease_to_receipt(
-    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService, tmp_path: Path
+    planned: Planned, new_leg: LegBuilder, service: ScriptedService, tmp_path: Path
 ) -> None:
-    """The key is bound before the lease is taken, and once more in the end: another one may have taken over."""
+    """What it finished comes before the receipt."""
     steps: list[str] = []
     new_leg.results = Results(SteppingStore(tmp_path / "results", steps))
     service.on_call = lambda call: call is Call.VERIFY and steps.append("verify")
-    request = replace(request_for, results=new_leg.results)
 
-    run(request, lambda _leg: steps.append("work"))
+    run(replace(planned, results=new_leg.results), lambda _leg: steps.append("work"))
 
-    begin = ["_keys", "lease", "work"]
-    assert steps == [*begin, *["verify"] * 3, "verdicts", "exchanges", "receipt", "runs/run_date", "_keys"]
-    assert rows_of(request.results, request.plan) == [0, 1, 2]
+    assert steps == ["lease", "work", *["verify"] * 3, "verdicts", "exchanges", "receipt", "runs/run_date"]
+    assert rows_of(planned.results, planned.plan) == [0, 1, 2]
 
 
-def test_the_row_of_a_leg_says_how_it_began_and_ended(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
+def test_the_row_of_a_leg_says_how_it_began_and_ended(planned: Planned, new_leg: LegBuilder) -> None:
     """What the service said, the quota before and after, the key's fingerprint and the flow run."""
-    run(request_for, lambda leg: leg.dispatcher.remember(500.0))
+    run(planned, lambda leg: leg.dispatcher.remember(500.0))
 
-    row = row_of(request_for.results, request_for.plan)
+    row = row_of(planned.results, planned.plan)
     told = {"quota_before": 1_000, "quota_after": 900, "key_fingerprint": "abc", "flow_run_id": "flow-7"}
     told |= {"service_version": "7", "service_commit": "c0ffee", "service_deployed_at": NOW}
     told |= {"started_at": NOW, "finished_at": NOW, "rate_learned": 500.0, "ended_by": "complete", "accepted": 3}
     assert {name: row[name] for name in told} == told
-    assert receipt_of(request_for, new_leg)["quota_reset"] == str(RESET)
-
-
-def test_a_leg_whose_context_cannot_be_made_is_released(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
-    """Nobody works on it, so nobody is kept out."""
-
-    def fail(_number: int) -> LegContext:
-        raise ConfigError("The key is gone.")
-
-    with pytest.raises(ConfigError):
-        run(replace(request_for, context_of=fail))
-
-    assert new_leg.legs(request_for.plan).numbers() == []
+    assert receipt_of(planned, new_leg)["quota_reset"] == str(RESET)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_work_that_breaks_off_ends_the_leg_as_an_error(
-    request_for: BuiltRequest, new_leg: LegBuilder, error: type[BaseException]
+    planned: Planned, new_leg: LegBuilder, error: type[BaseException]
 ) -> None:
     """It is raised again; what was finished is published, and the run can be resumed."""
 
@@ -166,11 +144,11 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
         raise error
 
     with pytest.raises(error):
-        run(request_for, break_off)
+        run(planned, break_off)
 
-    receipt = receipt_of(request_for, new_leg)
+    receipt = receipt_of(planned, new_leg)
     assert (receipt["ended_by"], receipt["why"]) == ("error", "The work broke off.")
-    assert rows_of(request_for.results, request_for.plan) == [1]
+    assert rows_of(planned.results, planned.plan) == [1]
 
 
 @pytest.mark.parametrize(
@@ -178,16 +156,16 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
     [("cancelled", 900, 1), ("window", 900, 1), ("quota", 0, 0), ("breaker", None, 0), ("key_refused", None, 0)],
 )
 def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
-    request_for: BuiltRequest, service: ScriptedService, *, ended_by: str, quota_after: int | None, asks: int
+    planned: Planned, service: ScriptedService, *, ended_by: str, quota_after: int | None, asks: int
 ) -> None:
     """A service that said that nothing is left has said so."""
-    run(request_for, end_by(ended_by))
+    run(planned, end_by(ended_by))
 
-    assert row_of(request_for.results, request_for.plan)["quota_after"] == quota_after
+    assert row_of(planned.results, planned.plan)["quota_after"] == quota_after
     assert service.calls.count(Call.USAGE) == asks
 
 
-def test_what_is_still_in_memory_at_the_end_is_written(request_for: BuiltRequest, new_leg: LegBuilder) -> None:
+def test_what_is_still_in_memory_at_the_end_is_written(planned: Planned, new_leg: LegBuilder) -> None:
     """Rows, and exchanges of no row: the last is that of the quota."""
     new_leg.unattributed.append(exchange(Call.HEALTH))
 
@@ -196,16 +174,14 @@ def test_what_is_still_in_memory_at_the_end_is_written(request_for: BuiltRequest
         new_leg.unattributed.append(exchange(Call.HEALTH))
         end_by("cancelled")(leg)
 
-    run(request_for, one_file)
+    run(planned, one_file)
 
-    assert row_of(request_for.results, request_for.plan)["accepted"] == 1
-    assert rows_of(request_for.results, request_for.plan) == [0]
-    assert rows_of(request_for.results, request_for.plan, "exchanges").count(None) == 3
+    assert row_of(planned.results, planned.plan)["accepted"] == 1
+    assert rows_of(planned.results, planned.plan) == [0]
+    assert rows_of(planned.results, planned.plan, "exchanges").count(None) == 3
 
 
-def test_the_receipt_names_the_rows_in_doubt(
-    request_for: BuiltRequest, new_leg: LegBuilder, service: ScriptedService
-) -> None:
+def test_the_receipt_names_the_rows_in_doubt(planned: Planned, new_leg: LegBuilder, service: ScriptedService) -> None:
     """They were tried and remain; the next leg reads there which rows come last."""
     service.script[Call.VERIFY] = [Scripted(status=422)]
 
@@ -213,11 +189,11 @@ def test_the_receipt_names_the_rows_in_doubt(
         verify_batch(leg, range(1, 2))
         end_by("cancelled")(leg)
 
-    run(request_for, one_file)
+    run(planned, one_file)
 
-    assert receipt_of(request_for, new_leg)["in_doubt"] == [1]
-    assert row_of(request_for.results, request_for.plan)["remaining"] == 3
-    assert new_leg.legs(request_for.plan).in_doubt_before(2) == {1}
+    assert receipt_of(planned, new_leg)["in_doubt"] == [1]
+    assert row_of(planned.results, planned.plan)["remaining"] == 3
+    assert new_leg.legs(planned.plan).in_doubt_before(2) == {1}
 
 
 def break_down(*_arguments: object) -> None:
@@ -228,7 +204,7 @@ def break_down(*_arguments: object) -> None:
     ("thread", "kind", "work"), [("heartbeat", Heartbeat, "keep"), ("quota", BudgetGuard, "keep_probing")]
 )
 def test_a_helper_thread_that_fails_ends_the_leg(
-    request_for: BuiltRequest,
+    planned: Planned,
     new_leg: LegBuilder,
     monkeypatch: pytest.MonkeyPatch,
     *,
@@ -244,12 +220,12 @@ def test_a_helper_thread_that_fails_ends_the_leg(
             leg.stop.rest(10.0)
 
     with pytest.raises(ZeroDivisionError):
-        run(request_for, wait_for_the_end)
+        run(planned, wait_for_the_end)
 
-    receipt = receipt_of(request_for, new_leg)
+    receipt = receipt_of(planned, new_leg)
     assert receipt["ended_by"] == "error"
     assert receipt["why"] == f"The thread {thread} failed through a mistake of this program (ZeroDivisionError)."
-    assert row_of(request_for.results, request_for.plan)["remaining"] == 3
+    assert row_of(planned.results, planned.plan)["remaining"] == 3
 
 
 @pytest.fixture
@@ -328,7 +304,7 @@ def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_pa
     folder = tmp_path / "results" / layout.leg_folder(plan.run_id, 1)
     folder.mkdir(parents=True)
 
-    settle_last_leg(results, plan, lambda: NOW)
+    settle_last_legs(results, plan, lambda: NOW)
     leg = open_next(results, plan)
 
     assert leg == 1
@@ -342,7 +318,7 @@ def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_le
         write_journal(results, plan, leg, numbers)
         let_holder_die(results, plan, leg)
 
-    settle_last_leg(results, plan, lambda: NOW)
+    settle_last_legs(results, plan, lambda: NOW)
 
     receipts = [new_leg.legs(plan).receipt(leg) or {} for leg in (1, 2)]
     assert rows_of(results, plan) == [0, 1, 2]
@@ -353,21 +329,43 @@ def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_le
 
 
 def test_an_entry_that_is_missing_comes_before_that_of_the_leg(
-    request_for: BuiltRequest, monkeypatch: pytest.MonkeyPatch
+    planned: Planned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process was killed after the last receipt of a run: nobody goes on with it, and its answers are older."""
-    results, plan = request_for.results, request_for.plan
-    whole = planned(results, "20201103T120000Z_000aa", "q")
+    results, plan = planned.results, planned.plan
+    whole = audited_store.planned(results, "20201103T120000Z_000aa", "q")
     with monkeypatch.context() as patched:
         patched.setattr(Ledger, "append", _killed)
         with pytest.raises(KeyboardInterrupt):
-            end_leg(results, whole, "q", [0])
+            audited_store.end_leg(results, whole, "q", [0])
 
-    run(request_for)
+    run(planned)
 
     names = [entry.name for entry in Ledger(results.store).entries()]
     assert names == [layout.receipt_name(run_id, 1) for run_id in (whole.run_id, plan.run_id)]
     assert results.store.names(layout.table_folder("runs", whole.run_date))
+
+
+def test_legs_of_other_partitions_are_left_alone(results: Results, plan: Plan) -> None:
+    """Of two partitions, the first one's leg was killed, and the second one's works: a leg of the first goes on."""
+    plan = replace(plan, partitions=2)
+    for leg, row in ((1, 0), (2, 2)):
+        open_leg(results, plan, lambda: NOW, {}, leg - 1)
+        write_journal(results, plan, leg, [row])
+    let_holder_die(results, plan, 1)
+    assert unfinished_partitions(results, plan) == [0, 1]
+
+    leg = open_leg(results, plan, lambda: NOW, {})
+    settle_legs_before(results, plan, lambda: NOW, leg)
+
+    first, second = (CompletedRows(results, plan, partition) for partition in (0, 1))
+    first.read()
+    second.read()
+    assert (leg, rows_of(results, plan), journal_rows(results, plan, 2)) == (3, [0], [2])
+    assert ([item.manifest_row for item in first.items()], first.before) == ([1], 1)
+    assert ([item.manifest_row for item in second.items()], second.remaining) == ([3], 1)
+    with pytest.raises(RunIsActive, match=r"Leg [23] of run"):
+        settle_last_legs(results, plan, lambda: NOW)
 
 
 def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: Plan) -> None:
@@ -391,14 +389,14 @@ def test_a_row_is_written_before_a_later_leg_is_settled(
     for leg in (1, 2):
         begin_next(results, plan)
         let_holder_die(results, plan, leg)
-    settle_last_leg(results, plan, lambda: NOW)
+    settle_last_legs(results, plan, lambda: NOW)
     results.store.delete(layout.runs_name(plan.run_id, plan.run_date, 2))
     open_next(results, plan)
     let_holder_die(results, plan, 3)
     monkeypatch.setattr(attempt, "settle_leg", _killed)
 
     with pytest.raises(KeyboardInterrupt):
-        settle_last_leg(results, plan, lambda: NOW)
+        settle_last_legs(results, plan, lambda: NOW)
 
     assert [row["leg"] for row in runs_rows(results, plan)] == [1, 2]
 

@@ -1,11 +1,12 @@
 """What a leg counts and tells of its progress, and the rates that it goes by."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from proofsweep.client.scheduler import LaneStatus
+from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.items import WorkItem
@@ -13,7 +14,7 @@ from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.parts import Results
-from proofsweep.store.progress import WaitsFor
+from proofsweep.store.progress import LegProgress, WaitsFor, together
 from proofsweep.verify.audit_trail import Counters
 from proofsweep.verify.session import ProgressMeter, Speed
 
@@ -32,12 +33,6 @@ def ended(outcome: Outcome) -> Finished:
     return Finished(item=ITEM, outcome=outcome, started_at=NOW, finished_at=NOW, read=read)
 
 
-def told(writer: str, rate: float, *, accepted: int = 0, in_flight: int = 0, **lane: object) -> dict[str, object]:
-    """What a worker process hands over: ten bytes, two calls and 1.5 s."""
-    counted = {"rows": {"accepted": accepted}, "audio_bytes": 10, "calls": 2, "cpu_seconds": 1.5}
-    return counted | {"writer": writer, "in_flight": in_flight, "lane": asdict(LaneStatus(rate, None, None)) | lane}
-
-
 def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, new_leg: LegBuilder) -> None:
     """A leg that died may not be settled before: what its journal held would be verified again."""
     plan = new_leg.plan(6, batch_items=3)
@@ -52,29 +47,17 @@ def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, n
     assert (leg.progress.finished_before, leg.progress.waits_for) == (2, None)
 
 
-def test_what_worker_processes_do_is_in_it(new_leg: LegBuilder) -> None:
-    """Their rows, calls, files in flight and uploads; a pause counts while all of them are paused."""
-    leg = new_leg.leg(new_leg.plan(9))
-    assert leg.completed.remaining == 9
-
-    leg.counters.take(told("w", 5.0, accepted=4, in_flight=3, pause_seconds=60.0, uploads=2))
-    seen = leg.progress
-
-    assert (seen.done, seen.calls, seen.in_flight, seen.uploads, seen.lane_rate) == (4, 2, 3, 2, 5.0)
-    assert seen.waits_for is WaitsFor.PAUSE
-    assert seen.paused_until is not None
-    assert (seen.paused_until - leg.verify.clock()).total_seconds() == 60.0
-
-
-def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder) -> None:
+def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     """An outage before a pause, the request to stop before an outage, and the end before all."""
     leg = new_leg.leg(new_leg.plan(9))
     assert leg.completed.remaining == 9
 
+    known = LaneStatus(5.0, None, None)
+    monkeypatch.setattr(Dispatcher, "status", lambda _: known)
     seen = []
-    leg.counters.take(told("w", 5.0, yields=True))
+    known = LaneStatus(5.0, None, None, yields=True)
     seen.append(leg.progress.waits_for)
-    leg.counters.take(told("w", 5.0, pause_seconds=60.0, is_outage=True))
+    known = LaneStatus(5.0, None, None, pause_seconds=60.0, is_outage=True)
     seen.append(leg.progress.waits_for)
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
     seen.append(leg.progress.waits_for)
@@ -131,31 +114,14 @@ def test_rows_are_counted_by_outcome_and_bytes_by_answer() -> None:
     assert counters.audio_bytes == 90_000
 
 
-def test_what_worker_processes_have_done_is_added_up() -> None:
-    """Each tells what it counted since the last time, and what it knows of the lane."""
-    process, counters = Counters(), Counters()
-    known = {"writer": "a", "lane": asdict(LaneStatus(5.0, 2, None, is_outage=True)), "in_flight": 0}
-    for outcome in (ACCEPTED, REJECTED):
-        process.note(ended(outcome))
-        counters.take(process.hand_over() | known)
-    counters.take(told("a", 5.0, most=2))
-    counters.take(told("b", 6.0, accepted=1))
+def test_a_run_is_as_far_as_its_legs_together() -> None:
+    """A lane is shared, so each knows the whole of it. A run waits for what all of its legs wait for."""
+    pause = NOW + timedelta(minutes=1)
+    told = LegProgress(rows=50, finished_before=10, counts={"accepted": 3}, rate=2.0, calls=6, lane_rate=9.0)
+    paused = replace(told, quota_left=70, waits_for=WaitsFor.PAUSE, paused_until=pause, seconds_left=30.0)
 
-    assert counters.rows == {"accepted": 2, "rejected": 1}
-    assert (counters.audio_bytes, counters.calls) == (220, 4)
-    assert 3.0 <= counters.cpu_seconds < 4.0
-    assert counters.lane == LaneStatus(11.0, 2, None)
+    both = together(100, 20, [told, paused])
 
-
-def test_a_silent_process_no_longer_counts_for_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its rows do; once the leg is over for all, the last that told counts."""
-    counters = Counters()
-    before = counters.lane
-    monkeypatch.setattr("time.monotonic", lambda: 100.0)
-    counters.take(told("a", 5.0, accepted=3, in_flight=8))
-    monkeypatch.setattr("time.monotonic", lambda: 120.0)
-    counters.take(told("b", 6.0, in_flight=2))
-    monkeypatch.setattr("time.monotonic", lambda: 500.0)
-
-    assert (before, counters.rows.total()) == (None, 3)
-    assert (counters.lane, counters.in_flight) == (LaneStatus(6.0, None, None), 2)
+    assert (both.rows, both.finished, both.rate, both.calls, both.lane_rate) == (100, 26, 4.0, 12, 9.0)
+    assert (both.quota_left, both.seconds_left, both.waits_for) == (70, 30.0, None)
+    assert together(100, 20, [paused, paused]).waits_for is WaitsFor.PAUSE

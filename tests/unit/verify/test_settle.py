@@ -16,7 +16,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.attempt import settle_last_leg
+from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.commit import LegEnd, LegParts, count_leg, settle_leg
 
 from ...worlds.ended_runs import plan_of_run
@@ -135,9 +135,9 @@ def test_a_settlement_that_breaks_off_is_done_by_the_next(
     let_holder_die(results, plan, 1)
     breaking = Results(BreakingStore(tmp_path / "results", writes))
     with pytest.raises(ResultsError, match="broke off"):
-        settle_last_leg(breaking, plan, lambda: NOW)
+        settle_last_legs(breaking, plan, lambda: NOW)
 
-    settle_last_leg(results, plan, lambda: NOW)
+    settle_last_legs(results, plan, lambda: NOW)
 
     (row,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
     receipt = new_leg.legs(plan).receipt(1)
@@ -171,10 +171,10 @@ def test_a_leg_that_another_process_has_closed_publishes_nothing_more(
 def test_what_comes_after_the_receipt_is_deleted(results: Results, plan: Plan) -> None:
     """By the next process that looks."""
     let_holder_die(results, plan, 1)
-    settle_last_leg(results, plan, lambda: NOW)
+    settle_last_legs(results, plan, lambda: NOW)
     write_journal(results, plan, 1, [1, 2], "more")
 
-    settle_last_leg(results, plan, lambda: NOW)
+    settle_last_legs(results, plan, lambda: NOW)
 
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == []
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []

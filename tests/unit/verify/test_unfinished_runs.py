@@ -28,7 +28,7 @@ def begun(settings: Settings, catalog: str) -> Plan:
 
 def verify(config: str, plan: Plan, bounds: Bounds | None = None) -> None:
     """Work on a run, even if another of its catalog began after it was planned."""
-    with App(load_settings(config)).attempt(plan.run_id, bounds=bounds) as (_, leg):
+    with App(load_settings(config)).attempt(plan.run_id, bounds=bounds) as leg:
         for piece in leg.completed.batches():
             verify_batch(leg, piece)
 

@@ -1,0 +1,104 @@
+"""A run that processes work on: how far it is, by their heartbeats, and how it is followed and stopped."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import OUTCOMES, Plan
+from proofsweep.queries.status import RunStatus, describe_run, progress_together, status_of_leg
+from proofsweep.store.lease import STALE_SECONDS, OpenTerm
+from proofsweep.store.legs import Legs, leg_numbers, open_legs
+from proofsweep.store.parts import Results
+from proofsweep.store.progress import LegProgress
+
+_LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
+_STORE_SECONDS = 60.0  # for which a store may fail before the following ends
+_START_SECONDS = 60.0  # from the plan to the start of a run: a Prefect server needs some, on a busy machine many
+
+
+def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
+    """Return how far a run is, by its receipts and the last heartbeats alone."""
+    plan, legs = results.plan(run_id), Legs(results.store, run_id)
+    receipts = [(leg, legs.receipt(leg) or {}) for leg in leg_numbers(results.store, plan)]
+    ended = sum(status_of_leg(leg, receipt).count(outcome) or 0 for leg, receipt in receipts for outcome in OUTCOMES)
+    return progress_together(plan, ended, (leg for leg in open_legs(results.store, plan) if leg.is_alive))
+
+
+def next_leg(results: Results, run_id: str) -> None:
+    """Return when a process begins the next leg of a run; after a minute if none does."""
+    plan, late_at = results.plan(run_id), time.monotonic() + _START_SECONDS
+    before = leg_numbers(results.store, plan)
+    while leg_numbers(results.store, plan) == before and time.monotonic() < late_at:
+        time.sleep(_LOOK_SECONDS / 2)
+
+
+def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
+    """Yield a run with its open legs as the store shows them, every two seconds, until all have ended or are dead.
+
+    Whether one is dead is judged by this process's own clock: another machine's may be wrong. ResultsError if the store
+    has failed for a minute.
+    """
+    legs, open_ones = Legs(results.store, run.plan.run_id), run.open_legs
+    changed_at = read_at = time.monotonic()
+    while True:
+        yield run
+        time.sleep(_LOOK_SECONDS)
+        now = time.monotonic()
+        try:
+            newest = tuple(leg for leg in open_legs(results.store, run.plan) if not leg.is_gone)
+            ended = [leg for leg in run.legs if leg.ended_by is None and leg.leg not in {each.leg for each in newest}]
+            known = tuple(leg for leg in run.legs if leg not in ended)
+            known += tuple(status_of_leg(leg.leg, receipt) for leg in ended if (receipt := legs.receipt(leg.leg)))
+        except ResultsError:
+            if now - read_at >= _STORE_SECONDS:
+                raise
+            continue
+        read_at = now
+        if not newest:
+            return
+        changed_at = now if _signs_of(newest) != _signs_of(open_ones) else changed_at
+        if not any(leg.is_alive for leg in newest) and now - changed_at > STALE_SECONDS:
+            return
+        run, open_ones = replace(run, open_legs=newest, legs=known), newest
+
+
+def _signs_of(legs: Iterable[OpenTerm]) -> list[tuple[int, datetime]]:
+    return [(leg.leg, leg.beaten_at) for leg in legs]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopReport:
+    run: RunStatus  # how it stands now
+    legs: Sequence[OpenTerm] = ()  # that were asked
+    is_first: bool = False  # whether nobody had asked one of them before
+    has_ended: bool = True
+
+
+def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
+    """Ask a run's processes to stop in good order, even one that seems dead (clocks differ), and wait for their end."""
+    run = describe_run(results, run_id)
+    legs = there = [leg for leg in run.open_legs if not leg.is_gone]
+    asked: dict[
+        int, OpenTerm
+    ] = {}  # one leg of each partition, also of those that begin meanwhile; none of a later run
+    is_first, late_at = False, time.monotonic() + wait_seconds
+    while there:
+        for leg in there:
+            if asked.setdefault(run.plan.partition_of_leg(leg.leg), leg) is leg:
+                is_first |= Legs(results.store, run_id).ask_to_stop(leg)
+        if time.monotonic() >= late_at:
+            break
+        time.sleep(min(_LOOK_SECONDS / 2, wait_seconds))
+        there = [
+            leg for leg in open_legs(results.store, run.plan) if not leg.is_gone and _may_be_asked(asked, run.plan, leg)
+        ]
+    if legs:
+        run = describe_run(results, run_id)
+    return StopReport(run=run, legs=legs, is_first=is_first, has_ended=not there)
+
+
+def _may_be_asked(asked: Mapping[int, OpenTerm], plan: Plan, leg: OpenTerm) -> bool:
+    before = asked.get(plan.partition_of_leg(leg.leg))
+    return before is None or before.leg == leg.leg

@@ -1,0 +1,98 @@
+"""Work on the partitions of a run, each by a leg: one after the other here, or each in a worker process of Dask."""
+
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import Any
+
+from proofsweep import __version__
+from proofsweep.app import App, utc_now
+from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import background_thread
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
+from proofsweep.domain.runs import Bounds, Plan, left_of
+from proofsweep.store.legs import Legs, open_legs
+from proofsweep.store.parts import Results
+from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
+from proofsweep_tasks.fan_out import fan_out
+from proofsweep_tasks.stop_on_signals import stopped_on_signals
+from proofsweep_tasks.verify_partition import verify_partition
+from proofsweep_tasks.worker_cluster import started_cluster
+
+_LEAST_CALLS = 100  # of a leg that shares a bound of calls with others: fewer are not worth its own probes
+_STEP_SECONDS = 0.5  # how soon a request to stop is passed on
+
+
+def work_on(app: App, plan: Plan, bounds: Bounds, *, dedupe: bool | None, flow_run_id: str | None) -> None:
+    """Work on the partitions that are not finished, and raise what went wrong before a leg began.
+
+    The bounds are of all legs together. A run of several partitions has a worker process of Dask for each.
+    """
+    settings, partitions = app.settings, [0]
+    if plan.partitions > 1:
+        settle_last_legs(app.results, plan, utc_now)
+        partitions = unfinished_partitions(app.results, plan)
+        if partitions and (settings.dask.address is not None or find_spec("prefect_dask") is not None):
+            if bounds.max_calls is not None:
+                partitions = partitions[: max(1, bounds.max_calls // _LEAST_CALLS)]
+            _work_elsewhere(app, plan, partitions, bounds, dedupe=dedupe, flow_run_id=flow_run_id)
+            return
+        if partitions:
+            sys.stderr.write("proofsweep: without the extra `dask`, one process works on the partitions in turn.\n")
+    rest: Bounds | None = bounds
+    for partition in partitions:
+        if rest is None:
+            return
+        begun = app.attempt(plan.run_id, partition=partition, bounds=rest, dedupe=dedupe, flow_run_id=flow_run_id)
+        with stopped_on_signals(app), begun as leg:
+            fan_out(leg)
+        stopped = leg.stop.reason
+        if stopped is not None and stopped.ended_by != EndedBy.BREAKER:
+            return
+        rest = left_of(rest, leg.counters.calls, utc_now())
+
+
+def _work_elsewhere(
+    app: App, plan: Plan, partitions: Sequence[int], bounds: Bounds, *, dedupe: bool | None, flow_run_id: str | None
+) -> None:
+    settings, stop = app.settings.anywhere(app.store.url, len(partitions)), app.service.stop
+    app.run_elsewhere = plan.run_id
+    try:
+        with stopped_on_signals(app), started_cluster(settings.dask.address, len(partitions)) as runner:
+            shared = {"sharers": len(partitions), "bounds": bounds, "dedupe": dedupe, "flow_run_id": flow_run_id}
+            shared |= {"settings": settings, "run_id": plan.run_id, "version": __version__}
+            stop.check()
+            with background_thread("stop", lambda over: _pass_stop_on(stop, app.results, plan, over)):
+                futures: list[Any] = [
+                    runner.submit(verify_partition, shared | {"partition": partition}) for partition in partitions
+                ]
+                errors = [error for future in futures if (error := _error_of(future)) is not None]
+    finally:
+        app.run_elsewhere = None
+    if errors:
+        raise errors[0]
+
+
+def _pass_stop_on(stop: StopSwitch, results: Results, plan: Plan, over: threading.Event) -> None:
+    """Ask each leg that is open to stop, once this process was asked to; also those that begin then."""
+    while not over.wait(_STEP_SECONDS):
+        if stop.reason is not None:
+            with suppress(ResultsError):
+                for leg in open_legs(results.store, plan):
+                    Legs(results.store, plan.run_id).ask_to_stop(leg, stop.reason)
+
+
+def _error_of(future: Any) -> Exception | None:  # noqa: ANN401 - Dask has no types
+    """Wait for a task, and return why its partition could not be worked on."""
+    try:
+        future.result()
+    except ProofsweepError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - of many libraries
+        is_lost = isinstance(error, OSError) or type(error).__module__.startswith(("distributed", "concurrent"))
+        why = "The Dask cluster, or one of its tasks, was lost" if is_lost else "A task of the Dask cluster failed"
+        return RunMustStop(f"{why} ({type(error).__name__}).", ended_by=EndedBy.ERROR)
+    return None
