@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from proofsweep.alerts.send import Gather, Notifier, Receivers
     from proofsweep.client.keys import KeySource
     from proofsweep.ingest.one_pass import WatchedFolder
-    from proofsweep.operations.operation import OperationContext
+    from proofsweep.operations.operation import Operator
     from proofsweep.operations.rotate import Rotated
     from proofsweep.sources.catalog import Catalog
     from proofsweep.store.objects import Store
@@ -367,21 +367,10 @@ class App:
     # --- Other operations
 
     @property
-    def operations(self) -> "OperationContext":
-        from proofsweep.operations.operation import OperationContext
+    def operations(self) -> "Operator":
+        from proofsweep.operations.operation import Operator
 
-        service = self.service
-        return OperationContext(
-            results=self.results,
-            environment=self.environment,
-            bounds=self.settings.bounds,
-            partner=service.partner,
-            key_fingerprint=lambda: service.key_fingerprint,
-            unattributed=service.unattributed,
-            usable_service=service.usable,
-            files=service.files,
-            clock=utc_now,
-        )
+        return Operator(results=self.results, service=self.service, bounds=self.bounds())
 
     def rotate_key(self, new_key_file: Path | None = None, *, again: bool = False) -> "Rotated":
         """Rotate the key, or go on with it; the new one goes to `new_key_file`, which must not exist, or its place."""
@@ -390,8 +379,8 @@ class App:
 
         if self._blocks is None:
             raise ConfigError("A key is rotated only where secret blocks can be written.")
-        key_store, service = key_store_for(self.settings.service, self._blocks, new_key_file), self.service
-        return rotate_key(self.operations, service.key, key_store, self._try_key, service.stop.rest, again=again)
+        key_store = key_store_for(self.settings.service, self._blocks, new_key_file)
+        return rotate_key(self.operations, key_store, self._try_key, again=again)
 
     def _try_key(self, key: SecretStr, record: "Record") -> None:
         """Make one call with a key, apart: a refusal must not stop other work of this process."""

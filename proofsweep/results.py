@@ -160,6 +160,6 @@ def open_results(url: str) -> ResultsStore:
     ResultsError if no run was ever planned there; the path is probably misspelt.
     """
     results = Results(open_store(url))
-    if not any(results.store.folders(each) for each in ("_runs", "_operations", "probes")):
+    if not any(results.store.folders(each) for each in ("_runs", "probes")):
         raise ResultsError(f"There is no results store at {results.store.url}.")
     return ResultsStore(results)

@@ -176,9 +176,9 @@ class AlertFacts:
         read = map(operations.operation, operations.ids(new_run_id(self.clock() - LOOK_BACK, "")))
         newest = {each.kind: each for each in read if each is not None and each.environment == self.environment}
         for each in newest.values():
-            lease = operations.lease(each.operation_id)
-            if operations.receipt(each.operation_id) is None and _was_killed(lease):
-                about = About(machine=_host(lease.holder(lease.last())), results_url=url)
+            legs = operations.legs(each.operation_id)
+            if _was_killed(legs):
+                about = About(machine=_host(legs.holder(legs.last())), results_url=url)
                 began = f"The {each.kind} of {minute_of(each.started_at)} has no end."
                 yield FlowEnd(self.environment, FLOW_OF_OPERATION[each.kind], CRASHED, about, [began])
         leases = self.results.store.within(layout.INGEST_FOLDER)

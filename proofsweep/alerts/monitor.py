@@ -1,6 +1,7 @@
 """Look from outside the runs: probe the service, and tell what nobody would tell if no run came to its end."""
 
 import json
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,8 @@ from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.items import Row, utf8_text
 from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
+from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
-from proofsweep.operations.operation import new_id
 from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import leg_numbers, open_legs
 from proofsweep.store.probes import add_pass, publish_hours
@@ -88,7 +89,7 @@ def monitor(facts: AlertFacts, probe: Callable[[], ProbeBatch]) -> Monitored:
     """Make one pass: (1) probe, (2) write what was found, (3) decide."""
     began = facts.clock()
     found = probe()  # (1)
-    pass_id = new_id(began)
+    pass_id = new_run_id(began, secrets.token_hex(3))
     own: Row = {"operation_id": pass_id, "environment": facts.environment, "base_url": facts.service.base_url}
     add_pass(facts.results, pass_id, began, found.rows(own))  # (2)
     try:

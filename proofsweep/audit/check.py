@@ -73,7 +73,7 @@ class RunAuditor:
         except NO_DOCUMENT:
             self._audit.bad(plan_name, "is missing or cannot be read")
             return None
-        receipts = self._receipts()
+        receipts = receipts_of(self._store, self._run_id, self._line, self._audit, "resume the run")
         if receipts is None:
             return None
         self._audit.legs += len(receipts)
@@ -89,30 +89,6 @@ class RunAuditor:
             for receipt in receipts.values():
                 self._check_runs_row(plan, receipt, receipts)
         return receipts
-
-    def _receipts(self) -> dict[int, LegReceipt] | None:
-        """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
-        found: dict[int, LegReceipt] = {}
-        are_sound = True
-        for leg in (int(name) for name in self._store.folders(layout.legs_folder(self._run_id)) if name.isdecimal()):
-            name = layout.receipt_name(self._run_id, leg)
-            content, is_taken = self._store.read(name), Lease(self._store, self._run_id).is_taken(leg)
-            if content is None and name not in self._line.entries:
-                if is_taken:
-                    what = f"leg {leg} has no receipt: it is at work, or was killed (then resume the run)"
-                    self._audit.note(self._run_id, what)
-                continue
-            if content is None or self._line.says(name, content) is False:
-                are_sound = False  # a finding already
-                continue
-            if not is_taken:
-                self._audit.bad(layout.lease_name(self._run_id, leg), "is missing, but the leg has a receipt")
-            try:
-                found[leg] = _RECEIPT.validate_json(content)
-            except ValueError:
-                self._audit.bad(name, "cannot be read as a receipt")
-                are_sound = False
-        return found if are_sound else None
 
     def _read_prunings(self) -> None:
         """Take what prunings delete. One whose intent the ledger lacks has deleted nothing."""
@@ -245,6 +221,30 @@ class RunAuditor:
             return
         if differing:
             self._audit.bad(name, f"says otherwise than the receipt of its leg: {', '.join(differing)}")
+
+
+def receipts_of(store: Store, run_id: str, line: Line, audit: Audit, remedy: str) -> dict[int, LegReceipt] | None:
+    """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
+    found: dict[int, LegReceipt] = {}
+    are_sound = True
+    for leg in (int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()):
+        name = layout.receipt_name(run_id, leg)
+        content, is_taken = store.read(name), Lease(store, run_id).is_taken(leg)
+        if content is None and name not in line.entries:
+            if is_taken:
+                audit.note(run_id, f"leg {leg} has no receipt: it is at work, or was killed (then {remedy})")
+            continue
+        if content is None or line.says(name, content) is False:
+            are_sound = False  # a finding already
+            continue
+        if not is_taken:
+            audit.bad(layout.lease_name(run_id, leg), "is missing, but the leg has a receipt")
+        try:
+            found[leg] = _RECEIPT.validate_json(content)
+        except ValueError:
+            audit.bad(name, "cannot be read as a receipt")
+            are_sound = False
+    return found if are_sound else None
 
 
 def check_part(  # noqa: PLR0917 - the part, what is known of it, and where what is found goes

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from proofsweep.audit.check import NO_DOCUMENT, LegReceipt, RunAuditor, check_part
+from proofsweep.audit.check import NO_DOCUMENT, LegReceipt, RunAuditor, check_part, receipts_of
 from proofsweep.audit.ledger import Audit, Line, read_line
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.operations import operation_of
+from proofsweep.domain.operations import OperationKind
 from proofsweep.store import layout
-from proofsweep.store.objects import Store, sha256_hex
+from proofsweep.store.objects import Store
 from proofsweep.store.operations import Operations
-from proofsweep.store.parts import Results, receipted_parts
+from proofsweep.store.parts import Results
 from proofsweep.store.tables import RECEIPTED, written_by
 
 
@@ -28,12 +28,12 @@ def audit_store(
     is derived is not checked. ResultsError if there is no such run.
     """
     run_ids, operations = results.store.folders("_runs"), Operations(results)
-    if not (run_ids or operations.ids()) or run_id not in {None, *run_ids}:
+    if not run_ids or run_id not in {None, *run_ids} or layout.kind_of(run_id or ""):
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
     audit = Audit()
     line = read_line(results.store, head, audit)  # (1)
     owners: dict[str, _Owner | None] = {}
-    planned = (each for each in run_ids if _was_planned(results.store, each))
+    planned = (each for each in run_ids if not layout.kind_of(each) and _was_planned(results.store, each))
     for each in planned if run_id is None else [run_id]:
         progress(each)
         receipts = RunAuditor(results, each, line, audit).check()  # (2)
@@ -49,7 +49,7 @@ class _Owner:
     """What the receipts of a run, or of an operation, account for."""
 
     names: frozenset[str]  # of parts
-    legs: Mapping[int, LegReceipt]  # that have ended; none of an operation
+    legs: Mapping[int, LegReceipt]  # that have ended
 
 
 def _was_planned(store: Store, run_id: str) -> bool:  # one that has planned items alone was not planned to the end
@@ -63,33 +63,35 @@ def _owner_of_run(results: Results, run_id: str, receipts: Mapping[int, LegRecei
 
 
 def _check_operation(operations: Operations, operation_id: str, line: Line, audit: Audit) -> _Owner | None:
-    """Give what an operation accounts for; None if it is at work, or its receipt is not what was written."""
+    """Give what an operation accounts for; None if its plan or receipts are not what was written, or it is not over."""
     audit.operations += 1
-    store, name = operations.results.store, layout.operation_receipt_name(operation_id)
-    content = store.read(name)
-    if content is None and name not in line.entries:
-        audit.note(operation_id, "this operation has no receipt: it is at work, or was killed")
-    if content is None or line.says(name, content) is False:
-        return None
+    store, plan_name = operations.results.store, layout.plan_name(operation_id)
     try:
-        receipt = operations.receipt(operation_id) or {}
-        parts, operation = receipted_parts(receipt), operation_of(receipt)
-        days = {part.name.rpartition("/")[0] for part in parts}
-        days -= {layout.table_folder(day.partition("/")[0], operation.run_date) for day in days}
-        if days or operation.operation_id != operation_id:
-            raise ValueError(operation_id)
+        digest, operation = operations.results.plan_digest(operation_id), operations.operation(operation_id)
     except NO_DOCUMENT:
-        audit.bad(name, "cannot be read as the receipt of its operation")
+        operation = None
+    if operation is None:
+        audit.bad(plan_name, "is missing or cannot be read")
         return None
-    if line.lacks(name):
-        audit.note(name, "has no entry in the ledger: its process was killed after it; the next operation adds it")
-    intent = layout.operation_intent_name(operation_id)
-    if receipt.get("intent_sha256") != sha256_hex(store.read(intent) or b""):
-        audit.bad(intent, "is missing or was changed: the receipt of its operation names another digest of it")
-    for part in parts:
-        owner = "run_id" if part.name.startswith("exchanges/") else "operation_id"
-        check_part(store, part, {owner: operation_id}, "operation", audit)
-    return _Owner(frozenset(part.name for part in parts), {})
+    receipts = receipts_of(store, operation_id, line, audit, "the next operation of its kind ends it")
+    if receipts is None:
+        return None
+    if any(receipt.plan_sha256 != digest for receipt in receipts.values()):
+        audit.bad(plan_name, "was changed: the receipts of its legs name another digest of it")
+        return None
+    for receipt in receipts.values():
+        name = layout.receipt_name(operation_id, receipt.leg)
+        if line.lacks(name):
+            audit.note(name, "has no entry in the ledger: its process was killed after it; the next operation adds it")
+        for part in receipt.parts:
+            table = part.name.partition("/")[0]
+            if not part.name.startswith(f"{layout.table_folder(table, operation.run_date)}/{operation_id}-"):
+                audit.bad(name, f"names {part.name}, which is no part of its operation")
+            owner = "run_id" if table == "exchanges" else "operation_id"
+            check_part(store, part, {owner: operation_id}, "operation", audit)
+    if operation.kind == OperationKind.ROTATION and not operations.is_complete(operation_id):
+        return None  # its row is there before the leg that names it
+    return _Owner(frozenset(part.name for receipt in receipts.values() for part in receipt.parts), receipts)
 
 
 def _listed(results: Results, run_id: str | None) -> Iterator[str]:
@@ -110,8 +112,7 @@ def _check_owners(results: Results, owners: Mapping[str, _Owner | None], names: 
     for name in names:
         run_id, table = layout.run_of(name), name.partition("/")[0]
         if run_id not in owners:
-            begun = (layout.plan_name(run_id), layout.operation_intent_name(run_id))
-            if not any(map(store.read, begun)):
+            if store.read(layout.plan_name(run_id)) is None:
                 audit.bad(name, "belongs to no run or operation of this store")
             continue
         owner, leg = owners[run_id], layout.leg_of(name)

@@ -1,38 +1,74 @@
 """Operations: uses of the partner's other endpoints, which are no verification runs; and rotations of a key. Pure."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
-
-from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.models import KeyRecord
+from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
+
+if TYPE_CHECKING:  # what only reads a store starts without pydantic
+    from proofsweep.domain.models import KeyRecord
 
 REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
 GRACE_WINDOW = timedelta(hours=72)  # contract, Limits: how long a rotated key still works
 
 
 class OperationKind(StrEnum):
+    """What a run does that verifies no catalog; each kind has a table of its own."""
+
     INVENTORY = "inventory"
     INTERPRETATIONS = "interpretations"
     RECOVERY = "recovery"
     ROTATION = "rotation"
     ERASURE = "erasure"
 
+    @property
+    def table(self) -> str:
+        return _TABLES[self]
+
+
+_TABLES = {
+    OperationKind.INVENTORY: "proofs",
+    OperationKind.INTERPRETATIONS: "interpretations",
+    OperationKind.RECOVERY: "recoveries",
+    OperationKind.ROTATION: "rotations",
+    OperationKind.ERASURE: "erasures",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    operation_id: str  # made as the IDs of runs are, so IDs sort by time
+    """A run of another kind than verifying a catalog, as its `plan.json` has it."""
+
+    operation_id: str  # made as the IDs of runs are, so IDs sort by time; it names the kind
     kind: str
     environment: str  # the service's label
     base_url: str
     started_at: datetime
+
+    @classmethod
+    def named(cls, kind: OperationKind, tail: str, environment: str, base_url: str, now: datetime) -> "Operation":
+        """Make one that begins now; `tail` is random, in hex."""
+        operation_id = new_run_id(now, f"_{kind}_{tail}")
+        return cls(operation_id=operation_id, kind=kind, environment=environment, base_url=base_url, started_at=now)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "Operation":
+        """Read one from its document; KeyError, TypeError or ValueError if it is damaged."""
+        members = {each.name: document[each.name] for each in fields(cls)}
+        return cls(**members | {"started_at": datetime.fromisoformat(document["started_at"])})
+
+    @property
+    def run_id(self) -> str:
+        return self.operation_id
+
+    @property
+    def partitions(self) -> int:
+        return 1
 
     @property
     def run_date(self) -> date:
@@ -40,39 +76,6 @@ class Operation:
 
     def document(self) -> dict[str, object]:
         return asdict(self) | {"started_at": self.started_at.isoformat()}
-
-
-_READER = TypeAdapter(Operation)
-
-
-def operation_of(document: Mapping[str, object]) -> Operation:
-    return _READER.validate_python(document)
-
-
-@dataclass(slots=True)
-class CallCounts:
-    throttled: int = 0
-    bytes_sent: int = 0
-    # keyed calls that were sent, by UTC day; GET /partner/usage counts so too.
-    by_day: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-
-    @property
-    def calls(self) -> int:
-        return sum(self.by_day.values())
-
-    def add(self, call: Call, status: int | None, bytes_sent: int | None, started_at: datetime) -> None:
-        self.bytes_sent += bytes_sent or 0
-        self.throttled += call.is_keyed and status == HTTPStatus.TOO_MANY_REQUESTS
-        if call.is_keyed and bytes_sent is not None:
-            self.by_day[started_at.astimezone(UTC).date().isoformat()] += 1
-
-    def document(self) -> dict[str, object]:
-        return {
-            "calls": self.calls,
-            "calls_by_day": dict(self.by_day),
-            "throttled": self.throttled,
-            "bytes_sent": self.bytes_sent,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +181,7 @@ class SecretBlocks:
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    record: KeyRecord
+    record: "KeyRecord"
     is_in_use: bool | None = None  # whether it is the key of this call; None if no recorded rotation tells
     rotation: Rotation | None = None  # the recorded rotation that made it, if there is one
     replaced_by: Rotation | None = None  # the recorded rotation that replaced it, if there is one

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proofsweep.domain.errors import UsageError
@@ -22,6 +23,19 @@ _DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d
 _NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "+00", "-00"}
 _JUST_RESET = timedelta(minutes=1)  # a run that begins so soon after the reset has probably waited for it
 _MAX_SPREAD_SECONDS = 5.0  # longest random wait after a reset, so that waiting runs do not begin together
+
+
+class AnyRun(Protocol):
+    """What names the parts of a run, whether it is a `Plan` or an `Operation`."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def run_date(self) -> date: ...
+
+    @property
+    def partitions(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

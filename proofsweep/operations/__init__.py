@@ -1,5 +1,5 @@
-"""The partner's other endpoints, as operations: erase proofs, list them, refresh notes, recover sidecars, rotate keys.
+"""The partner's other endpoints, as runs of other kinds: erase proofs, list them, refresh notes, recover sidecars.
 
-In: an `OperationContext` and what a person wants. Out: rows in a table of its own, its calls in `exchanges`,
-a receipt, and a few figures with the words for them.
+Each begins a leg (`operation.py`), asks one thing after the other, and gives a row for each to its kind's table; lease,
+journal, parts and receipt are those of every run. To rotate the key is one call with a table of steps (`rotate.py`).
 """

@@ -1,7 +1,7 @@
 """Ask the service to erase one proof after the other (contract, Endpoints 7), and lose no answer.
 
-Each answer is in the journal before the next proof is asked for. A repeat of a list asks for all of it again: the
-service says `already_erased` of what is gone.
+Each answer is in the journal before the next proof is asked for. A list that was killed or stopped is gone on with; a
+repeat of one that came to its end asks for all of it again: the service says `already_erased` of what is gone.
 """
 
 import csv
@@ -9,31 +9,25 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
-from http import HTTPStatus
 from io import StringIO
 from pathlib import Path
 
-from proofsweep.client.client import Partner
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.text import printable, restored, text_of_file
-from proofsweep.operations.operation import KilledOperations, OperationContext, OperationWork, operation_begun
+from proofsweep.operations.operation import OperationLeg, Operator
 from proofsweep.queries.connection import opened
-from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.operations import OperationJournals, Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import GONE
 
 DISPOSABLE = ("sandbox", "beta")  # their proofs are disposable (contract, Authentication 6); else the name is typed too
 _COLUMN = "proof_id"  # of a CSV file
 _MOST_CHARS = 512  # of an ID
-_MOST_OUTAGES = 3  # proofs in a row for which the service is down
 _MOST_NAMED = 10  # failures that are named
-_BUSY = "Another process erases proofs with this results store; wait until it has ended."
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,90 +106,61 @@ class ErasureReport:
 
 
 def erase_proofs(
-    context: OperationContext, wanted: ProofList, told: Callable[[Erasure], object] = lambda _erasure: None
+    operator: Operator, wanted: ProofList, told: Callable[[Erasure], object] = lambda _erasure: None
 ) -> ErasureReport:
-    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does."""
-    store = context.results.store.within("_erasing")
-    journals = OperationJournals(store, "erasures")
-    killed = killed_erasures(context.results, journals, context.clock)
-    erasures: list[Erasure] = []
-    stopped, operation_id = None, ""
-    with sole_process(Lease(store, "erasures", context.clock, busy=_BUSY)):
-        recovered = sum(len(killed.end(each)) for each in journals.open())
-        intent = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
-        try:
-            with operation_begun(context, OperationKind.ERASURE, intent) as work:
-                operation_id = work.operation_id
-                try:
-                    for erasure in erased_one_by_one(work, journals, wanted):
-                        erasures.append(erasure)
-                        told(erasure)
-                finally:
-                    work.counts.update(counts_of(each.row() for each in erasures))
-        except RunMustStop as stop:
-            stopped = stop
-        journals.delete(operation_id)
+    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does.
+
+    What a leg of the same list that did not come to its end was told of as gone is not asked for again.
+    """
+    erasures: dict[str, Erasure] = {}
+    stopped, operation_id, recovered = None, "", 0
+    request = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
+    try:
+        with operator.begun(OperationKind.ERASURE, request) as work:
+            operation_id, recovered = work.operation.operation_id, work.recovered
+            erasures |= {each.proof_id: each for each in _gone(work)}
+            for proof_id in wanted.proof_ids:
+                if proof_id not in erasures:
+                    erasures[proof_id] = _erased(work, proof_id)
+                    work.add([erasures[proof_id].row()])
+                    work.flush()
+                    told(erasures[proof_id])
+    except RunMustStop as stop:
+        stopped = stop
     return ErasureReport(
         operation_id=operation_id,
-        erasures=erasures,
+        erasures=list(erasures.values()),
         not_asked=len(wanted.proof_ids) - len(erasures),
         recovered=recovered,
         stopped=stopped,
     )
 
 
-def erased_one_by_one(work: OperationWork, journals: OperationJournals, wanted: ProofList) -> Iterator[Erasure]:
-    """Erase, and yield what became of each proof once it is recorded; RunMustStop if no more calls can be made."""
-    outages = 0
-    for number, proof_id in enumerate(wanted.proof_ids):
-        work.partner.session.stop.check()
-        erasure = _erased(work.partner, proof_id, work.context.clock)
-        try:
-            journals.add(work.operation_id, number, [erasure.row()])
-        finally:  # the end of the operation tries to write it once more
-            work.log.add("erasures", [erasure.row()])
-        yield erasure
-        outages = outages + 1 if _is_outage(erasure) else 0
-        if outages == _MOST_OUTAGES:
-            why = f"The service fails for {outages} proofs in a row ({erasure.reason}), so no other was asked for."
-            raise RunMustStop(why, ended_by=EndedBy.BREAKER)
+def _gone(work: OperationLeg) -> Iterator[Erasure]:
+    """Yield what earlier legs of the operation were told is gone."""
+    names = [] if work.leg == 1 else work.results.parts_of("erasures", work.operation)
+    for row in work.results.table("erasures", names, [each.name for each in fields(Erasure)]).to_pylist():
+        if row["reason"] is None:
+            yield Erasure(**row)
 
 
-def _erased(partner: Partner, proof_id: str, clock: Callable[[], datetime]) -> Erasure:
+def _erased(work: OperationLeg, proof_id: str) -> Erasure:
+    clock = work.service.clock
     asked_at = clock()
-    blank = Erasure(proof_id=proof_id, asked_at=asked_at, answered_at=asked_at)
-    try:
-        answer, headers = partner.erase(proof_id)
-    except CallFailed as failed:
-        facts = {"http_status": failed.status, "reason": failed.reason, "request_id": failed.request_id}
-        return replace(blank, answered_at=clock(), **facts)  # type: ignore[arg-type]  # facts of their types
+    answer, exchange = work.ask(Call.ERASE, lambda partner: partner.erase(proof_id)[0])
+    blank = Erasure(proof_id=proof_id, asked_at=asked_at, answered_at=clock())
+    if isinstance(answer, CallFailed):
+        return replace(blank, http_status=answer.status, reason=answer.reason, request_id=answer.request_id)
     is_of_another = answer.proof_id not in {None, proof_id}  # it is no receipt, nor is one with another word
     reason = "bad_answer" if is_of_another else None if answer.outcome in GONE else "unknown_outcome"
-    received = {"outcome": answer.outcome, "erased_at": answer.erased_at, "request_id": headers.request_id}
-    return replace(blank, answered_at=clock(), reason=reason, **received)  # type: ignore[arg-type]  # of their types
-
-
-def _is_outage(erasure: Erasure) -> bool:
-    if erasure.reason in {None, "bad_answer", "unknown_outcome"}:
-        return False
-    return erasure.http_status is None or erasure.http_status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    request_id = None if exchange is None else exchange.request_id
+    return replace(blank, outcome=answer.outcome, erased_at=answer.erased_at, request_id=request_id, reason=reason)
 
 
 def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
     """Count the outcomes of rows of `erasures`; what is not known to be erased is `failed`."""
     words = Counter("failed" if each["reason"] is not None else each["outcome"] for each in erasures)
     return {word: words[word] for word in (*GONE, "failed")}
-
-
-def killed_erasures(results: Results, journals: OperationJournals, clock: Callable[[], datetime]) -> KilledOperations:
-    return KilledOperations(
-        journals=journals,
-        operations=Operations(results),
-        clock=clock,
-        table="erasures",
-        key="proof_id",
-        counts_of=counts_of,
-    )
 
 
 def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:

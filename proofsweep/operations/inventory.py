@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain, islice
@@ -12,11 +13,12 @@ import pyarrow as pa
 
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ListProofsResponse, ProofSummary
 from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.tags import tag_of
-from proofsweep.operations.operation import OperationContext, OutageGuard, operation_begun
+from proofsweep.operations.operation import OperationLeg, Operator
 from proofsweep.queries.connection import answering
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
@@ -102,26 +104,32 @@ class Inventory:
             yield f"{self.unnamed:,} listed items had no proof ID, and were left out."
 
 
-def inventory_proofs(context: OperationContext) -> Inventory:
+def inventory_proofs(operator: Operator) -> Inventory:
     """Take an inventory: (1) list all, compactly in memory, (2) compare into the table; no row if (1) fails."""
-    with operation_begun(context, OperationKind.INVENTORY) as work:
-        work.call_budget()
-        listing, states = ProofListing(work.partner), Counter[str]()
-        try:
-            pages = [arrow_of(page) for page in listing.pages() if page]  # (1)
-        except CallFailed as failed:
-            OutageGuard(work.partner, most_failures=1).failed(failed)
-            raise
-        for rows in reconciled(context.results, context.environment, pages):  # (2)
-            work.log.add("proofs", rows)
+    with operator.begun(OperationKind.INVENTORY) as work:
+        listing, states = ProofListing(partial(_page_of, work)), Counter[str]()
+        pages = [arrow_of(page) for page in listing.pages() if page]  # (1)
+        for rows in reconciled(operator.results, operator.environment, pages):  # (2)
+            work.add(rows)
             states.update(str(row["state"]) for row in rows)
-        work.counts.update({**states, "unnamed": listing.unnamed, "problem": listing.problem})
-    return Inventory(operation_id=work.operation_id, states=states, unnamed=listing.unnamed, problem=listing.problem)
+        work.said.update({**states, "unnamed": listing.unnamed, "problem": listing.problem})
+    operation_id = work.operation.operation_id
+    return Inventory(operation_id=operation_id, states=states, unnamed=listing.unnamed, problem=listing.problem)
+
+
+def _page_of(work: OperationLeg, cursor: str | None) -> ListProofsResponse:
+    answer, _ = work.ask(Call.PROOFS, lambda partner: partner.proofs(limit=_PAGE, cursor=cursor))
+    if not isinstance(answer, CallFailed):
+        return answer
+    if answer.status is None or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        work.give_up(answer)
+        work.service.stop.check()
+    raise answer
 
 
 def newest_proofs(partner: Partner, limit: int) -> tuple[list[ProofSummary], str | None]:
     """Return the first proofs of the listing, and why it may not be whole."""
-    listing = ProofListing(partner)
+    listing = ProofListing(lambda cursor: partner.proofs(limit=_PAGE, cursor=cursor))
     return list(islice(chain.from_iterable(listing.pages()), limit)), listing.problem
 
 
@@ -132,10 +140,10 @@ class ProofListing:
     that is short or empty.
     """
 
-    def __init__(self, partner: Partner) -> None:
+    def __init__(self, ask: Callable[[str | None], ListProofsResponse]) -> None:
         self.problem: str | None = None  # why the listing may not be whole
         self.unnamed = 0  # items that had no proof ID
-        self._partner = partner
+        self._ask = ask  # for the page of a cursor
         self._seen: set[str] = set()
 
     def pages(self) -> Iterator[list[ProofSummary]]:
@@ -161,7 +169,7 @@ class ProofListing:
     def _page(self, cursor: str | None) -> ListProofsResponse | None:
         """Ask for a page; None if its cursor is refused, since a long listing may outlive it."""
         try:
-            return self._partner.proofs(limit=_PAGE, cursor=cursor)
+            return self._ask(cursor)
         except CallFailed as failed:
             if cursor is None or failed.status not in {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
                 raise

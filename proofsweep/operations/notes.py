@@ -9,17 +9,11 @@ from itertools import islice
 
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed
-from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import Interpretation
 from proofsweep.domain.operations import OperationKind
-from proofsweep.operations.operation import (
-    CALLS_AT_ONCE,
-    CallBudget,
-    OperationContext,
-    OperationWork,
-    operation_begun,
-)
+from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
 from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
 
@@ -61,15 +55,15 @@ class NotesRefreshed:
         return f"{self.wanted:,} proofs without a note: {states}"
 
 
-def refresh_notes(context: OperationContext, max_calls: int | None = None) -> NotesRefreshed:
-    wanted = wanted_notes(context.results, context.environment, context.clock())
+def refresh_notes(operator: Operator, max_calls: int | None = None) -> NotesRefreshed:
+    wanted = wanted_notes(operator.results, operator.environment, operator.service.clock())
     if not wanted:
         return NotesRefreshed(operation_id=None, wanted=0, states={})
-    with operation_begun(context, OperationKind.INTERPRETATIONS) as work:
+    with operator.begun(OperationKind.INTERPRETATIONS, max_calls=max_calls) as work:
         states: Counter[str] = Counter()
-        work.counts.update({"wanted": len(wanted), "states": states})
-        NoteRefresh(work=work, budget=work.call_budget(max_calls), states=states).run(wanted)
-    return NotesRefreshed(operation_id=work.operation_id, wanted=len(wanted), states=states)
+        work.said.update({"wanted": len(wanted), "states": states})
+        NoteRefresh(work=work, states=states).run(wanted)
+    return NotesRefreshed(operation_id=work.operation.operation_id, wanted=len(wanted), states=states)
 
 
 @dataclass(slots=True)
@@ -96,8 +90,7 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[Note
 class NoteRefresh:
     """Asks for notes, some at once; each ends in one row of `interpretations`."""
 
-    work: OperationWork
-    budget: CallBudget
+    work: OperationLeg
     states: Counter[str] = field(default_factory=Counter)  # how many notes ended how
     _pending: dict[str, Note] = field(default_factory=dict)
 
@@ -120,33 +113,22 @@ class NoteRefresh:
         first = min(self._pending.values(), key=lambda note: note.due_at, default=None)
         if first is None:
             return []
-        self.work.partner.session.stop.rest(first.due_at - self._now())
+        self.work.service.stop.rest(first.due_at - self._now())
         return [first]
 
     def _ask(self, note: Note) -> None:
-        with self.budget.promised():
-            status = self._answer_to(note)
-        if status == "pending" and note.due_at <= (note.began_at or 0.0) + _MOST_SECONDS:
+        note.began_at = self._now() if note.began_at is None else note.began_at
+        answer, note.last = self.work.ask(Call.INTERPRETATION, lambda partner: partner.interpretation(note.proof_id))
+        note.asks += 1
+        if isinstance(answer, CallFailed):
+            self._end(note, "gone" if answer.status == HTTPStatus.NOT_FOUND else "failed")
+            return
+        note.answer, told = answer, answer.retry_after_seconds
+        note.due_at = self._now() + (told if told is not None and told > 0 else _USUAL_WAIT_SECONDS)
+        if answer.status == "pending" and note.due_at <= note.began_at + _MOST_SECONDS:
             self._pending[note.proof_id] = note
         else:
-            self._end(note, status)
-
-    def _answer_to(self, note: Note) -> str:
-        def keep(exchange: Exchange) -> None:
-            note.last = exchange
-            self.work.log.note(exchange)
-
-        note.began_at = self._now() if note.began_at is None else note.began_at
-        note.asks += 1
-        try:
-            note.answer = self.work.partner.in_new_session(keep).interpretation(note.proof_id)
-        except CallFailed as failed:
-            self.work.outage.failed(failed)
-            return "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
-        self.work.outage.answered()
-        told = note.answer.retry_after_seconds
-        note.due_at = self._now() + (told if told is not None and told > 0 else _USUAL_WAIT_SECONDS)
-        return note.answer.status
+            self._end(note, answer.status)
 
     def _end(self, note: Note, status: str) -> None:
         self._pending.pop(note.proof_id, None)
@@ -159,11 +141,11 @@ class NoteRefresh:
             "policy_version": answer.policy_version,
             "retry_after_seconds": answer.retry_after_seconds,
             "asks": note.asks,
-            "asked_at": self.work.context.clock() if note.last is None else note.last.started_at,
+            "asked_at": self.work.service.clock() if note.last is None else note.last.started_at,
             "request_id": None if note.last is None else note.last.request_id,
         }
-        self.work.log.add("interpretations", [row])
+        self.work.add([row])
         self.states[status] += 1
 
     def _now(self) -> float:
-        return self.work.partner.session.context.dispatcher.clock()
+        return self.work.service.dispatcher.clock()

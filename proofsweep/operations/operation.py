@@ -1,277 +1,316 @@
-"""One operation: begin it, bound its calls, write down its rows, and its receipt however it ends."""
+"""One leg of an operation, from lease to receipt, as a run has them: its calls within bounds, its rows in the journal.
 
+Legs of its kind that were killed are ended first. Of the erasure of a list that was stopped or killed the next leg goes
+on; every other kind finds by itself what is left, and begins anew.
+"""
+
+import os
 import secrets
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import count
+from typing import TypeVar
 
 from proofsweep import __version__
 from proofsweep.client.client import Partner
-from proofsweep.config.sections import BoundsSettings
+from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ProofsweepError, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import CallCounts, Operation, OperationKind
-from proofsweep.domain.runs import new_run_id
-from proofsweep.sources.files import Files
-from proofsweep.store.lease import sole_process
-from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.domain.runs import Bounds
+from proofsweep.store import layout
+from proofsweep.store.journal import Journal, delete_journal
+from proofsweep.store.ledger import EntryKind, Ledger
+from proofsweep.store.legs import Legs
+from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.service import ServiceStatus
+from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.commit import COUNTED, LegParts, end_leg, exchange_counts
+from proofsweep.verify.service import Service
+from proofsweep.verify.session import Heartbeat
 
 CALLS_AT_ONCE = 8  # calls that wait for an answer at once
-_MOST_ROWS, _LONGEST_HOLD = 5_000, timedelta(seconds=60)  # in memory: what a killed process may lose
-_MOST_FAILURES = 10  # in a row
+_MOST_FAILURES = 5  # in a row: then the service fails for everything
+_LOOKED_AT = 8  # operations of a kind before a new one that may have been killed
+_BUSY = "Another process erases proofs with this results store; wait until it has ended."
+
+_Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationContext:
-    """What operations of one store and one key are given."""
+@dataclass(slots=True, kw_only=True)
+class OperationLeg:
+    """What a process does of an operation; safe to use from several threads."""
 
+    operation: Operation
+    leg: int
     results: Results
-    environment: str
-    bounds: BoundsSettings
-    partner: Partner
-    key_fingerprint: Callable[[], str]
-    unattributed: list[Exchange]  # on behalf of all sessions, such as checks of the headroom
-    usable_service: Callable[[int], ServiceStatus]  # whose quota leaves calls above a reserve; else it raises
-    files: Files
-    clock: Callable[[], datetime]
+    service: Service
+    budget: BudgetGuard
+    journal: Journal
+    recovered: int  # rows of killed legs that are in the table only now
+    said: dict[str, object] = field(default_factory=dict)  # what the receipt says besides
+    _numbers: Iterator[int] = field(default_factory=count)
+    _failures: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def new_operation(self, kind: OperationKind) -> Operation:
-        now = self.clock()
-        return Operation(
-            operation_id=new_id(now),
-            kind=kind,
-            environment=self.environment,
-            base_url=self.partner.base_url,
-            started_at=now,
-        )
+    def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, Exchange | None]:
+        """Make one call; give its answer, or how it failed, and its last exchange.
 
+        Raises:
+            RunMustStop: the bounds allow no other call, or the service fails for everything.
+        """
+        stop, number, seen = self.service.stop, next(self._numbers), list[Exchange]()
+        stop.check()
+        if not self.budget.admits(number, {call}):
+            stop.check()
+            raise self.budget.ran_out or RunMustStop("No other call may be made.", ended_by=EndedBy.WINDOW)
 
-def new_id(now: datetime) -> str:
-    """Name an operation, or a pass of monitoring; names sort by time."""
-    return new_run_id(now, secrets.token_hex(3))
+        def note(exchange: Exchange) -> None:
+            seen.append(exchange)
+            self._note(exchange, number)
 
+        answer: _Answer | CallFailed
+        try:
+            answer = question(self.service.partner.in_new_session(note))
+        except CallFailed as failed:
+            answer = failed
+        finally:
+            self.budget.release(number)
+        self._count(answer if isinstance(answer, CallFailed) else None)
+        return answer, seen[-1] if seen else None
 
-class OperationLog:
-    """Takes the calls and the rows of one operation, and writes them as parts; `counts` are its calls. Thread-safe."""
-
-    def __init__(self, operation: Operation, operations: Operations, clock: Callable[[], datetime]) -> None:
-        self.operation = operation
-        self.counts = CallCounts()
-        self._operations = operations
-        self._clock = clock
-        self._rows: defaultdict[str, list[Row]] = defaultdict(list)
-        self._parts: list[Part] = []
-        self._seq = 0
-        self._flushed_at = clock()
-        self._lock = threading.RLock()
-
-    def continue_after_kill(self) -> None:
-        """Take over the parts and the calls of an attempt at this operation that was killed."""
-        names, results = self._operations.parts_of(self.operation), self._operations.results
-        self._parts = [results.part(name) for name in names]
-        calls = [name for name in names if name.startswith("exchanges/")]
-        for row in results.table("exchanges", calls, ["call", "status", "bytes_sent", "started_at"]).to_pylist():
-            self.counts.add(Call(row["call"]), row["status"], row["bytes_sent"], row["started_at"])
-
-    def note(self, exchange: Exchange) -> None:
-        """Take one HTTP exchange; give this to `Partner.in_new_session`."""
-        run_id, environment = self.operation.operation_id, self.operation.environment
-        with self._lock:
-            self.counts.add(exchange.call, exchange.status, exchange.bytes_sent, exchange.started_at)
-            row = exchange_row(exchange, run_id=run_id, leg=1, manifest_row=None, environment=environment)
-            self._hold("exchanges", row)
-
-    def add(self, table: str, rows: Iterable[Row]) -> None:
-        """Take rows of a table; `operation_id` and `environment` are filled in."""
+    def add(self, rows: Iterable[Row]) -> None:
+        """Take rows of its kind's table; `operation_id` and `environment` are filled in."""
         own: Row = {"operation_id": self.operation.operation_id, "environment": self.operation.environment}
-        with self._lock:
-            for row in rows:
-                self._hold(table, own | row)
+        for row in rows:
+            self.journal.add(own | row, [])
 
     def flush(self) -> None:
-        """Write what is in memory as parts; ResultsError if the store cannot be written."""
+        """Make durable what was done; ResultsError if the store cannot be written: it is kept for the next time."""
+        with suppress(IndexError):  # another thread may take the last one
+            while self.service.unattributed:
+                self._note(self.service.unattributed.pop(0), None)
+        self.journal.flush()
+
+    def give_up(self, failed: CallFailed) -> None:
+        why = f"The service fails for everything: {failed.message}"
+        self.service.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+
+    def _note(self, exchange: Exchange, number: int | None) -> None:
+        self.journal.add(None, [row_of_call(self.operation, self.leg, exchange)])
+        self.budget.note(exchange, number)
+
+    def _count(self, failed: CallFailed | None) -> None:
         with self._lock:
-            for table in sorted(self._rows, key=lambda name: name != "exchanges"):  # a row's calls go before it
-                part, self._seq = self._operations.publish(self.operation, table, self._rows[table], self._seq)
-                self._parts.append(part)
-                del self._rows[table]
-            self._flushed_at = self._clock()
-
-    def end(self, ended_by: str, facts: Mapping[str, object], why: str | None = None) -> None:
-        """Write the rest, then the receipt; ResultsError if the store cannot be written."""
-        self.flush()
-        document = dict(facts) | self.counts.document()
-        document |= {"ended_by": ended_by, "why": why, "finished_at": self._clock().isoformat()}
-        document["parts"] = [asdict(part) for part in self._parts]
-        self._operations.write_receipt(self.operation, document)
-
-    def _hold(self, table: str, row: Row) -> None:
-        self._rows[table].append(row)
-        is_long_ago = self._clock() - self._flushed_at > _LONGEST_HOLD
-        if is_long_ago or sum(map(len, self._rows.values())) >= _MOST_ROWS:
-            self.flush()
-
-
-class CallBudget:
-    """Keyed calls left to an operation, of `most` in all (None: any number), earlier ones included. Thread-safe."""
-
-    def __init__(self, log: OperationLog, most: int | None, ended_by: EndedBy = EndedBy.WINDOW) -> None:
-        """Begin; `ended_by` says what it means that none is left: a bound that was given, or the quota."""
-        self._most = most
-        self._log = log
-        self._ended_by = ended_by
-        self._promised = 0
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def promised(self) -> Iterator[None]:
-        """Promise a call to the work inside, at whose end the log has counted it; RunMustStop if none is left."""
-        with self._lock:
-            if self._most is not None and self._log.counts.calls + self._promised >= self._most:
-                what = "that the quota leaves" if self._ended_by is EndedBy.QUOTA else "that it was given"
-                raise RunMustStop(f"Of the {self._most:,} calls {what}, none are left.", ended_by=self._ended_by)
-            self._promised += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._promised -= 1
-
-
-class OutageGuard:
-    """Stops an operation after too many failed calls in a row. Thread-safe."""
-
-    def __init__(self, partner: Partner, most_failures: int = _MOST_FAILURES) -> None:
-        self._stop = partner.session.stop
-        self._most_failures = most_failures
-        self._in_a_row = 0
-        self._lock = threading.Lock()
-
-    def answered(self) -> None:
-        """Take note of an answer; a refusal of one item is one too."""
-        with self._lock:
-            self._in_a_row = 0
-
-    def failed(self, error: CallFailed) -> None:
-        """Take note of a call that failed for good; RunMustStop if the service fails for all."""
-        if error.reason.startswith("http_4"):
-            self.answered()
-            return
-        with self._lock:
-            self._in_a_row += 1
-            is_outage = self._in_a_row >= self._most_failures
-        if is_outage:
-            self._stop.pull(RunMustStop(f"The service fails for everything: {error.message}", ended_by=EndedBy.BREAKER))
-            self._stop.check()
+            is_answer = failed is None or failed.reason.startswith("http_4")  # a refusal of one item is one too
+            self._failures = 0 if is_answer else self._failures + 1
+            if failed is not None and self._failures >= _MOST_FAILURES:
+                self.give_up(failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OperationWork:
-    context: OperationContext
-    log: OperationLog
-    partner: Partner  # every call of it is written down as a row of `exchanges`
-    outage: OutageGuard
-    counts: dict[str, object] = field(default_factory=dict)  # what the receipt says of the work, beside its calls
+class Operator:
+    """Begins operations with one service and one results store."""
 
-    @classmethod
-    def on(cls, context: OperationContext, operation: Operation) -> "OperationWork":
-        log = OperationLog(operation, Operations(context.results), context.clock)
-        partner = context.partner.in_new_session(log.note)
-        return cls(context=context, log=log, partner=partner, outage=OutageGuard(partner))
+    results: Results
+    service: Service
+    bounds: Bounds
 
     @property
-    def operation_id(self) -> str:
-        return self.log.operation.operation_id
+    def environment(self) -> str:
+        return self.service.settings.environment
 
-    def call_budget(self, max_calls: int | None = None) -> CallBudget:
-        """See that the service can be worked with, and return how many calls a bound or the quota allows."""
-        bounds = self.context.bounds
-        headroom = self.context.usable_service(bounds.reserve).headroom
-        self.write_unattributed()
-        given = max_calls or bounds.max_calls
-        left = None if headroom is None else headroom - bounds.reserve + self.log.counts.calls
-        if left is not None and (given is None or left < given):
-            return CallBudget(self.log, left, EndedBy.QUOTA)
-        return CallBudget(self.log, given)
+    def new_operation(self, kind: OperationKind) -> Operation:
+        url, now = self.service.partner.base_url, self.service.clock()
+        return Operation.named(kind, secrets.token_hex(3), self.environment, url, now)
 
-    def write_unattributed(self) -> None:
-        while self.context.unattributed:
-            self.log.note(self.context.unattributed.pop(0))
+    @contextmanager
+    def begun(
+        self,
+        kind: OperationKind,
+        request: Mapping[str, object] | None = None,
+        *,
+        max_calls: int | None = None,
+        heal: Callable[[Operation, int], object] = lambda _operation, _leg: None,
+    ) -> Iterator[OperationLeg]:
+        """Begin an operation, and settle its leg however the work inside ends.
+
+        (1) end the legs of its kind that were killed, (2) plan it, or go on with one of the same `request` that did not
+        come to its end, (3) take the lease, (4) the work, (5) settle. `heal` journals what a killed leg did and did not
+        come to journal. ConfigError, ResultsError, RunIsActive or RunMustStop if it cannot begin.
+        """
+        facts: Row = {"key_fingerprint": self.service.key_fingerprint}
+        status = self.service.usable(self.bounds.reserve)
+        recovered = end_killed(self.results, kind, heal)  # (1)
+        operation, leg = self._planned(kind, facts | {"request": dict(request or {})})  # (2)
+        legs = replace(Operations(self.results).legs(operation.operation_id), clock=self.service.clock)
+        legs.take(leg, facts)  # (3)
+        writer = f"{os.getpid()}_{secrets.token_hex(4)}"
+        journal = Journal(self.results, operation.operation_id, leg, writer, kind.table)
+        bounds = self.bounds if max_calls is None else replace(self.bounds, max_calls=max_calls)
+        budget = BudgetGuard(bounds, self.service.partner, self.service.stop, self.service.clock, kept=0)
+        budget.take_snapshot(status.headroom, status.quota_reset)
+        work = OperationLeg(
+            operation=operation,
+            leg=leg,
+            results=self.results,
+            service=self.service,
+            budget=budget,
+            journal=journal,
+            recovered=recovered,
+        )
+        with _settled(work, legs, facts):
+            yield work  # (4)
+
+    def _planned(self, kind: OperationKind, facts: Row) -> tuple[Operation, int]:
+        operations = Operations(self.results)
+        newest = max(operations.ids(kind=kind), default="")
+        operation, begun = operations.operation(newest), operations.plan(newest) or {}
+        if facts["request"] and operation is not None and operation.environment == self.environment:
+            receipt = operations.receipt(newest) or {}
+            if begun.get("request") == facts["request"] and receipt.get("ended_by") != EndedBy.COMPLETE:
+                return operation, operations.legs(newest).last() + 1
+        operation = self.new_operation(kind)
+        operations.write_plan(operation, facts)
+        return operation, 1
 
 
 @contextmanager
-def operation_begun(
-    context: OperationContext, kind: OperationKind, intent: Mapping[str, object] | None = None
-) -> Iterator[OperationWork]:
-    """Begin an operation, and write its receipt however the work inside ends.
-
-    Under the lease of the operation: (1) the intent is written before the first call, (2) the work, (3) the receipt.
-    `intent` adds facts to the first, never a secret. ConfigError or ResultsError if it cannot begin; nothing was
-    called.
-    """
-    operations, facts = Operations(context.results), {"key_fingerprint": context.key_fingerprint()}
-    operation = context.new_operation(kind)
-    work = OperationWork.on(context, operation)
+def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
+    """Keep a leg alive for the work inside, and settle it however that ends."""
+    stop, parts = work.service.stop, LegParts(work.results, work.operation, work.leg, work.journal.table)
+    heartbeat = Heartbeat(
+        legs=legs,
+        leg=work.leg,
+        flush=work.flush,
+        budget=work.budget,
+        stop=stop,
+        store_outage_seconds=work.service.retry.breaker_seconds,
+    )
     ended_by, why = EndedBy.ERROR, None
-    with sole_process(operations.lease(operation.operation_id)):
-        operations.write_intent(operation, {**(intent or {}), **facts})  # (1)
+    try:
+        with (
+            background_thread("heartbeat", heartbeat.keep, stop.pull),
+            background_thread("commit", partial(parts.publish_as_it_grows, work.journal, stop), stop.pull),
+        ):
+            try:
+                yield
+                stop.check()
+            except BaseException:  # a store that is away is not waited for then
+                stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
+                raise
+        ended_by = EndedBy.COMPLETE
+    except RunMustStop as reason:
+        ended_by, why = reason.ended_by, reason.message
+        raise
+    except ProofsweepError as error:
+        why = error.message
+        raise
+    except KeyboardInterrupt:
+        ended_by = EndedBy.CANCELLED
+        raise
+    finally:
+        work.flush()
+        with background_thread("heartbeat", heartbeat.send_heartbeats):
+            settle(work.operation, work.leg, ended_by, parts, why=why, said=facts | work.said)
+
+
+def end_killed(
+    results: Results, kind: OperationKind, heal: Callable[[Operation, int], object] = lambda _operation, _leg: None
+) -> int:
+    """End the last operations of a kind whose process is gone, and see that each has its entry; count their rows.
+
+    One whose files cannot be read now is ended another time. RunIsActive if proofs are being erased.
+    """
+    operations, rows, ended = Operations(results), 0, list[str]()
+    for operation_id in operations.ids(kind=kind)[-_LOOKED_AT:]:
+        legs, operation = operations.legs(operation_id), operations.operation(operation_id)
+        if operation is None or not (last := legs.last()):
+            continue
+        if legs.receipt(last) is None:
+            if legs.is_held(last):
+                if kind is OperationKind.ERASURE:
+                    raise RunIsActive(_BUSY)
+                continue
+            with suppress(RunIsActive, SourceError):
+                heal(operation, last)
+                parts = LegParts(results, operation, last, kind.table)
+                parts.read()
+                rows += settle(operation, last, EndedBy.KILLED, parts, why="The process was killed.")
+        if legs.receipt(last) is not None:
+            ended.append(layout.receipt_name(operation_id, last))
+    if ended:
+        Ledger(results.store).append(EntryKind.LEG, *ended)
+    return rows
+
+
+def settle(
+    operation: Operation,
+    leg: int,
+    ended_by: EndedBy,
+    parts: LegParts,
+    *,
+    why: str | None = None,
+    said: Mapping[str, object] | None = None,
+    more: Iterable[Part] = (),
+) -> int:
+    """End a leg: closing parts, receipt, entry in the ledger; give the rows of its kind's table.
+
+    RunIsActive if another process has ended it. `said` is what the receipt says besides, `more` names parts beside.
+    """
+    results = parts.results
+    parts.close()
+    rows, exchanges = parts.parts[OperationKind(operation.kind).table], parts.parts["exchanges"]
+    counted = exchange_counts(results.tables([part.name for part in exchanges], COUNTED))
+    legs = Operations(results).legs(operation.operation_id)
+    receipt: Row = {
+        "run_id": operation.operation_id,
+        "leg": leg,
+        "ended_by": str(ended_by),
+        "why": why,
+        "counts": {name: counted[name] for name in ("calls", "bytes_sent", "throttled")} | dict(said or {}),
+        "finished_at": legs.clock().isoformat(),
+        "proofsweep_version": __version__,
+        "plan_sha256": results.plan_digest(operation.operation_id),
+        "after_entry": Ledger(results.store).newest(),
+        "parts": [asdict(part) for part in (*rows, *exchanges, *more)],
+    }
+    end_leg(legs, leg, receipt)
+    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(operation.operation_id, leg))
+    delete_journal(results.store, operation.operation_id, leg)
+    return sum(part.rows for part in rows)
+
+
+def write_calls(
+    results: Results,
+    operation: Operation,
+    calls: Iterable[Exchange],
+    ended_by: EndedBy,
+    *,
+    said: Mapping[str, object],
+    more: Iterable[Part],
+) -> None:
+    """Write calls that were made already as a leg of their operation; `said` and `more` as `settle` has them."""
+    legs, table = Operations(results).legs(operation.operation_id), OperationKind(operation.kind).table
+    leg = legs.last() + 1
+    while True:
         try:
-            yield work  # (2)
-            ended_by = EndedBy.COMPLETE
-        except RunMustStop as stop:
-            ended_by, why = stop.ended_by, stop.message
-            raise
-        except ProofsweepError as error:
-            why = error.message
-            raise
-        except KeyboardInterrupt:
-            ended_by = EndedBy.CANCELLED
-            raise
-        finally:
-            work.write_unattributed()
-            work.log.end(ended_by, {**facts, "proofsweep_version": __version__, "counts": work.counts}, why)  # (3)
+            legs.take(leg)
+            break
+        except RunIsActive:  # another command has calls of the same operation
+            leg += 1
+    journal = Journal(results, operation.operation_id, leg, "w", table)
+    journal.add(None, [row_of_call(operation, leg, exchange) for exchange in calls])
+    journal.flush()
+    settle(operation, leg, ended_by, LegParts(results, operation, leg, table), said=said, more=more)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KilledOperations:
-    """Ends the operations of one kind that have a journal, but no receipt."""
-
-    journals: OperationJournals
-    operations: Operations
-    clock: Callable[[], datetime]
-    table: str  # takes their rows
-    key: str  # the column by which a row is known
-    counts_of: Callable[[Sequence[Row]], dict[str, object]]  # what the receipt says of the rows
-    is_done: Callable[[Row], bool] = lambda _row: True  # whether what was noted has happened
-
-    def end_all(self) -> None:
-        """End those whose process does not hold its lease; one whose files cannot be read now is ended another time."""
-        for operation_id in self.journals.open():
-            with suppress(RunIsActive, SourceError), sole_process(self.operations.lease(operation_id)):
-                self.end(operation_id)
-
-    def end(self, operation_id: str) -> Sequence[Row]:
-        """End one, and give its rows; none if it had its receipt. Its process must be gone."""
-        rows: list[Row] = []
-        operation = self.operations.operation(operation_id)
-        if operation is not None and self.operations.receipt(operation_id) is None:
-            log = OperationLog(operation, self.operations, self.clock)
-            log.continue_after_kill()
-            names = [name for name in self.operations.parts_of(operation) if name.startswith(f"{self.table}/")]
-            rows += self.operations.results.table(self.table, names).to_pylist()
-            noted = {row[self.key]: row for row in self.journals.read(operation_id)}
-            published = {row[self.key] for row in rows}
-            new = [row for name, row in noted.items() if name not in published and self.is_done(row)]
-            log.add(self.table, new)
-            rows += new
-            log.end(EndedBy.KILLED, {"counts": self.counts_of(rows)}, "The process was killed.")
-        self.journals.delete(operation_id)
-        return rows
+def row_of_call(operation: Operation, leg: int, exchange: Exchange) -> Row:
+    run_id, environment = operation.operation_id, operation.environment
+    return exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=None, environment=environment)

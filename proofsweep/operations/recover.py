@@ -2,13 +2,13 @@
 
 import base64
 import binascii
+import json
 import os
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
@@ -18,26 +18,20 @@ from pathlib import Path
 from proofsweep.config.locations import is_bucket, one_line, path_of
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, SourceError, UsageError
-from proofsweep.domain.exchanges import Exchange
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import OperationKind
-from proofsweep.operations.operation import (
-    CALLS_AT_ONCE,
-    CallBudget,
-    KilledOperations,
-    OperationContext,
-    OperationWork,
-    operation_begun,
-)
+from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
 from proofsweep.queries.connection import opened
 from proofsweep.sources.audio import read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store import layout
-from proofsweep.store.objects import open_store
-from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.journal import Journal, unpublished
+from proofsweep.store.objects import json_bytes, open_store
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import with_instants
 
 _ITEMS = """
 WITH moves AS (  -- the last one of a file; of those that went to one name, only the last one is still there
@@ -100,26 +94,20 @@ class Recovered:
         return f"{sum(self.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
 
 
-def recover_sidecars(context: OperationContext, wanted: RecoveryRequest) -> Recovered:
+def recover_sidecars(operator: Operator, wanted: RecoveryRequest) -> Recovered:
     """Write the missing sidecars of items with a proof; UsageError for a target that would make deliveries or pairs."""
-    if context.partner.session.context.service.sidecar_field is None:
+    if operator.service.settings.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
-    is_watched_here = _watched_locations(context)
+    is_watched_here = _watched_locations(operator.results, operator.environment)
     wanted = replace(wanted, below=_below(wanted), prefix=_target_of(wanted, is_watched_here))
     outcomes: Counter[str] = Counter()
-    with operation_begun(context, OperationKind.RECOVERY, {"to": wanted.prefix}) as work:
-        killed = killed_recoveries(context.results, context.files, context.clock)
-        killed.end_all()
-        work.counts["outcomes"] = outcomes
-        SidecarRecovery(
-            work=work,
-            journals=killed.journals,
-            budget=work.call_budget(wanted.max_calls),
-            is_watched=is_watched_here,
-            wanted=wanted,
-            outcomes=outcomes,
-        ).run(proven_items(context.results, context.environment, wanted))
-    return Recovered(operation_id=work.operation_id, outcomes=outcomes)
+    heal = partial(journal_written_files, operator.results, operator.service.files)
+    with operator.begun(OperationKind.RECOVERY, max_calls=wanted.max_calls, heal=heal) as work:
+        work.said["outcomes"] = outcomes
+        SidecarRecovery(work=work, is_watched=is_watched_here, wanted=wanted, outcomes=outcomes).run(
+            proven_items(operator.results, operator.environment, wanted)
+        )
+    return Recovered(operation_id=work.operation.operation_id, outcomes=outcomes)
 
 
 def _below(wanted: RecoveryRequest) -> str:
@@ -129,11 +117,11 @@ def _below(wanted: RecoveryRequest) -> str:
     return f"{location}/" if wanted.below.endswith("/") and not location.endswith("/") else location
 
 
-def _watched_locations(context: OperationContext) -> Callable[[str], bool]:
+def _watched_locations(results: Results, environment: str) -> Callable[[str], bool]:
     """Return what says whether ingest watches the folder of a location, in any environment of the store."""
-    environments = {context.environment}
-    if ids := frozenset(context.results.store.within(layout.INGEST_FOLDER).folders("_runs")):
-        with opened(context.results, "all", asked="verdicts") as store:
+    environments = {environment}
+    if ids := frozenset(results.store.within(layout.INGEST_FOLDER).folders("_runs")):
+        with opened(results, "all", asked="verdicts") as store:
             environments.update(store.environments)
     return partial(is_watched, ids=ids, environments=environments)
 
@@ -193,9 +181,7 @@ _Asked = tuple[Row, bytes]  # the row of an item, which names the file to write,
 class SidecarRecovery:
     """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file."""
 
-    work: OperationWork
-    journals: OperationJournals  # take the rows of what is about to be written, so that no file is without a row
-    budget: CallBudget
+    work: OperationLeg
     is_watched: Callable[[str], bool]  # whether others deliver to the folder of a location; nothing is written there
     wanted: RecoveryRequest
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -220,8 +206,7 @@ class SidecarRecovery:
             return "intact"
         if (skipped := self._skipped(item)) is not None:
             return skipped
-        with self.budget.promised():
-            content, said = self._sealed(item)
+        content, said = self._sealed(item)
         row: Row = {
             **{name: getattr(item, name) for name in ("proof_id", "item_id", "audio", "sidecar")},
             "recovered_to": None,
@@ -229,7 +214,7 @@ class SidecarRecovery:
             "sidecar_sha256": sha256(content).hexdigest() if content else None,
             "local_sha256": local_sha256,
             **said,
-            "acted_at": self.work.context.clock(),
+            "acted_at": self.work.service.clock(),
         }
         is_there = self._is_there(item)  # another process may have written it since it was read
         if not content:
@@ -241,23 +226,21 @@ class SidecarRecovery:
         return None
 
     def _end(self, number: int, asked: Sequence[_Asked]) -> None:
-        """(1) Journal the rows of files to be written, (2) write these files, (3) put all rows into the table."""
-        operation_id, writes = self.work.log.operation.operation_id, [each for each in asked if each[1]]
+        """(1) Note the rows of files to be written, (2) write these files, (3) put all rows into the journal."""
+        writes = [each for each in asked if each[1]]
         rows = [row for row, content in asked if not content]
         if writes:
-            self.journals.add(operation_id, number, [row for row, _ in writes])  # (1)
-            self.work.log.flush()  # the calls
+            name = _writes_name(self.work.operation, self.work.leg, f"{number:06}.json")
+            self.work.results.store.create(name, json_bytes([row for row, _ in writes]))  # (1)
             rows += some_at_once(writes, self._written, CALLS_AT_ONCE)  # (2)
-        self.work.log.add("recoveries", rows)
-        self.work.log.flush()  # (3)
+        self.work.add(rows)
+        self.work.flush()  # (3)
         self.outcomes.update(str(row["outcome"]) for row in rows)
-        if writes:
-            self.journals.delete(operation_id)
 
     def _local(self, item: ProvenItem) -> bytes | None:
         with suppress(SourceError):
             if item.current_sidecar is not None:
-                return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.work.context.files)
+                return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.work.service.files)
         return None
 
     def _skipped(self, item: ProvenItem) -> str | None:
@@ -265,27 +248,19 @@ class SidecarRecovery:
         if self.wanted.prefix is not None:
             return None
         with suppress(SourceError):
-            facts = self.work.context.files.facts(item.current_audio)
+            facts = self.work.service.files.facts(item.current_audio)
             if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
                 return "absent"
         return "watched" if self.is_watched(item.current_sidecar or item.current_audio) else None
 
     def _sealed(self, item: ProvenItem) -> tuple[bytes, Row]:
         """Return the bytes (contract, GetProofResponse: base64), empty if none, and what the row says of the answer."""
-        seen: list[Exchange] = []
-
-        def note(exchange: Exchange) -> None:
-            seen.append(exchange)
-            self.work.log.note(exchange)
-
         content, detail = b"", None
-        try:
-            proof = self.work.partner.in_new_session(note).proof(item.proof_id)
-        except CallFailed as failed:
-            self.work.outage.failed(failed)
-            outcome = "gone" if failed.status == HTTPStatus.NOT_FOUND else "failed"
-            return b"", {"outcome": outcome, "detail": failed.message, "request_id": failed.request_id}
-        self.work.outage.answered()
+        proof, exchange = self.work.ask(Call.PROOF, lambda partner: partner.proof(item.proof_id))
+        if isinstance(proof, CallFailed):
+            outcome = "gone" if proof.status == HTTPStatus.NOT_FOUND else "failed"
+            return b"", {"outcome": outcome, "detail": proof.message, "request_id": proof.request_id}
+        request_id = None if exchange is None else exchange.request_id
         if proof.sidecar is None:
             detail = "The answer has no sidecar under the name of service.sidecar_field."
         else:
@@ -293,7 +268,7 @@ class SidecarRecovery:
                 content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)
             if not content:
                 detail = "The sealed sidecar is no base64 of any bytes."
-        return content, {"outcome": "" if content else "failed", "detail": detail, "request_id": seen[-1].request_id}
+        return content, {"outcome": "" if content else "failed", "detail": detail, "request_id": request_id}
 
     def _intended(self, item: ProvenItem, *, is_there: bool) -> Row:
         differs = "The local sidecar is not the sealed one, and was left as it is."
@@ -321,7 +296,7 @@ class SidecarRecovery:
 
     def _found(self, row: Row, location: str) -> Row:
         try:
-            is_sealed = Moves(self.work.context.files).digest(location) == row["sidecar_sha256"]
+            is_sealed = Moves(self.work.service.files).digest(location) == row["sidecar_sha256"]
         except SourceError:
             is_sealed = False
         if not is_sealed:
@@ -331,7 +306,7 @@ class SidecarRecovery:
 
     def _is_there(self, item: ProvenItem) -> bool:
         try:
-            return item.current_sidecar is not None and self.work.context.files.facts(item.current_sidecar) is not None
+            return item.current_sidecar is not None and self.work.service.files.facts(item.current_sidecar) is not None
         except SourceError:
             return True
 
@@ -344,14 +319,27 @@ class SidecarRecovery:
         return "/".join([self.wanted.prefix.rstrip("/"), *safe[:-1], name])
 
 
-def killed_recoveries(results: Results, files: Files, clock: Callable[[], datetime]) -> KilledOperations:
-    moves = Moves(files)
-    return KilledOperations(
-        journals=OperationJournals(results.store.within("_recovering"), "recoveries"),
-        operations=Operations(results),
-        clock=clock,
-        table="recoveries",
-        key="recovered_to",
-        counts_of=lambda rows: {"outcomes": Counter(str(row["outcome"]) for row in rows)},
-        is_done=lambda row: moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"],
-    )
+def journal_written_files(results: Results, files: Files, operation: Operation, leg: int) -> None:
+    """Journal the rows of files that a killed leg has written, and did not come to journal.
+
+    SourceError if the files cannot be read now.
+    """
+    store, moves = results.store, Moves(files)
+    start = _writes_name(operation, leg)
+    names = [name for name in store.names(layout.journal_folder(operation.operation_id, leg)) if name.startswith(start)]
+    noted = [with_instants("recoveries", row) for name in names for row in json.loads(store.read(name) or b"[]")]
+    tables = [*unpublished(results, operation, leg, "recoveries", ["recovered_to"])]
+    tables.append(results.table("recoveries", results.parts_of("recoveries", operation), ["recovered_to"]))
+    known = {location for table in tables for location in table["recovered_to"].to_pylist()}
+    own: Row = {"operation_id": operation.operation_id, "environment": operation.environment}
+    journal = Journal(results, operation.operation_id, leg, "healed", "recoveries")
+    for row in noted:
+        if row["recovered_to"] not in known and moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"]:
+            journal.add(own | row, [])
+    with suppress(NameTaken):  # another process heals it too
+        journal.flush()
+
+
+def _writes_name(operation: Operation, leg: int, end: str = "") -> str:
+    """Name what is about to be written: kept in the journal of a leg, and deleted with it."""
+    return f"{layout.journal_folder(operation.operation_id, leg)}/writes-{end}"

@@ -25,13 +25,12 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from proofsweep.client.client import Partner
-from proofsweep.client.keys import CurrentKey, fingerprint, usable_key
+from proofsweep.client.keys import fingerprint, usable_key
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
     ConfigError,
-    NameTaken,
     ProofsweepError,
     ResultsError,
     RotationUnfinished,
@@ -53,8 +52,8 @@ from proofsweep.domain.operations import (
 )
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore, key_store_for
-from proofsweep.operations.operation import OperationContext, OperationLog
-from proofsweep.store.keys import Rotations, bind_key
+from proofsweep.operations.operation import Operator, end_killed, write_calls
+from proofsweep.store.keys import Rotations, bind_key, rotation_part_name
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
@@ -279,45 +278,44 @@ class RotateKey:
 
 
 class RotationLog:
-    """Keeps the calls of one command in memory until they can be written."""
+    """Keeps the calls of one command in memory until they can be written, as a leg of their rotation."""
 
-    def __init__(
-        self, operations: Operations, new_operation: Callable[[], Operation], clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, operations: Operations, new_operation: Callable[[], Operation]) -> None:
         self._operations = operations
         self._new_operation = new_operation
-        self._clock = clock
         self._calls: list[Exchange] = []
 
     def note(self, exchange: Exchange) -> None:
         self._calls.append(exchange)
 
     def is_closed(self, intent: RotationIntent) -> bool:
-        return self._operations.receipt(intent.operation_id) is not None
+        return self._operations.is_complete(intent.operation_id)
 
     def close(self, intent: RotationIntent) -> None:
         """Write the calls and the receipt, unless another command has closed the rotation."""
         if not self.is_closed(intent):
-            log = OperationLog(intent.operation, self._operations, self._clock)
-            log.continue_after_kill()
-            self._end(log, intent)
+            self._write(intent.operation, EndedBy.COMPLETE, intent.key_fingerprint)
 
     def flush(self, intent: RotationIntent | None) -> None:
         """Write the calls of a command that does not finish its rotation, or that came after another one had."""
-        if self._calls and (intent is None or self.is_closed(intent)):
-            self._end(OperationLog(self._new_operation(), self._operations, self._clock), intent)
-        elif self._calls and intent is not None:
-            self._handed_over(OperationLog(intent.operation, self._operations, self._clock)).flush()
+        if not self._calls:
+            return
+        if intent is None:
+            operation = self._new_operation()
+            self._operations.write_plan(operation, {})
+            self._write(operation, EndedBy.COMPLETE)
+        else:
+            ended_by = EndedBy.COMPLETE if self.is_closed(intent) else EndedBy.ERROR
+            self._write(intent.operation, ended_by, intent.key_fingerprint)
 
-    def _end(self, log: OperationLog, intent: RotationIntent | None) -> None:
-        facts = {} if intent is None else {"key_fingerprint": intent.key_fingerprint}
-        with suppress(NameTaken):
-            self._handed_over(log).end(EndedBy.COMPLETE, facts)
-
-    def _handed_over(self, log: OperationLog) -> OperationLog:
-        while self._calls:
-            log.note(self._calls.pop(0))
-        return log
+    def _write(self, operation: Operation, ended_by: EndedBy, key_fingerprint: str | None = None) -> None:
+        results = self._operations.results
+        end_killed(results, OperationKind.ROTATION)
+        calls, self._calls[:] = list(self._calls), []
+        name = rotation_part_name(operation.operation_id, operation.run_date)
+        row = [] if results.store.read(name) is None else [results.part(name)]
+        facts = {} if key_fingerprint is None else {"key_fingerprint": key_fingerprint}
+        write_calls(results, operation, calls, ended_by, said=facts, more=row)
 
 
 def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
@@ -348,29 +346,27 @@ def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
 
 
 def rotate_key(
-    context: OperationContext,
-    current: CurrentKey,
+    operator: Operator,
     key_store: KeyStore,
     try_key: Callable[[SecretStr, Callable[[Exchange], None]], object],
-    rest: Callable[[float], object],
     *,
     again: bool,
 ) -> Rotated:
     """Rotate the key that is in use, or go on with it; `try_key` makes one call with another key, and records it."""
-    old_key, new_operation = current.current, partial(context.new_operation, OperationKind.ROTATION)
-    log = RotationLog(Operations(context.results), new_operation, context.clock)
+    service, new_operation = operator.service, partial(operator.new_operation, OperationKind.ROTATION)
+    old_key, log = service.key.current, RotationLog(Operations(operator.results), new_operation)
     rotated = RotateKey(
-        results=context.results,
-        partner=context.partner.in_new_session(log.note),
+        results=operator.results,
+        partner=service.partner.in_new_session(log.note),
         key=old_key,
         key_store=key_store,
         try_key=lambda key: try_key(key, log.note),
         new_operation=new_operation,
         log=log,
-        clock=context.clock,
-        rest=rest,
+        clock=service.clock,
+        rest=service.stop.rest,
     ).rotate(again=again)
-    current.renew(old_key)
+    service.key.renew(old_key)
     return rotated
 
 

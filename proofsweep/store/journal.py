@@ -5,6 +5,7 @@ A run of a night has tens of thousands of seconds, so the segments of each minut
 """
 
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import AnyRun
 from proofsweep.store import layout
 from proofsweep.store.objects import Store
 from proofsweep.store.parts import Mark, Results
@@ -33,29 +34,30 @@ class Journal:
     run_id: str
     leg: int
     writer: str  # a random name of this process, part of its segments' names
-    written: dict[str, int] = field(default_factory=lambda: {"verdicts": 0, "exchanges": 0})  # rows of each table
-    _waiting: dict[str, list[Row]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
+    table: str = "verdicts"  # takes the finished rows
+    written: Counter[str] = field(default_factory=Counter)  # rows of each table
+    _waiting: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _flushing: threading.Lock = field(default_factory=threading.Lock)
     _segments: int = 0
-    _last: dict[str, int] = field(default_factory=lambda: {"verdicts": 0, "exchanges": 0})
+    _last: Counter[str] = field(default_factory=Counter)
     _unconfirmed: dict[str, "_Rows"] = field(default_factory=dict)
-    _small: dict[str, list["_Rows"]] = field(default_factory=lambda: {"verdicts": [], "exchanges": []})
+    _small: defaultdict[str, list["_Rows"]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, verdict: Row | None, exchanges: Sequence[Row]) -> None:
+    def add(self, row: Row | None, exchanges: Sequence[Row]) -> None:
         """Add a finished row and its exchanges; the next flush makes them durable."""
         with self._lock:
             self._waiting["exchanges"] += exchanges
-            if verdict is not None:
-                self._waiting["verdicts"].append(verdict)
+            if row is not None:
+                self._waiting[self.table].append(row)
 
     def flush(self) -> None:
         """Write what waits, exchanges first, so each row's audit trail is there; what cannot be written waits."""
         with self._flushing:
             with self._lock:
-                counts = {table: len(rows) for table, rows in self._waiting.items()}
+                counts = {table: len(self._waiting[table]) for table in ("exchanges", self.table)}
             self._segments += 1
-            for table in ("exchanges", "verdicts"):
+            for table in ("exchanges", self.table):
                 self._write(table, counts[table])
 
     def cut(self) -> dict[str, int]:
@@ -64,8 +66,8 @@ class Journal:
         So a part that takes them says by one number what it has of this journal.
         """
         with self._flushing:
-            self._small = {"verdicts": [], "exchanges": []}
-            return dict(self._last)
+            self._small.clear()
+            return {table: self._last[table] for table in ("exchanges", self.table)}
 
     def _write(self, table: str, count: int) -> None:
         """Write `count` of the rows that wait; first, unchanged, the segment whose last write got no answer."""
@@ -174,7 +176,7 @@ def _unmerged(segments: Sequence[Segment]) -> list[Segment]:
 
 
 def unpublished(
-    results: Results, plan: Plan, leg: int, table: str, columns: Sequence[str] | None = None
+    results: Results, plan: AnyRun, leg: int, table: str, columns: Sequence[str] | None = None
 ) -> list[pa.Table]:
     """Read what a leg without a receipt has journalled, and none of its parts has; one that is closed has nothing."""
     found = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table, columns)

@@ -58,7 +58,7 @@ class Rotations:
         except NameTaken:
             intent = self.begun(intent.key_fingerprint) or intent
         with suppress(NameTaken):
-            self._operations.write_intent(intent.operation, {"key_fingerprint": intent.key_fingerprint})
+            self._operations.write_plan(intent.operation, {"key_fingerprint": intent.key_fingerprint})
         return intent
 
     def begun(self, key_fingerprint: str) -> RotationIntent | None:
@@ -76,12 +76,12 @@ class Rotations:
     def unfinished(self, key_fingerprint: str) -> RotationIntent | None:
         """Read the intent for a key whose rotation has no receipt; None if there is none."""
         intent = self.begun(key_fingerprint)
-        is_open = intent is not None and self._operations.receipt(intent.operation_id) is None
+        is_open = intent is not None and not self._operations.is_complete(intent.operation_id)
         return intent if is_open else None
 
     def record(self, rotation: Rotation, run_date: date) -> Rotation:
         """Write the row of a rotation once; give the one that is there, which another process may have written."""
-        name = layout.operation_part_name(_TABLE, rotation.operation_id, run_date, 0)
+        name = rotation_part_name(rotation.operation_id, run_date)
         try:
             self._results.create_part(name, _TABLE, [rotation.row()])
         except NameTaken:
@@ -92,6 +92,11 @@ class Rotations:
         """Read all rows, the oldest first; there are few. ResultsError if a part is damaged."""
         table = self._results.table(_TABLE, self._results.all_parts(_TABLE))
         return sorted(map(_rotation_of, table.to_pylist()), key=lambda rotation: rotation.answered_at)
+
+
+def rotation_part_name(operation_id: str, run_date: date) -> str:
+    """The row of a rotation, which is durable before its command goes on; leg 0 stands for all of its commands."""
+    return layout.part_name(_TABLE, operation_id, run_date, 0, 0)
 
 
 def _rotation_of(row: Row) -> Rotation:

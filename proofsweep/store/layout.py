@@ -10,7 +10,6 @@ from proofsweep.domain.items import raw_bytes
 INDEX_FOLDER = "_index"
 LATEST_FOLDER = "_latest"
 PRUNED_FOLDER = "_pruned"
-OPERATIONS_FOLDER = "_operations"
 LEDGER_FOLDER = "_ledger"
 # Entries of the ledger in one folder, so that the newest is found by two short listings.
 _ENTRIES_PER_FOLDER = 1_000
@@ -20,11 +19,19 @@ ALERTS_FOLDER = "_alerts"
 INGEST_FOLDER = "_ingest"
 
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
+# Who lists runs need not open those of another kind.
+_OPERATION_ID = re.compile(r"\d{8}T\d{6}Z_\d{3}_([a-z]+)_[0-9a-f]+", re.ASCII)
 
 
 def is_run_id(text: str) -> bool:
     """Return whether a text can be a run ID: up to 64 letters, digits and underscores."""
     return _RUN_ID.fullmatch(text) is not None
+
+
+def kind_of(run_id: str) -> str:
+    """Return the kind of operation that a run is, by its ID; empty for one that verifies a catalog."""
+    named = _OPERATION_ID.fullmatch(run_id)
+    return "" if named is None else named[1]
 
 
 def run_folder(run_id: str) -> str:
@@ -140,25 +147,6 @@ def ledger_folder(number: int) -> str:
 
 def ledger_name(number: int) -> str:
     return f"{ledger_folder(number)}/{number:09}.json"
-
-
-def operation_folder(operation_id: str) -> str:
-    return f"{OPERATIONS_FOLDER}/{operation_id}"
-
-
-def operation_intent_name(operation_id: str) -> str:
-    """What an operation is about to do; written before its first call."""
-    return f"{operation_folder(operation_id)}/intent.json"
-
-
-def operation_receipt_name(operation_id: str) -> str:
-    """How an operation ended, and its parts; written last."""
-    return f"{operation_folder(operation_id)}/receipt.json"
-
-
-def operation_part_name(table: str, operation_id: str, run_date: date, seq: int) -> str:
-    """One part of an operation's rows; `seq` counts all its parts from 0, and the leg is always 1."""
-    return f"{table_folder(table, run_date)}/{operation_id}-{seq:05}-001.parquet"
 
 
 def run_of(part_name: str) -> str:

@@ -21,7 +21,6 @@ from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes, sha256
 
 class EntryKind(StrEnum):
     LEG = "leg"
-    OPERATION = "operation"
     PRUNING = "pruning"
 
 

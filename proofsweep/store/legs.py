@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, RunIsActive, RunMustStop
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, OpenTerm
@@ -59,7 +59,7 @@ class Legs(Lease):
         return RunMustStop(printable(str(request.get("why"))), ended_by=EndedBy(request.get("ended_by")))
 
 
-def legs_of(store: Store, plan: Plan, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> list[Legs]:
+def legs_of(store: Store, plan: AnyRun, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> list[Legs]:
     """Return the legs of each partition of a run."""
     return _partitions(store, plan.run_id, plan.partitions, clock)
 
@@ -68,7 +68,7 @@ def _partitions(store: Store, run_id: str, partitions: int, clock: Callable[[], 
     return [Legs(store, run_id, clock, first=first, step=partitions) for first in range(1, partitions + 1)]
 
 
-def leg_numbers(store: Store, plan: Plan) -> list[int]:
+def leg_numbers(store: Store, plan: AnyRun) -> list[int]:
     """Return the numbers of the legs of all partitions of a run."""
     return sorted(number for legs in legs_of(store, plan) for number in legs.numbers())
 

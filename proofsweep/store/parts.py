@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.objects import Store, damaged, json_bytes, sha256_hex
@@ -66,7 +66,8 @@ class Results:
 
     def plan(self, run_id: str) -> Plan:
         """Read a run's plan; ResultsError if there is no such run here."""
-        content = self.store.read(layout.plan_name(run_id)) if layout.is_run_id(run_id) else None
+        is_one = layout.is_run_id(run_id) and not layout.kind_of(run_id)
+        content = self.store.read(layout.plan_name(run_id)) if is_one else None
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
         try:
@@ -77,7 +78,7 @@ class Results:
     def plan_digest(self, run_id: str) -> str:
         return sha256_hex(self._required(layout.plan_name(run_id)))
 
-    def parts_of(self, table: str, plan: Plan) -> list[str]:
+    def parts_of(self, table: str, plan: AnyRun) -> list[str]:
         """List the names of one run's parts of a table, sorted.
 
         A leg that has ended has the parts that its receipt names, whatever the listing shows. What a pruning has
@@ -193,7 +194,7 @@ def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
     return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
-def ended_parts(store: Store, plan: Plan) -> dict[int, list[Part]]:
+def ended_parts(store: Store, plan: AnyRun) -> dict[int, list[Part]]:
     """Return the parts of each leg that has ended, by its receipt."""
     legs = Legs(store, plan.run_id)
     receipts = {leg: legs.receipt(leg) for leg in leg_numbers(store, plan)}

@@ -23,7 +23,7 @@ from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
-from proofsweep.store.layout import INDEX_FOLDER
+from proofsweep.store.layout import INDEX_FOLDER, kind_of
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
@@ -212,8 +212,9 @@ class RunIndex:
         pruned = index.pruned if index.complete_to else self._catalogs_of(wholly_pruned(self._store, index.pruned))
         entries = list(Ledger(self._store).entries(index.entries_to))
         named = ((_RECEIPT.fullmatch(entry.name), entry.number) for entry in entries)
-        numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg is not None}
-        later = [name for name in self._store.folders("_runs", index.complete_to) if name not in index.records]
+        numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg and not kind_of(leg[1])}
+        there = (name for name in self._store.folders("_runs", index.complete_to) if not kind_of(name))
+        later = [name for name in there if name not in index.records]
         wanted = {name for name in (*later, *(run_id for run_id, _ in numbers)) if name not in pruned}
         found = [_with_entries(record, numbers) for record in self._records(sorted(wanted))]
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"

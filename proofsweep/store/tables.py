@@ -124,7 +124,7 @@ EXCHANGES = Table(
     written_by="leg",
     columns=(
         Column("run_id", TEXT, "the run, or the operation", nullable=False),
-        Column("leg", SMALL, "the leg of the run that made the call; 1 for an operation", nullable=False),
+        Column("leg", SMALL, "the leg of the run or operation that made the call", nullable=False),
         Column("manifest_row", INT, "the row that the call was made for; null for a call for no row"),
         Column("call", TEXT, "the call: uploads, slot, verify, usage, health …; never a path", nullable=False),
         Column("attempt", SMALL, "number of this attempt of the call for this row, from 1", nullable=False),

@@ -178,8 +178,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         facts=facts,
         in_doubt=sorted(leg.control.put_aside),
     )
-    leg.trail.write_unattributed()
-    leg.journal.flush()
+    leg.trail.flush()
     with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
         row = settle_leg(leg.results, leg.plan, end, Legs(leg.results.store, leg.plan.run_id, clock), leg.parts)
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))

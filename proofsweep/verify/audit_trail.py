@@ -56,6 +56,11 @@ class AuditTrail:
         self.budget.note(exchange, manifest_row)
         self.counters.note_call(exchange)
 
+    def flush(self) -> None:
+        """Make all of it durable; ResultsError if the store cannot be written: it is kept for the next time."""
+        self.write_unattributed()
+        self.journal.flush()
+
     def write_unattributed(self) -> None:
         with suppress(IndexError):  # another thread may take the last one
             while self.unattributed:

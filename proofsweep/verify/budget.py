@@ -47,6 +47,7 @@ class Budget:
     """
 
     bounds: Bounds = field(default_factory=Bounds)
+    kept: int = LAST_PROBE_CALLS  # calls that no item may use
     spent: int = 0  # keyed calls of this leg
     reset: datetime | None = None  # when the quota resets, by the last snapshot
     _owed: dict[int, set[Call]] = field(default_factory=dict)
@@ -95,7 +96,7 @@ class Budget:
 
         A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
         """
-        return self._shortage_for(1 + LAST_PROBE_CALLS, min(1.0, self._cost), sharers=1) is None
+        return self._shortage_for(1 + self.kept, min(1.0, self._cost), sharers=1) is None
 
     def take_snapshot(
         self, headroom: int | None, reset: datetime | None, spent_before: int, *, now: float = 0.0
@@ -118,7 +119,7 @@ class Budget:
     def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> EndedBy | None:
         """Return how the leg ends because no other item that needs these calls may begin; None if one may."""
         others = self._others_per_second * max(0.0, now - self._snapshot_at)
-        needed = len(calls) + LAST_PROBE_CALLS + self.is_probe_due
+        needed = len(calls) + self.kept + self.is_probe_due
         return self._shortage_for(needed, self._cost, others, sharers=self.bounds.sharers)
 
     @property
@@ -144,18 +145,15 @@ class BudgetGuard:
     stop: StopSwitch
     clock: Callable[[], datetime]  # a window closes by the wall clock
     probe_seconds: float = math.inf  # between two probes of the quota
+    kept: int = LAST_PROBE_CALLS  # calls that no item may use
     uptime: Callable[[], float] = time.monotonic  # all else is decided by time that never jumps
     _budget: Budget = field(init=False)
-    _ran_out: RunMustStop | None = None
+    ran_out: RunMustStop | None = None  # why no other item may begin
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _probing: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._budget = Budget(self.bounds)
-
-    @property
-    def ran_out(self) -> bool:
-        return self._ran_out is not None
+        self._budget = Budget(self.bounds, self.kept)
 
     @property
     def quota_reset(self) -> datetime | None:
@@ -174,7 +172,7 @@ class BudgetGuard:
     def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
         """Whether an item that needs these calls may begin; `release` it afterwards."""
         self.stop_at_closing()
-        if self.stop.reason is not None or self._ran_out is not None:
+        if self.stop.reason is not None or self.ran_out is not None:
             return False
         shortage = self._begin(row, calls)
         if shortage is EndedBy.QUOTA:
@@ -240,7 +238,7 @@ class BudgetGuard:
     def _begin_after_probe(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         """Probe the quota before the leg gives up: the estimate is too low if others have stopped spending."""
         with self._probing:
-            if self._ran_out is not None:
+            if self.ran_out is not None:
                 return EndedBy.QUOTA
             shortage = self._begin(row, calls)  # another thread may have probed meanwhile
             if shortage is EndedBy.QUOTA and self._budget.can_probe:
@@ -262,18 +260,18 @@ class BudgetGuard:
 
     def _run_out(self, shortage: EndedBy) -> None:
         with self._lock:
-            self._ran_out = self._ran_out or RunMustStop(self._sentence(shortage), ended_by=shortage)
+            self.ran_out = self.ran_out or RunMustStop(self._sentence(shortage), ended_by=shortage)
         self._stop_when_idle()
 
     def _stop_when_idle(self) -> None:
         with self._lock:
-            if self._ran_out is not None and not self._budget.in_flight:
-                self.stop.pull(self._ran_out)
+            if self.ran_out is not None and not self._budget.in_flight:
+                self.stop.pull(self.ran_out)
 
     def _sentence(self, shortage: EndedBy) -> str:
         bounds, left = self.bounds, self._budget.left or 0
         if shortage is EndedBy.WINDOW:
-            return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another file."
+            return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another."
         left_at_the_end = max(0, left - self._budget.owed)
         when = reset_clause(self._budget.reset, self.clock())
         return f"Calls left in the key's quota: {left_at_the_end:,}, reserved: {bounds.reserve:,}; {when}."

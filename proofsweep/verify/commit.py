@@ -18,9 +18,10 @@ from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMu
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.headers import CONTRACT_VERSION
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal, segments_of
+from proofsweep.store.lease import Lease
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Mark, Part, Results
@@ -31,7 +32,7 @@ from proofsweep.store.schemas import SCHEMAS
 ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
 _OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
-_COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
+COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
 _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
@@ -87,14 +88,19 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs, parts: "Le
         "quota_reset": end.quota_reset,
         "in_doubt": list(end.in_doubt),
     }
-    try:
-        legs.write_receipt(leg, receipt)  # (2)
-    except NameTaken as taken:
-        delete_journal(results.store, plan.run_id, leg)
-        raise RunIsActive(f"Leg {leg} of run {plan.run_id} was taken over by another process.") from taken
+    end_leg(legs, leg, receipt)  # (2)
     record_leg(results, plan, legs, leg)  # (3)
     delete_journal(results.store, plan.run_id, leg)  # (4)
     return row
+
+
+def end_leg(lease: Lease, leg: int, receipt: Row) -> None:
+    """Write the receipt of a leg; RunIsActive if another process has ended it, and its journal is deleted then."""
+    try:
+        lease.write_receipt(leg, receipt)
+    except NameTaken as taken:
+        delete_journal(lease.store, lease.name, leg)
+        raise RunIsActive(f"Leg {leg} of run {lease.name} was taken over by another process.") from taken
 
 
 def record_leg(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
@@ -116,17 +122,18 @@ def record_ended_legs(results: Results, index: IndexedRuns) -> None:
 
 
 class LegParts:
-    """The parts of one leg: in each of the two tables a sequence, strictly numbered from 0, that one closing part ends.
+    """The parts of one leg: of `exchanges` and of the table of its rows.
 
+    In each a sequence, strictly numbered from 0, that one closing part ends.
     A part says up to which segment it and those before it have the leg's journal, so nothing is compared. Whoever
     creates the closing part has decided what the leg published, whether it is the leg's own process or one that found
     it dead: the other finds its next number taken, and can publish nothing more.
     """
 
-    def __init__(self, results: Results, plan: Plan, leg: int) -> None:
-        self.parts: dict[str, list[Part]] = {"verdicts": [], "exchanges": []}
+    def __init__(self, results: Results, plan: AnyRun, leg: int, table: str = "verdicts") -> None:
+        self.parts: dict[str, list[Part]] = {table: [], "exchanges": []}
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
-        self._results = results
+        self.results = results
         self._plan = plan
         self._leg = leg
         self._journal = layout.journal_folder(plan.run_id, leg)
@@ -141,13 +148,13 @@ class LegParts:
             ResultsError: the store failed; what is left is published later.
         """
         last = journal.cut()
-        for table in ("exchanges", "verdicts"):
+        for table in reversed(self.parts):
             while not (self._marks[table].is_closing or self._has_added(table, {journal.writer: last[table]})):
                 pass
             if self._marks[table].is_closing:
                 raise RunIsActive(f"Leg {self._leg} of run {self._plan.run_id} was taken over by another process.")
-        store = self._results.store
-        for table in ("exchanges", "verdicts"):
+        store = self.results.store
+        for table in self.parts:
             for segment in segments_of(store, self._journal, table):
                 if segment.last <= self._marks[table].journal.get(segment.writer, 0):
                     store.delete(segment.name)
@@ -167,9 +174,9 @@ class LegParts:
     def close(self) -> None:
         """See that both tables have their closing part, with all that the journal has and no part.
 
-        The exchanges are looked for when it is decided which verdicts there are, so that each of these has its own.
+        The exchanges are looked for when it is decided which rows there are, so that each of these has its own.
         """
-        for table in ("verdicts", "exchanges"):
+        for table in self.parts:
             while not self._marks[table].is_closing:
                 self._has_added(table, None)
 
@@ -177,9 +184,9 @@ class LegParts:
         """Read which parts of the leg there are: of one whose process is gone."""
         for table in self.parts:
             folder = layout.table_folder(table, self._plan.run_date)
-            there = frozenset(self._results.store.names(folder))
+            there = frozenset(self.results.store.names(folder))
             while (name := self._next_name(table)) in there:
-                self._note(table, *self._results.marked_part(name))
+                self._note(table, *self.results.marked_part(name))
 
     def _has_added(self, table: str, through: Mapping[str, int] | None) -> bool:
         """Create the next part; False if its name was taken, and what stands there was noted.
@@ -192,7 +199,7 @@ class LegParts:
             is_chosen = through is None or segment.last <= through.get(segment.writer, 0)
             return is_chosen and segment.last > had.get(segment.writer, 0)
 
-        found = read_journal(self._results.store, self._journal, table, choice=is_left)
+        found = read_journal(self.results.store, self._journal, table, choice=is_left)
         if not found and through is not None:
             return True
         rows = pa.concat_tables([SCHEMAS[table].empty_table(), *found.values()])
@@ -201,9 +208,9 @@ class LegParts:
         mark = Mark(journal=had | {segment.writer: segment.last for segment in found}, is_closing=through is None)
         name = self._next_name(table)
         try:
-            self._note(table, self._results.create_part(name, table, rows, mark), mark)
+            self._note(table, self.results.create_part(name, table, rows, mark), mark)
         except NameTaken:
-            self._note(table, *self._results.marked_part(name))
+            self._note(table, *self.results.marked_part(name))
             return False
         return True
 
@@ -247,7 +254,7 @@ def count_leg(
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }
-    row |= exchange_counts(results.tables(names, _COUNTED))
+    row |= exchange_counts(results.tables(names, COUNTED))
     outcomes: Counter[str] = Counter(dict.fromkeys(_OUTCOMES, 0))
     duplicates = 0
     for table in results.tables([part.name for part in verdicts], ["outcome", *_BY_OTHERS, "finished_at"]):

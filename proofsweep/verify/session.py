@@ -58,8 +58,7 @@ class Heartbeat:
 
     legs: Legs
     leg: int
-    journal: Journal
-    trail: AuditTrail
+    flush: Callable[[], None]  # makes durable what the leg has finished
     budget: BudgetGuard
     stop: StopSwitch
     store_outage_seconds: float  # how long the results store may fail before the leg ends
@@ -118,8 +117,7 @@ class Heartbeat:
                 self._beat()
                 if self.legs.is_superseded(self.leg):
                     self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
-            self.trail.write_unattributed()
-            self.journal.flush()
+            self.flush()
             self.progress()  # so that its rates are over the last minute, also between two heartbeats
         finally:
             self._writing_since = None
@@ -321,8 +319,7 @@ def leg_context(
         heartbeat=Heartbeat(
             legs=legs,
             leg=leg,
-            journal=journal,
-            trail=trail,
+            flush=trail.flush,
             budget=budget,
             stop=service.stop,
             store_outage_seconds=service.retry.breaker_seconds,

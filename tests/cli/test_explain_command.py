@@ -95,9 +95,9 @@ def test_a_proof_is_explained_by_every_table_that_names_it(
         | {"outcome": "recovered", "recovered_to": "/m/s", "request_id": "r-9", "acted_at": at}
         for proof_id in ("p1", "p2")
     ]
-    leave_operation(results, "20261121T020000Z_000bb", "recovery", "beta", recoveries=rows)
+    leave_operation(results, "20261121T020000Z_000bb", "recovery", "beta", rows)
     proofs: list[Row] = [{"proof_id": "p1", "state": "no_file"}]
-    leave_operation(results, "20261122T020000Z_000cc", "inventory", "beta", proofs=proofs)
+    leave_operation(results, "20261122T020000Z_000cc", "inventory", "beta", proofs)
 
     assert run(["explain", named, "--results", store]) == 0
     lines = capsys.readouterr().out.splitlines()

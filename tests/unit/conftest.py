@@ -166,8 +166,7 @@ class LegBuilder:
             heartbeat=Heartbeat(
                 legs=self.legs(plan),
                 leg=number,
-                journal=journal,
-                trail=trail,
+                flush=trail.flush,
                 budget=budget,
                 stop=self.stop,
                 store_outage_seconds=1.0,

@@ -3,20 +3,25 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import Operation
-from proofsweep.operations.operation import OperationLog
+from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.operations.operation import row_of_call, settle
+from proofsweep.store.journal import Journal
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
+from proofsweep.verify.commit import LegParts
+
+from .left_behind import let_holder_die
 
 
-def operation_named(operation_id: str, kind: str = "inventory", environment: str = "beta") -> Operation:
-    """Make an operation; it began when its ID says."""
-    began = datetime.strptime(operation_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+def operation_named(run_id: str, kind: str = "inventory", environment: str = "beta") -> Operation:
+    """Make an operation; it began when its ID says, which gets its kind."""
+    began = datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     return Operation(
-        operation_id=operation_id,
+        operation_id=f"{run_id[:20]}_{kind}_{run_id[20:]}",
         kind=kind,
         environment=environment,
         base_url="https://partner.example/v1",
@@ -46,14 +51,18 @@ def leave_operation(
     *,
     is_killed: bool = False,
 ) -> None:
-    """Leave an operation behind that made these calls and has these rows; a killed one has no receipt."""
-    log = OperationLog(operation, Operations(results), lambda: operation.started_at + timedelta(seconds=9))
-    Operations(results).write_intent(operation, {})
-    for exchange in calls:
-        log.note(exchange)
-    for table, its_rows in (rows or {}).items():
-        log.add(table, its_rows)
+    """Leave an operation behind that made these calls and has these rows; a killed one has them in its journal."""
+    operations, table = Operations(results), OperationKind(operation.kind).table
+    operations.write_plan(operation, {"request": {}})
+    legs = operations.legs(operation.operation_id)
+    legs.take(1)
+    journal = Journal(results, operation.operation_id, 1, "w", table)
+    journal.add(None, [row_of_call(operation, 1, exchange) for exchange in calls])
+    own: Row = {"operation_id": operation.operation_id, "environment": operation.environment}
+    for row in (rows or {}).get(table, []):
+        journal.add(own | row, [])
+    journal.flush()
     if is_killed:
-        log.flush()
+        let_holder_die(results, operation.operation_id, 1)
     else:
-        log.end("complete", {})
+        settle(operation, 1, EndedBy.COMPLETE, LegParts(results, operation, 1, table))

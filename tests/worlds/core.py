@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from itertools import count
@@ -31,11 +31,11 @@ from proofsweep.config.sections import CatalogSettings, IngestSettings
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.operations import Operation
+from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.ingest import moves, rules, state
 from proofsweep.operations import inventory, recover
-from proofsweep.operations.operation import OperationLog
+from proofsweep.operations.operation import settle
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
@@ -280,17 +280,20 @@ class StoredRun:
         latest.refresh(self.results)
 
 
-def leave_operation(results: Results, operation_id: str, kind: str, environment: str, **rows: list[Row]) -> None:
-    """Leave an operation behind that has these rows of tables; it began when its ID says."""
-    began = datetime.strptime(operation_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+def leave_operation(results: Results, run_id: str, kind: str, environment: str, rows: list[Row]) -> None:
+    """Leave an operation behind that has these rows of its kind's table; it began when its ID says."""
+    began = datetime.strptime(run_id[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    operation_id = f"{run_id[:20]}_{kind}_{run_id[20:]}"
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
-    kept = operations.Operations(results)
-    written = OperationLog(operation, kept, lambda: began + timedelta(seconds=9))
-    kept.write_intent(operation, {})
-    for table, its_rows in rows.items():
-        written.add(table, its_rows)
-    written.end("complete", {})
+    kept, table = operations.Operations(results), OperationKind(kind).table
+    kept.write_plan(operation, {"request": {}})
+    kept.legs(operation_id).take(1)
+    journaled = journal.Journal(results, operation_id, 1, "w", table)
+    for row in rows:
+        journaled.add({"operation_id": operation_id, "environment": environment} | row, [])
+    journaled.flush()
+    settle(operation, 1, EndedBy.COMPLETE, commit.LegParts(results, operation, 1, table))
 
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:

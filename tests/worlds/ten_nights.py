@@ -204,7 +204,7 @@ class TenNights:
             operation_id = f"{began:%Y%m%dT%H%M%SZ}_0000{number:02}"
             row: Row = {"operation_id": operation_id, "environment": environment, "proof_id": proof_id}
             row |= {"outcome": "erased", "asked_at": began, "answered_at": began, "request_id": "r"}
-            leave_operation(self._results, operation_id, "erasure", environment, erasures=[row])
+            leave_operation(self._results, operation_id, "erasure", environment, [row])
             self._erased[environment, proof_id] = began
         label.erased.clear()
 

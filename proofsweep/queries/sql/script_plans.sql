@@ -9,6 +9,7 @@ FROM (
     FROM read_json({location}, columns = {{run_id: 'VARCHAR', environment: 'VARCHAR', catalog: 'VARCHAR',
         catalog_identity: 'VARCHAR', catalog_kind: 'VARCHAR', created_at: 'VARCHAR', items: 'BIGINT',
         skipped: 'BIGINT'}})
+    WHERE catalog_kind IS NOT NULL  -- runs of other kinds have no catalog
 ) AS plan
 LEFT JOIN (  -- the named catalog that took the place of a retired one
     SELECT environment, identity, max(run_id) AS retired_by, arg_max(catalog_identity, run_id) AS named

@@ -127,10 +127,10 @@ def test_an_operation_is_found_when_its_process_is_gone(
     elsewhere = operation_named(EARLY.replace("aa", "cc"), kind, environment="production")
     for operation in (operation_named("20261001T120000Z_000aa", kind), elsewhere, operation_named(EARLY, kind)):
         leave_operation(results, operation, is_killed=True)
-        lease = Operations(results).lease(operation.operation_id)
-        lease.take(1)
+        legs = Operations(results).legs(operation.operation_id)
+        legs.take(2)
         alive = list(facts.killed_work())
-        let_holder_die(Results(lease.store), operation.operation_id, 1)
+        let_holder_die(results, operation.operation_id, 2)
 
     (end,) = facts.killed_work()
     assert alive == []

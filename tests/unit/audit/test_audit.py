@@ -15,7 +15,6 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import FolderStore, sha256_hex
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results, parquet_of
 
 from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
@@ -274,7 +273,7 @@ def test_rows_that_were_added_are_found(bare: Results) -> None:
     """The receipt of the operation does not name them."""
     leave_operation(bare, OPERATION, CALLS, ROWS)
 
-    Operations(bare).publish(OPERATION, "proofs", [], 2)
+    bare.create_part(f"proofs/{NAME}-00002-001.parquet", "proofs", [])
 
     (found,) = audit_store(bare).wrong
     assert (found.where, found.what) == (
@@ -284,9 +283,9 @@ def test_rows_that_were_added_are_found(bare: Results) -> None:
 
 
 def test_parts_without_an_operation_are_wrong(bare: Results) -> None:
-    """An operation writes its intent before its first call."""
-    Operations(bare).publish(OPERATION, "proofs", [], 0)
-    Operations(bare).publish(OPERATION, "exchanges", [], 1)
+    """An operation writes its plan before its first call."""
+    bare.create_part(f"proofs/{NAME}-00000-001.parquet", "proofs", [])
+    bare.create_part(f"exchanges/{NAME}-00001-001.parquet", "exchanges", [])
     leave_operation(bare, operation_named("20261120T020000Z_000bb"))
 
     done = audit_store(bare)
@@ -301,7 +300,7 @@ def test_parts_without_an_operation_are_wrong(bare: Results) -> None:
 def test_a_damaged_receipt_is_found(bare: Results, tmp_path: Path, content: bytes) -> None:
     """No traceback, whatever it holds."""
     leave_operation(bare, OPERATION)
-    name = f"_operations/{OPERATION.operation_id}/receipt.json"
+    name = f"_runs/{OPERATION.operation_id}/legs/001/receipt.json"
     (tmp_path / name).write_bytes(content)
 
     assert [each.where for each in audit_store(bare).wrong] == [name]

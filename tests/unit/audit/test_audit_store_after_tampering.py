@@ -286,16 +286,16 @@ def erased(root: Path) -> Path:
     leave_operation(results, ERASURE, [call_of(ERASURE, "r-1", Call.ERASE)], {"erasures": [row]})
     end_leg(results, planned(results, "20261103T120000Z_000aa", "xy"), "xy", range(2))
     assert audit(root).wrong == []
-    return root / "_operations" / ERASURE.operation_id
+    return root / "_runs" / ERASURE.operation_id
 
 
 def test_an_erasure_deleted_whole_is_found(root: Path) -> None:
-    """Intent, receipt and parts: the ledger names it."""
+    """Plan, receipt and parts: the ledger names it."""
     shutil.rmtree(erased(root))
     for path in files(root, f"*/*/{ERASURE.operation_id}-*"):
         path.unlink()
 
-    assert places(audit(root)) == {f"_operations/{ERASURE.operation_id}/receipt.json"}
+    assert places(audit(root)) == {f"_runs/{ERASURE.operation_id}/legs/001/receipt.json"}
 
 
 def test_an_erasure_changed_with_its_receipt_is_found(root: Path) -> None:
@@ -306,11 +306,11 @@ def test_an_erasure_changed_with_its_receipt_is_found(root: Path) -> None:
     path.write_bytes(parquet_of(pa.Table.from_pylist(rows, schema=pq.ParquetFile(path).schema_arrow)))
     name = str(path.relative_to(root))
     rewrite_document(
-        folder / "receipt.json",
+        folder / "legs/001/receipt.json",
         lambda document: [each.update(sha256=digest(path)) for each in document["parts"] if each["name"] == name],
     )
 
-    assert places(audit(root)) == {f"_operations/{ERASURE.operation_id}/receipt.json"}
+    assert places(audit(root)) == {f"_runs/{ERASURE.operation_id}/legs/001/receipt.json"}
 
 
 def places(done: Audit) -> set[str]:

@@ -1,14 +1,20 @@
-"""A store, a scripted service, and what operations are given; a service in this process takes the calls."""
+"""A store, a scripted service, and who begins operations with them; a service in this process takes the calls."""
+
+from datetime import timedelta
+from itertools import count
 
 import pytest
+from pydantic import SecretStr
 
 from proofsweep.client.client import Partner
-from proofsweep.config.sections import BoundsSettings
-from proofsweep.operations.operation import OperationContext
-from proofsweep.sources.files import Files
+from proofsweep.client.stop import StopSwitch
+from proofsweep.config.proxies import Proxies
+from proofsweep.config.sections import PaceSettings, RetrySettings, TimeoutSettings
+from proofsweep.domain.runs import Bounds
+from proofsweep.operations.operation import Operator
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
-from proofsweep.verify.service import ServiceStatus
+from proofsweep.verify.service import Service, ServiceStatus
 
 from ..scripted_service import NOW
 
@@ -19,15 +25,18 @@ def operations(results: Results) -> Operations:
 
 
 @pytest.fixture
-def context(results: Results, partner: Partner) -> OperationContext:
-    return OperationContext(
-        results=results,
-        environment="beta",
-        bounds=BoundsSettings(),
-        partner=partner,
-        key_fingerprint=lambda: "0" * 12,
-        unattributed=[],
-        usable_service=lambda _reserve: ServiceStatus(),
-        files=Files(),
-        clock=lambda: NOW,
+def operator(results: Results, partner: Partner, stop: StopSwitch) -> Operator:
+    """A clock that goes on by a second whenever it is read, so that no two operations have one name."""
+    settings, seconds = partner.session.context.service.model_copy(update={"environment": "beta"}), count()
+    made = Service(
+        settings,
+        PaceSettings(),
+        RetrySettings(),
+        TimeoutSettings(),
+        lambda: SecretStr("pk_test"),
+        clock=lambda: NOW + timedelta(seconds=next(seconds)),
+        proxies=Proxies({}),
     )
+    made.partner, made.stop, made.dispatcher = partner, stop, partner.session.context.dispatcher
+    made.status = ServiceStatus  # type: ignore[method-assign]  # it was examined, and is well
+    return Operator(results=results, service=made, bounds=Bounds())

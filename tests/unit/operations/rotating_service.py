@@ -1,5 +1,6 @@
 """A service in this process that rotates keys as the contract says, and a place, a store and a command for it."""
 
+import json
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -119,7 +120,7 @@ class Installation:
     def command(self) -> RotateKey:
         results, key = self.results, key_file(self.key_file)()
         key_store = FileKeyStore.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
-        log = RotationLog(Operations(results), self._later_operation, lambda: self.now)
+        log = RotationLog(Operations(results), self._later_operation)
         return RotateKey(
             results=results,
             partner=self._with(key, log),
@@ -133,7 +134,8 @@ class Installation:
         )
 
     def receipts(self) -> list[Path]:
-        return sorted((self.folder / "results/_operations").glob("*/receipt.json"))
+        found = sorted((self.folder / "results/_runs").glob("*/legs/*/receipt.json"))
+        return [path for path in found if json.loads(path.read_bytes())["ended_by"] == "complete"]
 
     def _with(self, key: SecretStr, log: RotationLog) -> Partner:
         """Make a partner with an engine's own switch."""
@@ -143,12 +145,12 @@ class Installation:
         return replace(self.partner, session=replace(self.partner.session, context=context, record=log.note))
 
     def _later_operation(self) -> Operation:
-        return replace(self._new_operation(), operation_id="20261121T120000Z_000aa")
+        return replace(self._new_operation(), operation_id="20261121T120000Z_000_rotation_aa")
 
     def _new_operation(self) -> Operation:
         number = len(list((self.folder / "results").glob("_keys/*-rotation.json")))
         return Operation(
-            operation_id=f"20261120T12000{number}Z_000aa",
+            operation_id=f"20261120T12000{number}Z_000_rotation_aa",
             kind=OperationKind.ROTATION,
             environment="sandbox",
             base_url=self.partner.base_url,

@@ -10,25 +10,24 @@ from pydantic import SecretStr
 
 from proofsweep.client.reply import Reply, Request
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
+from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
+from proofsweep.domain.operations import OperationKind
 from proofsweep.operations.erase import (
     Erasure,
     ErasureReport,
     ProofList,
     erase_proofs,
-    erased_one_by_one,
-    killed_erasures,
     read_proof_list,
 )
-from proofsweep.operations.operation import OperationContext, OperationWork
+from proofsweep.operations.operation import Operator
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
 from ...worlds.killed_lines import is_whole_after
-from ..ended_operations import operation_named
+from ..left_behind import let_holder_die
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 OF_ERASURES = ("operations/erase.py", "operations/operation.py", "store/operations.py")
@@ -54,34 +53,26 @@ class ErasingService(ScriptedService):
 
 @dataclass(slots=True)
 class Eraser:
-    """The command; each run is a process of its own, but for the lease."""
+    """The command; each run is a process of its own."""
 
-    context: OperationContext
+    operator: Operator
     told: list[Erasure] = field(default_factory=list)
 
     @property
     def operations(self) -> Operations:
-        return Operations(self.context.results)
+        return Operations(self.operator.results)
 
-    @property
-    def journals(self) -> OperationJournals:
-        return OperationJournals(self.operations.results.store.within("_erasing"), "erasures")
-
-    def erase(self, *proof_ids: str) -> list[Row]:
-        """Run the command; give what it put into the table for killed ones before."""
-        killed = killed_erasures(self.operations.results, self.journals, lambda: NOW)
-        recovered = [row for operation_id in self.journals.open() for row in killed.end(operation_id)]
-        operation = operation_named(f"20261120T12{len(self.operations.ids()):02}00Z_000aa", "erasure")
-        self.operations.write_intent(operation, {})
-        work = OperationWork.on(self.context, operation)
-        for erasure in erased_one_by_one(work, self.journals, ProofList(proof_ids)):
-            self.told.append(erasure)
-        work.log.end("complete", {})
-        self.journals.delete(operation.operation_id)
-        return recovered
+    def erase(self, *proof_ids: str) -> ErasureReport:
+        """Run the command, after those before it are dead."""
+        self.operator.service.stop.reason = None
+        for operation_id in self.operations.ids():
+            legs = self.operations.legs(operation_id)
+            if (last := legs.last()) and legs.receipt(last) is None:
+                let_holder_die(self.operator.results, operation_id, last)
+        return erase_proofs(self.operator, ProofList(proof_ids), self.told.append)
 
     def rows(self) -> list[Row]:
-        results = self.operations.results
+        results = self.operator.results
         rows = results.table("erasures", results.all_parts("erasures")).to_pylist()
         return sorted(rows, key=lambda row: (str(row["operation_id"]), str(row["proof_id"])))
 
@@ -92,21 +83,27 @@ def service() -> ScriptedService:
 
 
 @pytest.fixture
-def eraser(context: OperationContext) -> Eraser:
-    return Eraser(context)
+def eraser(operator: Operator) -> Eraser:
+    return Eraser(operator)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its threads
 def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
-    tmp_path: Path, context: OperationContext, service: ErasingService, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, operator: Operator, service: ErasingService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of what was answered, at most the one answer that was not on disk yet; the repeat says `already_erased` of it."""
+    """Of what was answered, at most the one answer that was not on disk yet; the repeat says `already_erased` of it.
+
+    The repeat goes on with the same operation, and asks for no proof whose answer was written down.
+    """
     monkeypatch.setattr(os, "fsync", lambda _file: None)  # a process that is killed loses nothing that was written
     line, was_whole = 0, False
     while not was_whole:
         service.proofs, service.script[Call.ERASE] = {"p1", "p2"}, []
-        eraser = Eraser(replace(context, results=Results(FolderStore(tmp_path / str(line)))))
+        eraser = Eraser(replace(operator, results=Results(FolderStore(tmp_path / str(line)))))
         was_whole = is_whole_after(line, OF_ERASURES, partial(eraser.erase, "p1", "p2"))
         known = [each.proof_id for each in eraser.told]
+        asked = service.calls.count(Call.ERASE)
+        was_ended = any(map(eraser.operations.is_complete, eraser.operations.ids()))
 
         eraser.erase("p1", "p2")
 
@@ -116,7 +113,7 @@ def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
         assert len(erased) >= 1, line
         assert len({(row["operation_id"], row["proof_id"]) for row in rows}) == len(rows), line
         assert {row["proof_id"] for row in rows} == {"p1", "p2"}, line
-        assert eraser.journals.open() == [], line
+        assert was_ended or service.calls.count(Call.ERASE) - asked <= 2 - len(known), line
         line += 1
     assert line > 30  # the whole of it was tried
 
@@ -142,23 +139,26 @@ def test_an_answer_that_is_no_receipt_is_kept_and_fails(
     assert (row["outcome"], row["reason"]) == (outcome, reason)
 
 
-def test_answers_of_a_killed_erasure_come_into_the_table(
-    eraser: Eraser, service: ErasingService, stop: StopSwitch
-) -> None:
-    """With a receipt that says that it was killed; the next command does it before anything else."""
-    service.on_call = lambda _call: stop.pull(RunMustStop("killed", ended_by="cancelled"))
-    with pytest.raises(RunMustStop):
-        eraser.erase("p1", "p2")
+def test_a_list_that_was_stopped_is_gone_on_with(eraser: Eraser, service: ErasingService, stop: StopSwitch) -> None:
+    """In a second leg of the same operation; when that has come to its end, the list is asked for anew."""
+    service.on_call = lambda _call: stop.pull(RunMustStop("stopped", ended_by="cancelled"))
+    first = eraser.erase("p1", "p2")
+    service.on_call = lambda _call: None
+
+    second, third = eraser.erase("p1", "p2"), eraser.erase("p1", "p2")
+
+    assert (first.stopped is None, len(first.erasures), first.not_asked) == (False, 1, 1)
+    assert (second.operation_id, len(second.erasures), second.not_asked) == (first.operation_id, 2, 0)
+    assert third.operation_id != first.operation_id
+    assert [row["outcome"] for row in eraser.rows()] == ["erased", "erased", "already_erased", "already_erased"]
+
+
+def test_one_at_a_time(eraser: Eraser, operator: Operator) -> None:
+    """Two would each be told of half of the list."""
+    with operator.begun(OperationKind.ERASURE), pytest.raises(RunIsActive, match="wait until it has ended"):
+        erase_proofs(operator, ProofList(("p1",)))
+
     assert eraser.rows() == []
-
-    with pytest.raises(RunMustStop):
-        eraser.erase("p2")
-
-    (row,) = eraser.rows()
-    receipt = eraser.operations.receipt(str(row["operation_id"])) or {}
-    assert (row["proof_id"], row["outcome"]) == ("p1", "erased")
-    assert (receipt["ended_by"], receipt["counts"]) == ("killed", {"erased": 1, "already_erased": 0, "failed": 0})
-    assert eraser.journals.open() == []
 
 
 def test_a_full_disk_ends_it_before_the_next_proof(
@@ -178,27 +178,28 @@ def test_a_full_disk_ends_it_before_the_next_proof(
 
 
 def test_a_service_that_is_down_is_not_asked_for_each_proof(eraser: Eraser, service: ErasingService) -> None:
-    """After three proofs in a row; a 404 between them is an answer."""
+    """After five proofs in a row; a 404 between them is an answer."""
     down = [Scripted(status=503)] * 2
-    service.script[Call.ERASE] = [*down, Scripted(status=404), *down, *down, *down]
+    service.script[Call.ERASE] = [*down, Scripted(status=404), *down * 5]
 
-    with pytest.raises(RunMustStop, match="3 proofs in a row") as stopped:
-        eraser.erase(*map(str, range(9)))
+    report = eraser.erase(*map(str, range(9)))
 
-    assert stopped.value.ended_by == "breaker"
-    assert [each.proof_id for each in eraser.told] == ["0", "1", "2", "3", "4"]
+    assert report.stopped is not None
+    assert report.stopped.ended_by == "breaker"
+    assert [each.proof_id for each in eraser.told] == list("0123456")
+    assert len(eraser.rows()) == 7
 
 
-def test_a_used_up_quota_leaves_a_report_of_what_was_done(context: OperationContext, service: ErasingService) -> None:
-    """The rest was not asked for; the intent has no ID."""
+def test_a_used_up_quota_leaves_a_report_of_what_was_done(operator: Operator, service: ErasingService) -> None:
+    """The rest was not asked for; the plan has no ID."""
     service.script[Call.ERASE] = [ERASED, Scripted(status=429, remaining=0, retry_after=9_000.0)]
     service.script[Call.USAGE] = [Scripted(remaining=0)]
 
-    report = erase_proofs(context, ProofList(("p1", "p2", "p3")))
+    report = erase_proofs(operator, ProofList(("p1", "p2", "p3")))
 
     assert report.stopped is not None
     assert (report.stopped.ended_by, len(report.erasures), report.not_asked) == ("quota", 1, 2)
-    assert "p1" not in str(Operations(context.results).intent(report.operation_id))
+    assert "p1" not in str(Operations(operator.results).plan(report.operation_id))
 
 
 def read(tmp_path: Path, content: bytes, name: str = "list.txt") -> ProofList:

@@ -13,7 +13,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
 from proofsweep.operations import inventory
 from proofsweep.operations.inventory import ProofListing, arrow_of, inventory_proofs, masters_of, reconciled
-from proofsweep.operations.operation import OperationContext
+from proofsweep.operations.operation import Operator
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import PROOFS
@@ -96,28 +96,34 @@ def test_only_assets_with_a_digest_are_compared(results: Results) -> None:
     assert masters_of(results, plan.run_id) == ("1 assets are the masters, 1 are not: other", True)
 
 
-def test_an_inventory_is_recorded(context: OperationContext, operations: Operations, service: ScriptedService) -> None:
+def test_an_inventory_is_recorded(operator: Operator, operations: Operations, service: ScriptedService) -> None:
     """The receipt counts the states and the calls."""
     service.script[Call.PROOFS] = [page("a", None)]
 
-    found = inventory_proofs(context)
+    found = inventory_proofs(operator)
 
     receipt = operations.receipt(found.operation_id) or {}
-    assert (receipt["kind"], receipt["calls"]) == ("inventory", 1)
-    assert receipt["counts"] == {"no_file": 1, "unnamed": 1, "problem": None}
+    counts = receipt["counts"]
+    assert isinstance(counts, dict)
+    assert {name: counts[name] for name in ("calls", "no_file", "unnamed", "problem")} == {
+        "calls": 1,
+        "no_file": 1,
+        "unnamed": 1,
+        "problem": None,
+    }
 
 
 def test_a_service_that_is_down_leaves_no_half_inventory(
-    context: OperationContext, service: ScriptedService, results: Results
+    operator: Operator, service: ScriptedService, results: Results
 ) -> None:
     """Half a list would name proofs as missing."""
     service.script[Call.PROOFS] = [page("a", cursor="1"), Scripted(status=503), Scripted(status=503)]
 
     with pytest.raises(RunMustStop) as stopped:
-        inventory_proofs(context)
+        inventory_proofs(operator)
 
     assert stopped.value.ended_by == "breaker"
-    assert not list(results.all_parts("proofs"))
+    assert len(results.table("proofs", results.all_parts("proofs"))) == 0
 
 
 def page(*proof_ids: str | None, cursor: str | None = None) -> Scripted:
@@ -133,7 +139,7 @@ def test_a_list_that_shifts_gives_each_proof_once(partner: Partner, service: Scr
     """New proofs come first, so what was read comes again; a page may be short or empty before the last."""
     service.script[Call.PROOFS] = [page("c", "b", cursor="1"), page(cursor="2"), page("b", "a", cursor="3"), page()]
 
-    listing = ProofListing(partner)
+    listing = ProofListing(lambda cursor: partner.proofs(cursor=cursor))
 
     assert (ids_of(listing), listing.problem) == (["c", "b", "a"], None)
 
@@ -161,7 +167,7 @@ def test_a_cursor_that_leads_nowhere_ends_the_listing(
     """What was read stays, and is said to be in doubt; a first page that is refused had no cursor to blame."""
     monkeypatch.setattr(inventory, "_MOST_PAGES", 3)
     service.script[Call.PROOFS] = [*pages]
-    listing = ProofListing(partner)
+    listing = ProofListing(lambda cursor: partner.proofs(cursor=cursor))
 
     with nullcontext() if problem else pytest.raises(CallFailed):
         found = ids_of(listing)
@@ -176,7 +182,7 @@ def test_new_cursors_without_new_proofs_end_too(partner: Partner, service: Scrip
         service.usual[Call.PROOFS] = page("a", cursor=str(next(numbers)))
 
     service.on_call = turn
-    listing = ProofListing(partner)
+    listing = ProofListing(lambda cursor: partner.proofs(cursor=cursor))
 
     assert (ids_of(listing), listing.problem) == (["a"], "no page was new")
     assert len(service.calls) == 21

@@ -8,9 +8,10 @@ import pytest
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
+from proofsweep.domain.operations import OperationKind
 from proofsweep.operations import notes as refresh
 from proofsweep.operations.notes import Note, NoteRefresh, NotesRefreshed, refresh_notes, wanted_notes
-from proofsweep.operations.operation import CallBudget, OperationContext, OperationWork
+from proofsweep.operations.operation import Operator
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
@@ -24,24 +25,23 @@ SOON = Scripted(document={"status": "pending", "retryAfterSeconds": 0.01})
 
 
 class Refreshed:
-    def __init__(self, context: OperationContext) -> None:
-        self.work = OperationWork.on(context, OPERATION)
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
 
     def run(self, wanted: int = 1, *, most_calls: int | None = None) -> None:
-        refresh = NoteRefresh(work=self.work, budget=CallBudget(self.work.log, most_calls))
-        refresh.run(Note(str(number), f"item-{number}") for number in range(wanted))
+        with self.operator.begun(OperationKind.INTERPRETATIONS, max_calls=most_calls) as work:
+            NoteRefresh(work=work).run(Note(str(number), f"item-{number}") for number in range(wanted))
 
     @property
     def rows(self) -> Sequence[Row]:
-        self.work.log.flush()
-        results = self.work.context.results
+        results = self.operator.results
         found: list[Row] = results.table("interpretations", results.all_parts("interpretations")).to_pylist()
         return found
 
 
 @pytest.fixture
-def refreshed(context: OperationContext) -> Refreshed:
-    return Refreshed(context)
+def refreshed(operator: Operator) -> Refreshed:
+    return Refreshed(operator)
 
 
 def test_a_pending_note_is_asked_for_again_until_it_is_ready(refreshed: Refreshed, service: ScriptedService) -> None:
@@ -61,7 +61,7 @@ def test_without_a_usable_wait_it_is_two_seconds(
 ) -> None:
     """A service that says nothing is not asked in a tight loop."""
     waits = []
-    stop = refreshed.work.partner.session.context.dispatcher.stop
+    stop = refreshed.operator.service.stop
     monkeypatch.setattr(type(stop), "rest", lambda _self, seconds: waits.append(round(seconds)))
     service.script[Call.INTERPRETATION] = [Scripted(document={"status": "pending", "retryAfterSeconds": told}), READY]
 
@@ -117,20 +117,22 @@ def test_notes_in_hand_have_rows_when_the_calls_end(refreshed: Refreshed, servic
 
 
 def test_a_refresh_asks_once_for_each_note(
-    context: OperationContext, operations: Operations, service: ScriptedService
+    operator: Operator, operations: Operations, service: ScriptedService
 ) -> None:
     """When all are ready, nothing is asked, and no operation begins."""
     plan = plan_of_run("20261120T010000Z_000aa", items=2)
-    end_leg(context.results, plan, [answered(plan, number, str(number), proof_id=f"p{number}") for number in range(2)])
+    end_leg(operator.results, plan, [answered(plan, number, str(number), proof_id=f"p{number}") for number in range(2)])
     service.usual[Call.INTERPRETATION] = READY
 
-    first, second = (refresh_notes(context) for _ in range(2))
+    first, second = (refresh_notes(operator) for _ in range(2))
 
     receipt = operations.receipt(*operations.ids()) or {}
     assert first.line() == "2 proofs without a note: 2 ready"
     assert second == NotesRefreshed(operation_id=None, wanted=0, states={})
     assert second.line().startswith("Every accepted proof has")
-    assert (receipt["calls"], receipt["counts"]) == (2, {"wanted": 2, "states": {"ready": 2}})
+    counts = receipt["counts"]
+    assert isinstance(counts, dict)
+    assert (counts["calls"], counts["wanted"], counts["states"]) == (2, 2, {"ready": 2})
 
 
 ASKED = OPERATION.started_at

@@ -1,146 +1,162 @@
 """What an operation did is written down while it works, its receipt says how it ended, and its calls are bounded."""
 
-from dataclasses import replace
-from datetime import datetime, timedelta
+import threading
 from typing import Any
 
 import pytest
 
-from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import OperationKind
-from proofsweep.operations.operation import CallBudget, OperationContext, OperationLog, OutageGuard, operation_begun
+from proofsweep.operations.operation import Operator, end_killed
+from proofsweep.store.journal import read_journal
+from proofsweep.store.layout import journal_folder
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.operations import Operations
 
-from ..ended_operations import call_of, operation_named
+from ..ended_operations import call_of, leave_operation, operation_named
 from ..scripted_service import Scripted, ScriptedService
 
-OPERATION = operation_named("20261120T010000Z_000aa")
-
-
-class Clock:
-    now = OPERATION.started_at
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+KIND = OperationKind.INVENTORY
+KILLED = operation_named("20261120T010000Z_000aa")
 
 
 def receipt_of(operations: Operations) -> dict[str, Any]:
-    return operations.receipt(OPERATION.operation_id) or {}
+    return operations.receipt(*operations.ids()) or {}
 
 
-def test_calls_and_rows_end_in_parts_that_the_receipt_names(operations: Operations, clock: Clock) -> None:
+def test_calls_and_rows_end_in_parts_that_the_receipt_names(
+    operator: Operator, operations: Operations, service: ScriptedService
+) -> None:
     """The operation's name stands in each row; a call belongs to no row of a catalog."""
-    log = OperationLog(OPERATION, operations, clock)
-    log.note(call_of(OPERATION, "r-1"))
-    log.add("proofs", [{"proof_id": "p", "state": "no_file"}])
+    service.usual[Call.PROOFS] = Scripted(document={"items": []})
+    with operator.begun(KIND) as work:
+        work.ask(Call.PROOFS, lambda partner: partner.proofs())
+        work.add([{"proof_id": "p", "state": "no_file"}])
+        work.said["days"] = 1
 
-    log.end("complete", {"counts": {"days": 1}})
-
-    receipt = receipt_of(operations)
+    (operation_id,), receipt = operations.ids(), receipt_of(operations)
     names = [part["name"] for part in receipt["parts"]]
-    (call,) = operations.results.table("exchanges", names[:1]).to_pylist()
-    (row,) = operations.results.table("proofs", names[1:]).to_pylist()
-    assert [name.partition("/")[0] for name in names] == ["exchanges", "proofs"]
-    assert (receipt["ended_by"], receipt["calls"], receipt["counts"]) == ("complete", 1, {"days": 1})
-    assert (call["run_id"], call["leg"], call["manifest_row"]) == (OPERATION.operation_id, 1, None)
-    assert (call["environment"], call["request_id"]) == ("beta", "r-1")
-    assert (row["operation_id"], row["environment"], row["proof_id"]) == (OPERATION.operation_id, "beta", "p")
+    (row,) = operations.results.table("proofs", names[:1]).to_pylist()
+    (call,) = operations.results.table("exchanges", names[1:]).to_pylist()
+    (entry,) = Ledger(operations.results.store).entries()
+    assert [name.partition("/")[0] for name in names] == ["proofs", "exchanges"]
+    assert (receipt["ended_by"], receipt["counts"]["calls"], receipt["counts"]["days"]) == ("complete", 1, 1)
+    assert (call["run_id"], call["leg"], call["manifest_row"]) == (operation_id, 1, None)
+    assert (call["environment"], call["request_id"]) == ("beta", "id-1")
+    assert (row["operation_id"], row["environment"], row["proof_id"]) == (operation_id, "beta", "p")
+    assert entry.name == f"_runs/{operation_id}/legs/001/receipt.json"
+    assert operations.results.store.names(journal_folder(operation_id, 1)) == []
 
 
-def test_a_killed_process_loses_a_minute_at_most(operations: Operations, clock: Clock) -> None:
-    """What is older is in a part already."""
-    log = OperationLog(OPERATION, operations, clock)
-    log.note(call_of(OPERATION, "r-1"))
-    assert operations.parts_of(OPERATION) == []
-
-    clock.now += timedelta(seconds=61)
-    log.note(call_of(OPERATION, "r-2"))
-
-    assert len(operations.parts_of(OPERATION)) == 1
+def test_what_was_flushed_is_in_the_journal(operator: Operator, operations: Operations) -> None:
+    """A process that is killed loses what came in the last second at most, which the heartbeat's thread flushes."""
+    with operator.begun(KIND) as work:
+        work.add([{"proof_id": "p", "state": "no_file"}])
+        work.flush()
+        folder = journal_folder(*operations.ids(), 1)
+        (rows,) = read_journal(operations.results.store, folder, "proofs").values()
+        assert rows["proof_id"].to_pylist() == ["p"]
 
 
-KIND = OperationKind.INVENTORY
+def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator, operations: Operations) -> None:
+    """Its rows and calls come into parts; one of another kind, or whose process is alive, is left alone."""
+    rows = {"proofs": [{"proof_id": "p", "state": "no_file"}]}
+    leave_operation(operations.results, KILLED, [call_of(KILLED, "r-1")], rows, is_killed=True)
+    end_killed(operations.results, OperationKind.RECOVERY)
+    assert operations.receipt(KILLED.operation_id) is None
+
+    with operator.begun(KIND):
+        assert (operations.receipt(KILLED.operation_id) or {})["ended_by"] == "killed"
+        assert end_killed(operations.results, KIND) == 0
+
+    table = operations.results.table("proofs", operations.results.all_parts("proofs"))
+    assert table["proof_id"].to_pylist() == ["p"]
+    assert len([*Ledger(operations.results.store).entries()]) == 2
+
+
+def ask_in_vain(operator: Operator, times: int = 1) -> None:
+    with operator.begun(KIND) as work:
+        for _ in range(times):
+            failed, _exchange = work.ask(Call.PROOFS, lambda partner: partner.proofs())
+        assert isinstance(failed, CallFailed)
+        raise failed
 
 
 @pytest.mark.parametrize(
-    ("answers", "error", "ended_by"),
-    [([Scripted(status=403)], RunMustStop, "key_refused"), ([Scripted(status=500)] * 2, CallFailed, "error")],
+    ("answer", "error", "ended_by"),
+    [(Scripted(status=403), RunMustStop, "key_refused"), (Scripted(status=500), CallFailed, "error")],
 )
-def test_an_operation_that_fails_has_a_receipt_too(
-    context: OperationContext,
+def test_an_operation_that_fails_has_a_receipt_too(  # noqa: PLR0917 - fixtures and what they are told
+    operator: Operator,
+    operations: Operations,
     service: ScriptedService,
-    answers: list[Scripted],
+    answer: Scripted,
     error: type[Exception],
     ended_by: str,
 ) -> None:
     """Its calls were made, whatever became of them."""
-    service.script[Call.PROOFS] = [*answers]
+    service.usual[Call.PROOFS] = answer
 
-    with pytest.raises(error), operation_begun(context, KIND) as work:
-        work.partner.proofs()
+    with pytest.raises(error):
+        ask_in_vain(operator)
 
-    operations = Operations(context.results)
-    receipt = operations.receipt(*operations.ids()) or {}
-    assert (receipt["ended_by"], receipt["calls"], receipt["why"] is not None) == (ended_by, len(answers), True)
+    receipt = receipt_of(operations)
+    assert (receipt["ended_by"], receipt["counts"]["calls"] > 0, receipt["why"] is not None) == (ended_by, True, True)
 
 
-def test_without_a_key_nothing_is_written(context: OperationContext, operations: Operations) -> None:
+def test_without_a_key_nothing_is_written(
+    operator: Operator, operations: Operations, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The line says what is missing."""
 
-    def no_key() -> str:
+    def no_key(_service: object) -> str:
         raise ConfigError("There is no key.")
 
-    with pytest.raises(ConfigError), operation_begun(replace(context, key_fingerprint=no_key), KIND):
+    monkeypatch.setattr(type(operator.service), "key_fingerprint", property(no_key))
+    with pytest.raises(ConfigError), operator.begun(KIND):
         raise AssertionError
 
     assert operations.ids() == []
 
 
-@pytest.fixture
-def log(operations: Operations) -> OperationLog:
-    return OperationLog(OPERATION, operations, lambda: OPERATION.started_at)
+def test_calls_in_flight_are_counted_before_another_begins(operator: Operator, service: ScriptedService) -> None:
+    """Of two calls that were given, one is under way, so a third is refused while the second can still be made."""
+    service.usual[Call.PROOFS] = Scripted(document={"items": []})
+    begun, go_on = threading.Event(), threading.Event()
 
+    def wait(_call: Call) -> None:
+        begun.set()
+        go_on.wait(10)
 
-def test_what_others_were_promised_is_not_given_twice(log: OperationLog) -> None:
-    """A promise ends when its calls are made, which the log has counted then."""
-    budget = CallBudget(log, 2)
+    def ask_three_times() -> None:
+        with operator.begun(KIND, max_calls=2) as work:
+            service.on_call = wait
+            first = threading.Thread(target=lambda: work.ask(Call.PROOFS, lambda partner: partner.proofs()))
+            first.start()
+            begun.wait(10)
+            service.on_call = lambda _call: None
+            work.ask(Call.PROOFS, lambda partner: partner.proofs())
+            try:
+                work.ask(Call.PROOFS, lambda partner: partner.proofs())
+            finally:
+                go_on.set()
+                first.join()
 
-    with budget.promised():
-        with (
-            budget.promised(),
-            pytest.raises(RunMustStop, match="Of the 2 calls that it was given, none are left") as stopped,
-            budget.promised(),
-        ):
-            raise AssertionError
-        with budget.promised():
-            log.note(call_of(OPERATION, "r-1"))
-        with pytest.raises(RunMustStop), budget.promised():
-            raise AssertionError
+    with pytest.raises(RunMustStop, match="Of the 2 calls that it was given, none are left") as stopped:
+        ask_three_times()
 
     assert stopped.value.ended_by == "window"
+    assert service.calls == [Call.PROOFS] * 2
 
 
-def failure(reason: str) -> CallFailed:
-    return CallFailed("It failed.", stage="proof", reason=reason)
-
-
-def test_failures_in_a_row_end_the_operation(partner: Partner) -> None:
+def test_failures_in_a_row_end_the_operation(operator: Operator, service: ScriptedService) -> None:
     """A refusal of one item is an answer: it ends the row."""
-    guard = OutageGuard(partner, most_failures=3)
-    for reason in ("http_500", "timeout", "http_404", "connection", "bad_answer"):
-        guard.failed(failure(reason))
-    guard.answered()
-    guard.failed(failure("http_503"))
-    guard.failed(failure("http_503"))
+    down = [Scripted(status=500)] * 2
+    service.script[Call.PROOFS] = [*down * 4, Scripted(status=404), *down * 5]
 
-    with pytest.raises(RunMustStop, match="The service fails for everything: It failed") as stopped:
-        guard.failed(failure("http_503"))
+    with pytest.raises(RunMustStop, match="The service fails for everything") as stopped:
+        ask_in_vain(operator, times=20)
 
     assert stopped.value.ended_by == "breaker"
+    assert len(service.calls) == 19

@@ -1,9 +1,11 @@
 """Lost sidecars come back byte for byte, and no file is ever overwritten."""
 
 import base64
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,12 +14,13 @@ import pytest
 from proofsweep.domain.errors import NameTaken, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.operations.operation import CallBudget, OperationContext, OperationWork
+from proofsweep.domain.operations import OperationKind
+from proofsweep.operations.operation import Operator, end_killed
 from proofsweep.operations.recover import (
     ProvenItem,
     RecoveryRequest,
     SidecarRecovery,
-    killed_recoveries,
+    journal_written_files,
     proven_items,
     recover_sidecars,
 )
@@ -26,8 +29,8 @@ from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store import layout
 from proofsweep.store.layout import INGEST_FOLDER, watch_id
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.objects import FolderStore
-from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.store.objects import FolderStore, json_bytes
+from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -40,9 +43,8 @@ ANSWER = Scripted(document={"song": "s", "sidecar": base64.b64encode(SEALED).dec
 
 
 class Recovery:
-    def __init__(self, context: OperationContext, folder: Path) -> None:
-        self.work = OperationWork.on(context, OPERATION)
-        self.journals = OperationJournals(FolderStore(folder / "recovering"), "recoveries")
+    def __init__(self, operator: Operator, folder: Path) -> None:
+        self.operator = operator
         self.music = folder / "music"
         self.music.mkdir()
         (self.music / "a.wav").write_bytes(b"audio")
@@ -67,26 +69,25 @@ class Recovery:
     def run(
         self, *items: ProvenItem, prefix: str | None = None, compares_all: bool = False, most_calls: int | None = None
     ) -> Sequence[Row]:
-        SidecarRecovery(
-            work=self.work,
-            journals=self.journals,
-            budget=CallBudget(self.work.log, most_calls),
-            is_watched=lambda location: self.watched is not None and location.startswith(self.watched),
-            wanted=RecoveryRequest(prefix=prefix, compares_all=compares_all),
-        ).run(items or [self.item()])
+        with self.operator.begun(OperationKind.RECOVERY, max_calls=most_calls) as work:
+            SidecarRecovery(
+                work=work,
+                is_watched=lambda location: self.watched is not None and location.startswith(self.watched),
+                wanted=RecoveryRequest(prefix=prefix, compares_all=compares_all),
+            ).run(items or [self.item()])
         return self.rows
 
     @property
     def rows(self) -> Sequence[Row]:
-        results = self.work.context.results
+        results = self.operator.results
         found: list[Row] = results.table("recoveries", results.all_parts("recoveries")).to_pylist()
         return found
 
 
 @pytest.fixture
-def recovery(context: OperationContext, service: ScriptedService, tmp_path: Path) -> Recovery:
+def recovery(operator: Operator, service: ScriptedService, tmp_path: Path) -> Recovery:
     service.usual[Call.PROOF] = ANSWER
-    return Recovery(context, tmp_path)
+    return Recovery(operator, tmp_path)
 
 
 def test_an_intact_sidecar_costs_no_call(recovery: Recovery, service: ScriptedService) -> None:
@@ -153,13 +154,15 @@ def test_a_place_that_cannot_be_written_is_told(recovery: Recovery, tmp_path: Pa
 
 def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monkeypatch: pytest.MonkeyPatch) -> None:
     """So a process that is killed in that moment leaves no file without a row."""
-    journalled: list[Row] = []
+    results, noted = recovery.operator.results, list[Row]()
 
     def create(store: FolderStore, name: str, content: bytes) -> None:
         if not name.endswith(".sidecar"):
             usual(store, name, content)
             return
-        journalled.extend(recovery.journals.read(OPERATION.operation_id))
+        (operation_id,) = Operations(results).ids()
+        there = results.store.names(layout.journal_folder(operation_id, 1))
+        noted.extend(*(json.loads(results.store.read(each) or b"") for each in there if "writes-" in each))
         (recovery.music / name).write_bytes(b"appears in that moment")
         raise NameTaken(name)
 
@@ -167,10 +170,10 @@ def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monke
     monkeypatch.setattr(FolderStore, "create", create)
     (row,) = recovery.run()
 
-    (intended,) = journalled
+    (intended,) = noted
     assert (intended["outcome"], intended["recovered_to"]) == ("recovered", str(recovery.sidecar))
     assert (row["outcome"], recovery.sidecar.read_bytes()) == ("exists", b"appears in that moment")
-    assert recovery.journals.open() == []
+    assert results.store.names(layout.journal_folder(*Operations(results).ids(), 1)) == []
 
 
 @pytest.mark.parametrize(
@@ -209,10 +212,10 @@ def test_the_calls_are_never_more_than_given(recovery: Recovery, service: Script
 
 @pytest.mark.parametrize("environment", ["beta", "production"])
 def test_nothing_is_written_below_a_watched_folder(
-    context: OperationContext, service: ScriptedService, tmp_path: Path, environment: str
+    operator: Operator, service: ScriptedService, tmp_path: Path, environment: str
 ) -> None:
     """Neither beside the audio, nor in a place that leads there; whichever environment it is watched for."""
-    results, watched, linked = context.results, tmp_path / "in", tmp_path / "link"
+    results, watched, linked = operator.results, tmp_path / "in", tmp_path / "link"
     watched.mkdir()
     linked.symlink_to(watched)
     (watched / "a.wav").write_bytes(b"audio")
@@ -224,35 +227,36 @@ def test_nothing_is_written_below_a_watched_folder(
     with sole_process(Lease(results.store.within(INGEST_FOLDER), watch_id(environment, str(watched)))):
         pass
 
-    done = recover_sidecars(context, RecoveryRequest())
+    done = recover_sidecars(operator, RecoveryRequest())
     for place in (watched, watched / "sub", linked):
         with pytest.raises(UsageError, match="ingest watches"):
-            recover_sidecars(context, RecoveryRequest(prefix=str(place)))
+            recover_sidecars(operator, RecoveryRequest(prefix=str(place)))
 
     assert (done.outcomes, service.calls) == ({"watched": 1}, [])
     assert [path.name for path in watched.iterdir()] == ["a.wav"]
 
 
-def test_a_sidecar_that_would_change_what_is_verified_is_refused(
-    context: OperationContext, service: ScriptedService
-) -> None:
+def test_a_sidecar_that_would_change_what_is_verified_is_refused(operator: Operator, service: ScriptedService) -> None:
     """Before any call."""
     with pytest.raises(UsageError, match="--to"):
-        recover_sidecars(context, RecoveryRequest(with_one_files=True))
+        recover_sidecars(operator, RecoveryRequest(with_one_files=True))
 
     assert service.calls == []
 
 
 class Killed:
-    """A store with a killed recovery that was about to write three files, and had written the row of one."""
+    """A store with a killed recovery that was about to write three files, and had journalled the row of one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.results = Results(FolderStore(folder / "results"))
-        self.journals = OperationJournals(self.results.store.within("_recovering"), "recoveries")
         rows = [self.row(name) for name in ("a", "b", "c")]
         leave_operation(self.results, OPERATION, rows={"recoveries": rows[:1]}, is_killed=True)
-        self.journals.add(OPERATION.operation_id, 0, rows)
+        self.results.store.create(f"{self.journal}/writes-000000.json", json_bytes(rows))
+
+    @property
+    def journal(self) -> str:
+        return layout.journal_folder(OPERATION.operation_id, 1)
 
     def row(self, name: str) -> Row:
         place, digest = str(self.folder / name), sha256(name.encode()).hexdigest()
@@ -265,7 +269,7 @@ class Killed:
         }
 
     def end(self) -> list[str]:
-        killed_recoveries(self.results, Files(), lambda: NOW).end_all()
+        end_killed(self.results, OperationKind.RECOVERY, partial(journal_written_files, self.results, Files()))
         table = self.results.table("recoveries", self.results.all_parts("recoveries"))
         return sorted(str(row["item_id"]) for row in table.to_pylist())
 
@@ -273,14 +277,6 @@ class Killed:
 @pytest.fixture
 def killed(tmp_path: Path) -> Killed:
     return Killed(tmp_path)
-
-
-def test_rows_of_a_recovery_that_has_ended_are_in_its_table(killed: Killed, tmp_path: Path) -> None:
-    """It was killed after its receipt."""
-    (tmp_path / "b").write_bytes(b"b")
-    Operations(killed.results).write_receipt(OPERATION, {"ended_by": "complete", "parts": []})
-
-    assert (killed.end(), killed.journals.open()) == (["a"], [])
 
 
 def test_only_what_was_written_gets_a_row(killed: Killed, tmp_path: Path) -> None:
@@ -292,23 +288,32 @@ def test_only_what_was_written_gets_a_row(killed: Killed, tmp_path: Path) -> Non
 
     receipt = Operations(killed.results).receipt(OPERATION.operation_id) or {}
     assert found == [["a", "b"], ["a", "b"]]
-    assert (receipt["ended_by"], receipt["counts"]) == ("killed", {"outcomes": {"recovered": 2}})
-    assert (len(receipt["parts"]), killed.journals.open()) == (2, [])
+    assert receipt["ended_by"] == "killed"
+    assert killed.results.store.names(killed.journal) == []
+
+
+def test_one_that_is_killed_again_while_it_is_healed_has_each_row_once(killed: Killed, tmp_path: Path) -> None:
+    """After the rows were journalled, and before the leg was ended."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(name.encode())
+    for _ in range(2):
+        journal_written_files(killed.results, Files(), OPERATION, 1)
+
+    assert killed.end() == ["a", "b"]
 
 
 def test_a_recovery_that_is_at_work_is_left_alone(killed: Killed, tmp_path: Path) -> None:
     """Its own process writes the rows."""
     (tmp_path / "b").write_bytes(b"b")
+    Operations(killed.results).legs(OPERATION.operation_id).take(2)
 
-    with sole_process(Operations(killed.results).lease(OPERATION.operation_id)):
-        assert killed.end() == ["a"]
-    assert killed.journals.open() == [OPERATION.operation_id]
+    assert killed.end() == []
 
 
 def test_files_that_cannot_be_read_now_are_looked_at_later(killed: Killed, tmp_path: Path) -> None:
     """The journal stays."""
     (tmp_path / "b").mkdir()
-    assert killed.end() == ["a"]
+    assert killed.end() == []
 
     (tmp_path / "b").rmdir()
     (tmp_path / "b").write_bytes(b"b")

@@ -11,6 +11,7 @@ from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, Rota
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation, RotationIntent
 from proofsweep.operations.rotate import RotationLog, list_keys
+from proofsweep.store.keys import Rotations
 from proofsweep.store.operations import Operations
 
 from ...worlds.killed_lines import is_whole_after
@@ -296,7 +297,7 @@ def test_two_commands_at_once_make_one_key(here: Installation, step: str) -> Non
 
     assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
     assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1
-    assert len(here.receipts()) == 2  # the calls of the one that was late are an operation of their own
+    assert len(here.receipts()) == 2  # the calls of the one that was late are another leg
     assert not (here.folder / "key.new").exists()
 
 
@@ -312,7 +313,7 @@ def test_a_store_that_cannot_be_written_is_found_before_the_call(here: Installat
 
 LATER = operation_named("20261121T120000Z_000bb", "rotation")
 INTENT = RotationIntent(
-    operation_id="20261120T120000Z_000aa",
+    operation_id="20261120T120000Z_000_rotation_aa",
     idempotency_key="rotation-number-1",
     environment="beta",
     base_url="https://partner.example/v1",
@@ -322,8 +323,15 @@ INTENT = RotationIntent(
 )
 
 
+@pytest.fixture
+def begun(operations: Operations) -> Operations:
+    """A store in which the rotation has begun."""
+    Rotations(operations).begin(INTENT)
+    return operations
+
+
 def logged(operations: Operations, *request_ids: str) -> RotationLog:
-    log = RotationLog(operations, lambda: LATER, lambda: NOW)
+    log = RotationLog(operations, lambda: LATER)
     for request_id in request_ids:
         log.note(call_of(INTENT.operation, request_id, Call.ROTATE))
     return log
@@ -335,29 +343,30 @@ def recorded(operations: Operations) -> list[tuple[str, str]]:
     return sorted((str(row["run_id"]), str(row["request_id"])) for row in rows)
 
 
-def test_an_interrupted_command_leaves_its_calls_and_the_next_one_the_receipt(operations: Operations) -> None:
-    """The receipt names the parts of both, and counts the calls of both."""
-    logged(operations, "r-1").flush(INTENT)
-    log = logged(operations, "r-2")
+def test_an_interrupted_command_leaves_its_calls_and_the_next_one_the_end(begun: Operations) -> None:
+    """Each is a leg of the rotation."""
+    logged(begun, "r-1").flush(INTENT)
+    assert Rotations(begun).unfinished(INTENT.key_fingerprint) == INTENT
+    log = logged(begun, "r-2")
 
     log.close(INTENT)
     log.flush(INTENT)
 
-    receipt = operations.receipt(INTENT.operation_id) or {}
-    assert recorded(operations) == [(INTENT.operation_id, "r-1"), (INTENT.operation_id, "r-2")]
-    assert (receipt["calls"], len(receipt["parts"])) == (2, 2)  # type: ignore[arg-type]  # a list, as just written
+    assert recorded(begun) == [(INTENT.operation_id, "r-1"), (INTENT.operation_id, "r-2")]
+    assert begun.legs(INTENT.operation_id).numbers() == [1, 2]
+    assert Rotations(begun).unfinished(INTENT.key_fingerprint) is None
 
 
-def test_calls_after_the_end_of_their_rotation_are_an_operation_of_their_own(operations: Operations) -> None:
-    """Two commands were at work at once; a receipt is never changed."""
-    late = logged(operations, "r-2")
-    logged(operations, "r-1").close(INTENT)
+def test_calls_after_the_end_of_their_rotation_are_another_leg_of_it(begun: Operations) -> None:
+    """Two commands were at work at once; a receipt is never changed, and the rotation stays at its end."""
+    late = logged(begun, "r-2")
+    logged(begun, "r-1").close(INTENT)
 
     late.close(INTENT)
     late.flush(INTENT)
 
-    assert recorded(operations) == [(INTENT.operation_id, "r-1"), (LATER.operation_id, "r-2")]
-    assert operations.receipt(LATER.operation_id) is not None
+    assert recorded(begun) == [(INTENT.operation_id, "r-1"), (INTENT.operation_id, "r-2")]
+    assert begun.is_complete(INTENT.operation_id)
 
 
 def test_without_a_call_nothing_is_written(operations: Operations) -> None:

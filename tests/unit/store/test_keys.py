@@ -13,7 +13,7 @@ from proofsweep.store.parts import Results
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 INTENT = RotationIntent(
-    operation_id="20261120T120000Z_000aa",
+    operation_id="20261120T120000Z_000_rotation_aa",
     idempotency_key="rotation-number-1",
     environment="beta",
     base_url="https://partner.example/v1",
@@ -53,13 +53,13 @@ def test_the_first_intent_counts(results: Results) -> None:
 
     first = rotations.begin(INTENT)
     second = rotations.begin(
-        replace(INTENT, operation_id="20261120T130000Z_000bb", idempotency_key="another-one-00001")
+        replace(INTENT, operation_id="20261120T130000Z_000_rotation_bb", idempotency_key="another-one-00001")
     )
 
     assert first == second == rotations.begun("0" * 12) == INTENT
     assert rotations.begun("1" * 12) is None
     assert Operations(results).ids() == [INTENT.operation_id]
-    assert INTENT.idempotency_key not in str(Operations(results).intent(INTENT.operation_id))
+    assert INTENT.idempotency_key not in str(Operations(results).plan(INTENT.operation_id))
 
 
 def test_a_damaged_intent_is_named(results: Results) -> None:

@@ -8,6 +8,8 @@ from threading import Barrier
 import pytest
 
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.operations import OperationKind
+from proofsweep.operations.operation import end_killed
 from proofsweep.store import layout
 from proofsweep.store.ledger import EntryKind, Ledger, LedgerEntry
 from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
@@ -97,7 +99,7 @@ def test_a_process_that_slept_before_its_entry_finds_it(store: FolderStore, monk
 
     def late(self: FolderStore, name: str, content: bytes) -> None:
         if asleep.pop() if asleep else False:
-            Ledger(store).append(EntryKind.OPERATION, two, one)
+            Ledger(store).append(EntryKind.PRUNING, two, one)
         create(self, name, content)
 
     monkeypatch.setattr(FolderStore, "create", late)
@@ -142,8 +144,8 @@ def test_legs_operations_and_prunings_are_in_the_order_in_which_they_ended(resul
 
     kinds = [each.kind for each in line(results.store)]
 
-    assert kinds == ["leg", "leg", "leg", "pruning", "leg", "operation"]
-    assert names(results.store)[-1] == layout.operation_receipt_name(operation.operation_id)
+    assert kinds == ["leg", "leg", "leg", "pruning", "leg", "leg"]
+    assert names(results.store)[-1] == layout.receipt_name(operation.operation_id, 1)
 
 
 @pytest.mark.parametrize("how", ["next leg", "supersede"])
@@ -169,7 +171,8 @@ def test_a_killed_operation_is_healed_by_the_next(results: Results, monkeypatch:
     one, two = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1, 2))
     killed_before(monkeypatch, lambda: leave_operation(results, one))
 
+    end_killed(results, OperationKind.INVENTORY)
     leave_operation(results, two)
 
-    expected = [layout.operation_receipt_name(each.operation_id) for each in (one, two)]
+    expected = [layout.receipt_name(each.operation_id, 1) for each in (one, two)]
     assert names(results.store)[-2:] == expected

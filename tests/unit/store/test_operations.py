@@ -1,112 +1,60 @@
-"""An operation's objects are created once and read again; damage is named."""
-
-from datetime import UTC, datetime
-from pathlib import Path
+"""What an operation leaves is found again by its ID, which names its kind; damage is named."""
 
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.domain.exchanges import Call
-from proofsweep.domain.operations import CallCounts
-from proofsweep.operations.erase import Erasure
-from proofsweep.store.objects import FolderStore, open_store
-from proofsweep.store.operations import OperationJournals, Operations
+from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex
 
-from ..ended_operations import call_of, leave_operation, operation_named
+from ...worlds.ended_runs import end_leg, plan_of_run
+from ..ended_operations import leave_operation, operation_named
+from ..scripted_service import NOW
 
 FIRST, SECOND = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1, 2))
 
 
 @pytest.fixture
-def operations(tmp_path: Path) -> Operations:
-    return Operations(Results(FolderStore(tmp_path)))
+def operations(results: Results) -> Operations:
+    return Operations(results)
 
 
-def test_an_operation_is_found_by_its_intent_or_its_receipt(operations: Operations) -> None:
-    """One that was killed has an intent only."""
-    operations.write_intent(FIRST, {"list": "a.csv"})
-    operations.write_receipt(SECOND, {"ended_by": "complete"})
+def test_an_operation_is_found_by_its_plan(operations: Operations) -> None:
+    """It ends with its receipt; no other text is read as one's ID."""
+    operations.write_plan(FIRST, {"list": "a.csv"})
+    leave_operation(operations.results, SECOND)
 
     assert operations.ids() == [FIRST.operation_id, SECOND.operation_id]
     assert operations.ids(since="20261120T013") == [SECOND.operation_id]
+    assert operations.ids(kind="erasure") == []
     assert (operations.operation(FIRST.operation_id), operations.operation(SECOND.operation_id)) == (FIRST, SECOND)
-    assert (operations.intent(FIRST.operation_id) or {})["list"] == "a.csv"
+    assert (operations.plan(FIRST.operation_id) or {})["list"] == "a.csv"
     assert operations.receipt(FIRST.operation_id) is None
+    assert operations.is_complete(SECOND.operation_id)
     assert operations.operation("../../etc/passwd") is None
     with pytest.raises(NameTaken):
-        operations.write_intent(FIRST, {})
+        operations.write_plan(FIRST, {})
 
 
-def test_parts_never_replace_those_of_a_killed_attempt(operations: Operations) -> None:
-    """The next free number is taken."""
-    leave_operation(operations.results, FIRST, [call_of(FIRST, "r-1")], is_killed=True)
+@pytest.mark.parametrize("kind", OperationKind)
+def test_the_kind_is_known_by_the_id(operations: Operations, kind: OperationKind) -> None:
+    """So who lists the runs of catalogs opens no operation, and takes none for a run."""
+    plan = plan_of_run("20261120T010000Z_000aa")
+    end_leg(operations.results, plan, [])
+    leave_operation(operations.results, Operation.named(kind, "ab12cd", "beta", "https://partner.example/v1", NOW))
 
-    part, after = operations.publish(FIRST, "exchanges", [], 0)
+    (operation_id,) = operations.ids(kind=kind)
 
-    assert (part.name.rpartition("/")[2], after) == (f"{FIRST.operation_id}-00001-001.parquet", 2)
-    assert len(operations.parts_of(FIRST)) == 2
-    assert operations.parts_of(SECOND) == []
+    assert list(RunIndex(operations.results).refreshed().records) == [plan.run_id]
+    with pytest.raises(ResultsError, match="There is no run"):
+        operations.results.plan(operation_id)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"kind": "x"}', b'{"operation_id": "a"'])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"started_at": 1}'])
 def test_damage_is_one_line(operations: Operations, content: bytes) -> None:
-    """Whatever became of the receipt."""
-    operations.results.store.create(f"_operations/{FIRST.operation_id}/receipt.json", content)
+    """It names the object."""
+    operations.results.store.create(f"_runs/{FIRST.operation_id}/plan.json", content)
 
-    with pytest.raises(ResultsError, match=rf"_operations/{FIRST.operation_id}.* is damaged"):
+    with pytest.raises(ResultsError, match=rf"_runs/{FIRST.operation_id}.* is damaged"):
         operations.operation(FIRST.operation_id)
-
-
-NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
-ONE = Erasure(proof_id="p1", asked_at=NOW, answered_at=NOW, outcome="erased", erased_at=NOW, request_id="r").row()
-TWO = Erasure(proof_id="p2", asked_at=NOW, answered_at=NOW, http_status=500, reason="http_500").row()
-
-
-@pytest.fixture
-def journals(tmp_path: Path) -> OperationJournals:
-    return OperationJournals(open_store(str(tmp_path)), "erasures")
-
-
-def test_rows_come_back_in_their_order(journals: OperationJournals) -> None:
-    """By the numbers of the steps, not by the order in which they were written; instants keep their microseconds."""
-    journals.add("op_2", 10, [TWO])
-    journals.add("op_2", 9, [ONE, TWO])
-    journals.add("op_1", 0, [])
-
-    assert journals.open() == ["op_1", "op_2"]
-    assert list(journals.read("op_2")) == [ONE, TWO, TWO]
-    assert list(journals.read("op_1")) == []
-
-
-@pytest.mark.parametrize("content", ["", "[", '{"proof_id": "p"}', '["one"]', '[{"asked_at": "one"}]', "1"])
-def test_a_damaged_step_is_named(journals: OperationJournals, tmp_path: Path, content: str) -> None:
-    """It is not taken for the journal's end: it may be the only record of an erasure."""
-    journals.add("op_1", 0, [ONE])
-    (path,) = tmp_path.rglob("*.json")
-    path.write_text(content)
-
-    with pytest.raises(ResultsError, match=r"op_1-00000000\.json .* is damaged"):
-        list(journals.read("op_1"))
-
-
-def test_keyed_calls_are_counted_by_day() -> None:
-    """A call without a connection costs nothing; health is not keyed, and a 429 is charged."""
-    counts, late = CallCounts(), datetime(2026, 11, 20, 23, 59, 59, tzinfo=UTC)
-
-    for call, status, sent in (
-        (Call.PROOF, 200, 0),
-        (Call.PROOF, 429, 0),
-        (Call.PROOF, None, None),
-        (Call.HEALTH, 200, 0),
-        (Call.SLOT, 429, 7),
-    ):
-        counts.add(call, status, sent, late)
-    counts.add(Call.USAGE, 200, 0, late.replace(day=21))
-
-    assert counts.document() == {
-        "calls": 3,
-        "calls_by_day": {"2026-11-20": 2, "2026-11-21": 1},
-        "throttled": 1,
-        "bytes_sent": 7,
-    }

@@ -11,17 +11,14 @@ import pytest
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import StopRequests
-from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.session import Heartbeat
 
-from ...worlds.ended_runs import plan_of_run
 from ...worlds.waiting import wait_for
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -101,8 +98,7 @@ def leg(tmp_path: Path) -> Leg:
     heartbeat = Heartbeat(
         legs=legs,
         leg=1,
-        journal=journal,
-        trail=AuditTrail(journal, budget, [], CompletedRows(results, plan_of_run("20261120T120000Z_000aa"))),
+        flush=journal.flush,
         budget=budget,
         stop=stop,
         store_outage_seconds=20.0,
