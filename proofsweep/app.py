@@ -267,8 +267,7 @@ class App:
     def forecast(self, need: "Need", status: "ServiceStatus", bounds: Bounds) -> "Forecast":
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
         from proofsweep.verify.attempt import forecast_leg
-        from proofsweep.verify.history import measured_legs
-        from proofsweep.verify.lane_sharing import remembered_rate
+        from proofsweep.verify.history import measured_legs, remembered_rate
 
         rate = None
         with suppress(ConfigError, ResultsError):

@@ -92,7 +92,7 @@ class PacedClient:
             self.queue.was_throttled(ticket, now, wait * (1 + 0.1 * self.chance.random()))
             self._queue_again(ticket)
             return
-        self.queue.was_answered(ticket, now)
+        self.queue.was_answered(ticket)
         if status == 500:  # noqa: PLR2004 - a status
             self.events.at(now + 0.25 + 0.25 * self.chance.random(), lambda: self._try_again(ticket))
         elif ticket.priority is Priority.OTHER:
@@ -100,7 +100,7 @@ class PacedClient:
             self.finished.append(now)
         else:
             upload = self.partner.conditions.upload
-            upload(ticket.holder, lambda size: self._uploaded(ticket.holder, size, self.events.now - now))
+            upload(ticket.holder, lambda _size: self._uploaded(ticket.holder))
 
     def _try_again(self, ticket: Ticket) -> None:
         self._queue_again(ticket)
@@ -109,7 +109,7 @@ class PacedClient:
     def _queue_again(self, ticket: Ticket) -> None:
         self.queue.enter(Priority.OTHER if ticket.priority is Priority.OTHER else Priority.RETRIED_SLOT, ticket.holder)
 
-    def _uploaded(self, item: Hashable, size: float, seconds: float) -> None:
-        self.queue.was_uploaded(item, size, seconds, self.events.now)
+    def _uploaded(self, item: Hashable) -> None:
+        self.queue.was_uploaded(item)
         self.queue.enter(Priority.OTHER, item)
         self.work()

@@ -14,20 +14,19 @@ from benchmarks.simulation.trial import Figures
 from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import LOOK_SECONDS, Lane, LaneMember, LanePriority
+from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Weight
 
 _REFUSED = 429
 # Chosen: how long a request to the store takes, and how soon a 429 is told, as in the product.
 _STORE_SECONDS = 0.05
 _TELL_SECONDS = 0.25
-_FLOOR_RATE = 1.0
 
 
 @dataclass(slots=True)
 class Told:
-    """The store, which keeps what was told last."""
+    """The store, which keeps the lease of each process."""
 
-    lane: Lane = field(default_factory=Lane)
+    leases: dict[str, RateLease] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -54,7 +53,7 @@ class Process:
     client: PacedClient
     partner: CountingPartner
     told: Told | None
-    member: LaneMember
+    share: RateShare
     is_killed: bool = False
     _refused: int = 0
     _looks_at: float = 0.0
@@ -86,15 +85,12 @@ class Process:
         self._refused, self._looks_at = queue.refused, now + LOOK_SECONDS
         if self.told is None:
             return
-        self.member.note(queue.lane_report(now), now)
-        met = self.member.meet(self.told.lane, now)
-        if met.news is not None:
-            self.told.lane = met.news
-            self.member.told(met.news, now)
+        share = self.share.look(self.told.leases, queue.report(now), now)
+        if share.lease is not None:
+            self.told.leases[self.share.token] = share.lease
 
         def apply() -> None:
-            queue.take_share(met.share, self.client.events.now)
-            queue.pacer.pause(self.client.events.now, met.pause_seconds)
+            queue.take(share, self.client.events.now)
             self.client.work()
 
         self.client.events.at(now + _STORE_SECONDS, apply)
@@ -157,14 +153,14 @@ def play_shared(lane: SharedLane, seed: int) -> Played:
     )
     whole = SimulatedPartner(events=events, gateway=gateway, conditions=conditions, chance=chance)
     told, processes = Told() if lane.is_shared else None, list[Process]()
-    starts = [(3.0 * chance.random(), LanePriority.VERIFY) for _ in range(lane.processes)]
-    starts += [] if lane.ingest_at is None else [(lane.ingest_at, LanePriority.INGEST)]
-    for number, (start, priority) in enumerate(starts):
+    starts = [(3.0 * chance.random(), Weight.VERIFY) for _ in range(lane.processes)]
+    starts += [] if lane.ingest_at is None else [(lane.ingest_at, Weight.INGEST)]
+    for number, (start, weight) in enumerate(starts):
         partner = CountingPartner(events=events, gateway=gateway, conditions=conditions, chance=chance, whole=whole)
         queue = CallQueue(Pacer(), ConcurrencyLimit())
         client = PacedClient(events=events, partner=partner, chance=Random(seed + 10 * number), queue=queue)
-        member = LaneMember(token=f"p{number}", priority=priority, floor_rate=_FLOOR_RATE)
-        processes.append(Process(client=client, partner=partner, told=told, member=member))
+        share = RateShare(token=f"p{number}", weight=weight)
+        processes.append(Process(client=client, partner=partner, told=told, share=share))
         events.at(start, processes[-1].start)
     if lane.killed_at is not None:
         events.at(lane.killed_at, processes[1].kill)

@@ -1,5 +1,6 @@
 """Measure one kind of client in one scenario with one seed."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -20,6 +21,7 @@ from proofsweep.client.pacer import Pacer
 _BACK_WITHIN_SECONDS = 5
 # Bounds the burst of 429s after a fall. Chosen: twice the worst of docs/rate-control.md.
 _MOST_AFTER_FALL = 40
+_UPLOADS = 16  # at once, where all share a link: the default of `pace.uploads`
 _NEVER_BACK_SECONDS = 9999.0  # more than any target and any scenario
 
 NewClient = Callable[[EventQueue, SimulatedPartner, Random, Scenario], PacedClient | FixedWorkers]
@@ -42,7 +44,11 @@ CLIENTS: dict[str, NewClient] = {
         partner=partner,
         chance=chance,
         workers=scenario.workers,
-        queue=CallQueue(Pacer(scenario.known_rate, scenario.first_rate), ConcurrencyLimit()),
+        queue=CallQueue(
+            Pacer(scenario.known_rate, scenario.first_rate),
+            ConcurrencyLimit(),
+            most_uploads=math.inf if scenario.uplink is None else _UPLOADS,
+        ),
     ),
 }
 

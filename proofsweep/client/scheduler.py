@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.client.call_queue import CallQueue, Priority, ServiceHealth, Ticket
 from proofsweep.client.lane_model import RateChange
-from proofsweep.client.rate_share import LaneReport, LaneShare
+from proofsweep.client.rate_share import RateReport, Share
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
@@ -98,14 +98,12 @@ class Dispatcher:
     def note(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
         """Take note of an exchange; a 429 of GET /partner/usage changes nothing here: it may have its own lane."""
         with self._locked():
-            now = self.clock()
             if ticket is not None and not exchange.is_throttled:
-                self._queue.was_answered(ticket, now)
+                self._queue.was_answered(ticket)
             elif exchange.call is Call.USAGE:
-                self._queue.drop(None, ticket, now)
+                self._queue.drop(None, ticket)
             if exchange.call is Call.SLOT:
-                sent_bytes = (exchange.bytes_sent or 0) if exchange.is_success else 0
-                self._queue.was_uploaded(holder, sent_bytes, exchange.elapsed_ms / 1000, now)
+                self._queue.was_uploaded(holder)
             self._health.note(exchange)
             self._serve()
 
@@ -136,7 +134,7 @@ class Dispatcher:
             if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
-                self._queue.drop(None, ticket, now)
+                self._queue.drop(None, ticket)
                 self._queue.pause(now, pause_seconds)
             status = self._status()
             is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)
@@ -147,7 +145,7 @@ class Dispatcher:
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
         with self._locked():
-            self._queue.drop(holder, ticket, self.clock())
+            self._queue.drop(holder, ticket)
             self._serve()
 
     def remember(self, rate: float | None) -> None:
@@ -155,19 +153,14 @@ class Dispatcher:
             with self._locked():
                 self._queue.remember(rate)
 
-    def lane_report(self) -> LaneReport:
+    def report(self) -> RateReport:
         with self._locked():
-            return self._queue.lane_report(self.clock())
+            return self._queue.report(self.clock())
 
-    def meet(self, share: LaneShare | None, pause_seconds: float) -> None:
-        """Keep to a part of the lane, and to the pause of another process; None finds the lane alone.
-
-        A process that ends keeps to no part: it has seconds for what is begun, and asks for nothing new.
-        """
+    def take(self, share: Share) -> None:
+        """Keep to a part of the rate limit, and to the pause of another process."""
         with self._locked():
-            now = self.clock()
-            self._queue.take_share(share if self.stop.reason is None else None, now)
-            self._queue.pacer.pause(now, pause_seconds)
+            self._queue.take(share, self.clock())
             self._serve()
 
     @property
@@ -194,17 +187,17 @@ class Dispatcher:
                 raise
 
     def _status(self) -> LaneStatus:
-        pacer, most, share = self._queue.pacer, self._queue.most_at_once, self._queue.share
+        pacer, most, part = self._queue.pacer, self._queue.most_at_once, self._queue.part
         at_once = int(most) if most < math.inf else None
         return LaneStatus(
-            rate=pacer.learned_rate,
+            rate=None if pacer.learned_rate is None else pacer.learned_rate / part,
             most=at_once,
             rate_change=pacer.rate_change,
             is_outage=self._queue.is_held,
             pause_seconds=max(0.0, pacer.opens_at - self.clock()),
             uploads=self._queue.uploads,
-            yields=share is not None and share.yields,
-            is_shared=share is not None,
+            yields=self._queue.yields,
+            is_shared=part < 1.0,
         )
 
     def _serve(self) -> None:
@@ -233,8 +226,6 @@ class Dispatcher:
         return is_over and self.stop.reason is not None
 
     def _check_stop(self, ticket: Ticket) -> None:
-        if self.stop.reason is not None:  # what is begun ends at this process's own pace, or its calls were for nothing
-            self._queue.take_share(None, self.clock())
         wait_seconds = self._queue.pacer.next_at - self.clock()
         if ticket.priority is not Priority.OTHER or wait_seconds > _DRAIN_SECONDS or self._is_abandoned:
             self.stop.check()

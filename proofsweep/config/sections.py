@@ -122,6 +122,7 @@ class ResultsSettings(Section):
 class PaceSettings(Section):
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
+    uploads: Annotated[int, Field(ge=1, le=512)] = 16  # files whose bytes are on their way at once
     longest_pause_seconds: Seconds = 120.0
 
 

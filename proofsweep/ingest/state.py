@@ -107,7 +107,10 @@ class Watch:
 
     def open_run(self, run_id: str) -> None:
         """Note a run before it is planned, so that none is forgotten."""
-        self.store.create(self._run(run_id), b"{}\n")
+        try:
+            self.store.create(self._run(run_id), b"{}\n")
+        except NameTaken as taken:
+            raise ResultsError(f"The run {run_id} is noted already.") from taken
 
     def close_run(self, run_id: str) -> None:
         """Forget a run: all its files are disposed of, or it was never planned."""

@@ -166,14 +166,13 @@ def rotation_name(fingerprint: str) -> str:
     return f"_keys/{fingerprint}-rotation.json"
 
 
-def lane_folder(fingerprint: str, base_url: str) -> str:
-    """Where the processes with one key at one service tell each other how they share its lane."""
-    return f"_lanes/{fingerprint}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"
+def rate_leases_folder(fingerprint: str, base_url: str) -> str:
+    """Where the processes with one key at one service tell each other how they share its rate limit."""
+    return f"_rates/{fingerprint}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"
 
 
-def lane_name(folder: str, number: int) -> str:
-    """The lane as it was told for the `number`th time; the last one counts."""
-    return f"{folder}/{number:012}.json"
+def rate_lease_name(folder: str, token: str) -> str:
+    return f"{folder}/{token}.json"
 
 
 def watch_id(environment: str, watched: str) -> str:

@@ -26,9 +26,9 @@ from proofsweep.store.runs import RunIndex
 from proofsweep.verify.budget import BudgetGuard
 from proofsweep.verify.commit import LegEnd, record_ended_legs, record_leg, settle_leg
 from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
-from proofsweep.verify.history import note_leg
+from proofsweep.verify.history import note_leg, remembered_rate
 from proofsweep.verify.item import Clock
-from proofsweep.verify.lane_sharing import lane_sharing, remembered_rate
+from proofsweep.verify.rate_leases import rate_leases
 from proofsweep.verify.service import Service, ServiceStatus
 from proofsweep.verify.session import LegContext, leg_context
 from proofsweep.verify.threads import most_open_files, workers_that_fit
@@ -107,7 +107,7 @@ def leg_of(
     plan = plan_to_work_on(results, run_id, settings.environment, sidecar_field=settings.sidecar_field)
     status, rate = service.awaited(bounds.reserve), remembered_rate(results, service)  # (1)
     service.dispatcher.remember(None if rate is None else rate / sharers)
-    with lane_sharing(results, service, plan).shared():
+    with rate_leases(results.store, service, plan).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)
         facts = leg_facts(service, status, flow_run_id)
         number = open_leg(results, plan, service.clock, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)

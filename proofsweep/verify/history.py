@@ -6,8 +6,9 @@ All of it is derived from receipts and parts: it may be deleted, and no leg fail
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +25,11 @@ from proofsweep.store.rows import with_instants
 from proofsweep.store.runs import LegPace, LegRecord, RunIndex, RunRecord
 from proofsweep.verify.forecast import Measurement
 
+if TYPE_CHECKING:
+    from proofsweep.verify.service import Service
+
 _RATED_LEGS = 10
+_RATE_IS_KEPT = timedelta(days=7)
 _MEASURED_LEGS = 10  # enough to even out a bad night
 _MOST_START_SECONDS = 120.0  # a run that began later has waited for something
 _LEAST_BETWEEN_SECONDS = 3.0  # between two refusals: a shorter time is a matter of chance
@@ -78,6 +83,13 @@ def _counted(results: Results, plan: Plan, leg: LegRecord) -> LegRecord:
         for table in results.tables(names, [*_KINDS, "audio"])
     ]
     return replace(leg, groups=_added_up(counted), pace=leg_pace(results, plan, leg.leg))
+
+
+def remembered_rate(results: Results, service: "Service", processes: int = 1) -> float | None:
+    """Return the rate with which a leg begins, or a process's share of it; None if no earlier leg has learned one."""
+    since = service.clock() - _RATE_IS_KEPT
+    rate = last_rate(results, service.settings.base_url, service.key_fingerprint, since)
+    return None if rate is None else rate / processes
 
 
 def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:

@@ -6,10 +6,11 @@ documented for people, so any test may use it.
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -24,7 +25,7 @@ import pytest
 from proofsweep.alerts.rules import ALERTED_STATES
 from proofsweep.app import App
 from proofsweep.audit.prune import Keep, find_prunable, prune
-from proofsweep.client import lane_model, rate_share
+from proofsweep.client import rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
 from proofsweep.config.sections import CatalogSettings, IngestSettings
@@ -46,7 +47,7 @@ from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
-from proofsweep.verify import commit, history, lane_sharing
+from proofsweep.verify import commit, history, rate_leases
 from proofsweep.verify.worker import verify_batch, work_last
 
 __all__ = ["ALERTED_STATES", "AudioFile", "Files", "NameTaken", "NothingDue", "Plan", "Results", "RunIsActive"]
@@ -59,7 +60,6 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
     "control_wait_seconds": "verify.attribution.CONTROL_WAIT_SECONDS",
-    "floor_calls_per_second": "verify.lane_sharing.FLOOR_CALLS_PER_SECOND",
     "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.attempt.QUOTA_PROBE_SECONDS",
     "resume_days": "verify.resume.RESUME_DAYS",
@@ -125,18 +125,16 @@ def make_pass(folder: str) -> None:
 
 
 def use_lane_as_a_pass(over: threading.Event) -> None:
-    """Be a pass over new files that can use all of this key's lane, until it is over."""
-    settings, beats = load_settings(), count(1)
+    """Be a pass over new files that knows a rate of 60 calls per second, and can use all of it, until it is over."""
+    settings, writes = load_settings(), count(1)
     with App(settings) as app:
-        folder = layout.lane_folder(app.service.key_fingerprint, settings.service.base_url)
-    told = lane_sharing.LaneObject(open_store(settings.results.url), folder)
+        folder = layout.rate_leases_folder(app.service.key_fingerprint, settings.service.base_url)
+    store, name = open_store(settings.results.url), layout.rate_lease_name(folder, "pass")
     while not over.wait(1.0):
-        now = told.latest()
-        own = rate_share.Member(priority=rate_share.LanePriority.INGEST, rate=58.0, beat=next(beats))
-        members = {**now.members, "pass": own}
-        told.tell(replace(now, bucket=lane_model.TokenBucket(60.0, 60.0), keeper="pass", members=members))
-    now = told.latest()
-    told.tell(replace(now, keeper="", members={name: each for name, each in now.members.items() if name != "pass"}))
+        lease = rate_share.RateLease(weight=rate_share.Weight.INGEST, writes=next(writes), rate=60.0, learned=10**6)
+        stored = rate_leases.StoredLease(lease, time.time())
+        store.replace(name, objects.json_bytes(asdict(stored)))
+    store.delete(name)
 
 
 def set_chosen(patch: pytest.MonkeyPatch, **values: float) -> None:

@@ -1,14 +1,12 @@
 """Which call goes next, how many are on their way at once, and when a call's failures are in doubt."""
 
-import heapq
 import math
 from collections import deque
-from collections.abc import Callable
 
 import pytest
 
 from proofsweep.client.call_queue import FAILURES_IN_A_ROW, CallQueue, Priority, ServiceHealth, Ticket
-from proofsweep.client.in_flight import ConcurrencyLimit, UploadLimit
+from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 
@@ -50,8 +48,8 @@ def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
         queue.pacer.pace = 6.0
         ticket = queue.take_next(now)
         if ticket is not None:
-            queue.was_answered(ticket, now)
-            queue.was_uploaded(ticket.holder, 4096, 0.1, now)
+            queue.was_answered(ticket)
+            queue.was_uploaded(ticket.holder)
 
     assert 40 - queue.waiting(Priority.NEW_SLOT) == 13
 
@@ -60,39 +58,22 @@ def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
     assert queue.wake_at(now + 1.0) < math.inf
 
 
-def test_no_more_uploads_begin_than_fill_the_link() -> None:
+def test_no_more_uploads_begin_than_are_set() -> None:
     """The end of one, with or without a result, lets the next one begin."""
-    queue = fast_queue()
+    queue = CallQueue(Pacer(known_rate=1e6), most_uploads=8)
     for holder in range(12):
         queue.enter(Priority.NEW_SLOT, holder)
 
     begun = served(queue)
     for ticket in begun:
-        queue.was_answered(ticket, 1.1)
+        queue.was_answered(ticket)
 
-    assert len(begun) == 8
+    assert len(begun) == queue.uploads == 8
     assert served(queue) == []
 
-    queue.was_uploaded(0, 4096, 0.1, 2.0)
-    queue.drop(1, None, 2.0)
+    queue.was_uploaded(0)
+    queue.drop(1, None)
     assert len(served(queue, now=2.0)) == 2
-
-
-def test_nothing_is_sent_while_no_answer_comes() -> None:
-    """A machine or a network that stalls would let all those calls leave at once."""
-    queue = fast_queue()
-    for holder in range(40):
-        queue.enter(Priority.OTHER, holder)
-    first, *_ = [queue.take_next(1.0 + 0.001 * number) for number in range(5)]
-
-    stalled = queue.take_next(9.0)
-    hung = queue.take_next(11.5)
-    assert first is not None
-    queue.was_answered(first, 11.6)
-
-    assert stalled is None
-    assert hung is not None  # calls that never end hold no others back for long
-    assert queue.take_next(11.7) is not None
 
 
 def test_a_slot_that_is_not_used_makes_room() -> None:
@@ -102,12 +83,12 @@ def test_a_slot_that_is_not_used_makes_room() -> None:
     for holder in range(9):
         queue.enter(Priority.NEW_SLOT, holder)
         ticket = queue.take_next(holder * 2000.0)
-        queue.was_uploaded(holder, 4096, 0.1, holder * 2000.0)
+        queue.was_uploaded(holder)
         tickets.append(ticket)
     queue.enter(Priority.NEW_SLOT, 9)
     full = queue.wake_at(17_000.0)
 
-    queue.drop(3, tickets[3], 17_000.0)
+    queue.drop(3, tickets[3])
 
     assert full == math.inf
     assert queue.wake_at(17_000.0) < math.inf
@@ -137,7 +118,7 @@ def test_what_a_small_concurrency_limit_taught_of_the_rate_is_forgotten() -> Non
 
     for now in (0.01 * step for step in range(9000)):
         while in_hand and in_hand[0][0] <= now:
-            queue.was_answered(in_hand.popleft()[1], now)
+            queue.was_answered(in_hand.popleft()[1])
             answered += now > 60.0
         if not queue.waiting(Priority.OTHER):
             queue.enter(Priority.OTHER, object())
@@ -338,37 +319,3 @@ def test_hours_of_a_rate_do_not_add_up_to_a_limit() -> None:
         refuse(limit, 5 + hour_part % 20, 40.0 * hour_part)
 
     assert limit.most == math.inf
-
-
-def run(limit: UploadLimit, seconds: float, speed_of_each: Callable[[int], float]) -> list[int]:
-    """Upload files of one to five megabytes for so long, as many as may; give how many were there at each end."""
-    now, order, counts = 0.0, 0, []
-    ends: list[tuple[float, int, float, float]] = []
-    while now < seconds and limit.most < 500:
-        while not limit.is_reached:
-            order += 1
-            limit.began(order)
-            size = 1.0 + order % 5
-            heapq.heappush(ends, (now + size / speed_of_each(len(ends) + 1), order, size, now))
-        now, holder, size, began_at = heapq.heappop(ends)
-        counts.append(len(ends) + 1)
-        limit.ended(holder, size, now - began_at, now)
-    return counts
-
-
-def test_it_stays_low_where_all_share_a_full_link() -> None:
-    """More uploads only make each slower, and slots older."""
-    limit = UploadLimit()
-
-    counts = run(limit, 600.0, lambda at_once: 20.0 / at_once)
-
-    assert sum(counts) / len(counts) < 12
-
-
-def test_it_finds_the_number_that_fills_a_link() -> None:
-    """Thirty are needed here: each carries at most a thirtieth."""
-    limit = UploadLimit()
-
-    counts = run(limit, 900.0, lambda at_once: min(1.0, 30.0 / at_once))
-
-    assert 20 < sorted(counts)[len(counts) // 2] < 75

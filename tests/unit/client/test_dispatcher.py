@@ -11,7 +11,7 @@ import pytest
 
 from proofsweep.client.call_queue import CallQueue, ServiceHealth, Ticket
 from proofsweep.client.pacer import Pacer
-from proofsweep.client.rate_share import LaneShare
+from proofsweep.client.rate_share import Share
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.errors import RunMustStop
@@ -94,38 +94,43 @@ def test_many_threads_keep_the_pace(world: World) -> None:
     assert world.dispatcher._queue.in_flight == 0
 
 
-def test_a_part_of_the_lane_is_kept_to_until_it_is_the_whole(world: World) -> None:
-    """The next call waits for its turn; without others it goes at once."""
-    world.dispatcher.meet(LaneShare(rate=0.02), 0.0)
-    world.dispatcher.wait_turn(Call.UPLOADS, "a")
-    waiting = in_thread(lambda: world.dispatcher.wait_turn(Call.UPLOADS, "b"))
-    assert waiting.is_alive()
+def share(part: float = 1.0, rate: float | None = None, pause_seconds: float = 0.0) -> Share:
+    return Share(part=part, rate=rate, pause_seconds=pause_seconds, lease=None, yields=False)
+
+
+def test_a_part_of_the_rate_is_kept_to(world: World) -> None:
+    """The next call waits for its turn; the rate that is told is that of all processes."""
+    world.dispatcher.take(share(part=0.25, rate=4.0))
+    began = time.monotonic()
+
+    for name in "abc":
+        world.dispatcher.wait_turn(Call.UPLOADS, name)
+
+    assert time.monotonic() - began > 0.4
+    assert world.dispatcher.status().rate == 16.0
     assert world.dispatcher.status().is_shared
-
-    world.dispatcher.meet(None, 0.0)
-
-    waiting.join(timeout=10)
-    assert not waiting.is_alive()
-    assert not world.dispatcher.status().is_shared
-
-
-def test_a_part_that_is_not_renewed_is_kept_no_longer(world: World) -> None:
-    """A store that is away must not slow the calls."""
-    world.dispatcher.meet(LaneShare(rate=0.02, until=world.dispatcher.clock() + 11.0), 0.0)
-    world.dispatcher.wait_turn(Call.UPLOADS, "a")
-
-    world.ahead_seconds += 12.0
-
-    world.dispatcher.wait_turn(Call.UPLOADS, "b")
-    world.dispatcher.wait_turn(Call.UPLOADS, "c")
 
 
 def test_a_pause_of_another_process_is_everybodys(world: World) -> None:
     """It is not told on as if it were our own."""
-    world.dispatcher.meet(None, 30.0)
+    world.dispatcher.take(share(pause_seconds=30.0))
 
     assert world.dispatcher.status().pause_seconds > 29.0
-    assert world.dispatcher.lane_report().pause_seconds == 0.0
+    assert world.dispatcher.report().pause_seconds == 0.0
+
+
+def test_a_process_whose_calls_wait_is_hungry(world: World) -> None:
+    """One that sends less than it may is not."""
+    world.dispatcher.take(share(rate=1e6))
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    is_hungry = world.dispatcher.report().is_hungry
+
+    world.dispatcher.take(share(rate=20.0))
+    for name in "abc":
+        world.dispatcher.wait_turn(Call.VERIFY, name)
+
+    assert not is_hungry
+    assert world.dispatcher.report().is_hungry
 
 
 def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[threading.Thread]]:

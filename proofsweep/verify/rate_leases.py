@@ -1,0 +1,116 @@
+"""Share the rate limit with the other processes of the key: a lease of each in the store, which a thread reads."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+
+from pydantic import TypeAdapter
+
+from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Share, Weight
+from proofsweep.client.scheduler import Dispatcher
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.store import layout
+from proofsweep.store.objects import Store, json_bytes
+from proofsweep.verify.service import Service
+
+_POLL_SECONDS = 0.25
+_FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
+_FORGOTTEN_SECONDS = 600.0  # a lease that is older, by the wall clocks of both machines, is deleted
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLease:
+    lease: RateLease
+    epoch_seconds: float  # when it was written
+
+    def at(self, epoch_seconds: float) -> RateLease:
+        """Return it with what is left of its pause."""
+        age_seconds = max(0.0, epoch_seconds - self.epoch_seconds)
+        return replace(self.lease, pause_seconds=max(0.0, self.lease.pause_seconds - age_seconds))
+
+
+_READER = TypeAdapter(StoredLease)
+
+
+@dataclass(slots=True, kw_only=True)
+class RateLeases:
+    store: Store
+    folder: str
+    dispatcher: Dispatcher
+    clock: Callable[[], datetime]
+    weight: float
+    _share: RateShare = field(init=False)
+    _looked_at: float = 0.0
+    _refused: int = 0
+    _has_looked: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._share = RateShare(token=secrets.token_hex(6), weight=self.weight)
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        over = threading.Event()
+        thread = threading.Thread(target=self._keep, args=(over,), name="rate-share", daemon=True)
+        thread.start()
+        self._has_looked.wait(_FIRST_SECONDS)
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join(_LAST_SECONDS)  # a store that is away must not hold the end up
+
+    def look(self) -> None:
+        """Exchange news with the others now; without a store each finds its part alone."""
+        with suppress(ResultsError), self._lock:
+            self._refused, self._looked_at = self.dispatcher.refused, time.monotonic()
+            share = self._share.look(self.read(), self.dispatcher.report(), self.dispatcher.clock())
+            self.dispatcher.take(share)
+            if share.lease is not None:
+                told = StoredLease(share.lease, self.clock().timestamp())
+                self.store.replace(layout.rate_lease_name(self.folder, self._share.token), json_bytes(asdict(told)))
+        self._has_looked.set()
+
+    def heed(self) -> None:
+        """Keep to a pause that another process was told, and take no part: for a few calls."""
+        with suppress(ResultsError):
+            pause_seconds = max((lease.pause_seconds for lease in self.read().values()), default=0.0)
+            self.dispatcher.take(Share(part=1.0, rate=None, pause_seconds=pause_seconds, lease=None, yields=False))
+
+    def read(self) -> dict[str, RateLease]:
+        """Return the leases of the other processes by their tokens; what cannot be understood is of another release."""
+        leases, now = dict[str, RateLease](), self.clock().timestamp()
+        for name in self.store.names(self.folder):
+            token = name.rpartition("/")[2].removesuffix(".json")
+            content = None if token == self._share.token else self.store.read(name)
+            with suppress(ValueError):
+                stored = _READER.validate_json(content or b"")
+                if abs(now - stored.epoch_seconds) < _FORGOTTEN_SECONDS:
+                    leases[token] = stored.at(now)
+                else:
+                    self.store.delete(name)
+        return leases
+
+    def _keep(self, over: threading.Event) -> None:
+        self.look()
+        while not over.wait(_POLL_SECONDS):
+            is_news = self.dispatcher.refused != self._refused
+            if is_news or time.monotonic() - self._looked_at >= LOOK_SECONDS:
+                self.look()
+        with suppress(ResultsError), self._lock:
+            self.store.delete(layout.rate_lease_name(self.folder, self._share.token))
+
+
+def rate_leases(store: Store, service: Service, plan: Plan | None = None) -> RateLeases:
+    return RateLeases(
+        store=store,
+        folder=layout.rate_leases_folder(service.key_fingerprint, service.settings.base_url),
+        dispatcher=service.dispatcher,
+        clock=service.clock,
+        weight=Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY,
+    )
