@@ -194,7 +194,7 @@ class LaneModel:
         least = _LEAST_CALLS_PER_SECOND if is_meaningful else before.rate / 2
         least_burst = 1.0 if seen.is_first else _MOST_SHRINKING_SHARE * before.burst
         fitted = fit(self._cycles, self._likely_burst(cycle, seen, is_wider=is_wider), least_burst)
-        self.bucket = replace(fitted, rate=max(least, fitted.rate * _surplus(cycle, seen)))
+        self.bucket = replace(fitted, rate=max(least, fitted.rate))
         if self.calm_cycles > 1:
             self.widest = max(0.98 * self.widest, fitted.rate)
 
@@ -212,14 +212,6 @@ class LaneModel:
         if seen.slack > 0 and cycle.calls > _CYCLES:
             return max(burst, min((1.5 if seen.is_short else 1.15) * burst, 1.5 * rate))
         return burst
-
-
-def _surplus(cycle: Cycle, seen: Circumstances) -> float:
-    """Return a factor for the rate after a cycle that let more through than the model has.
-
-    A larger bucket would explain cycles of one kind as well, and then the rate would never be found.
-    """
-    return 1.0 if seen.is_first else 1 + 2 * min(0.05, max(0.0, -seen.level - 3.0) / cycle.calls)
 
 
 _FEWEST_AGREEING = 3  # 429s that can agree
