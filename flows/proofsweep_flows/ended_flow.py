@@ -60,7 +60,7 @@ def _ended(
 
 
 def _tell(app: App, state: str, message: str, away: str | None = None) -> None:
-    name = str(flow_run.flow_name)
+    name = " ".join([str(flow_run.flow_name), *filter(None, [flow_run.parameters.get("kind")])])
     named = flow_run.parameters.get("catalog") or flow_run.parameters.get("folder")
     catalog = path_here(str(named)) if named else None
     end = app.alerts.end_of_flow(name, state, message, catalog=catalog, away=away, tries_left=tries_left())

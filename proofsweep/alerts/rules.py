@@ -12,11 +12,11 @@ from proofsweep.domain.text import minute_of, printable
 
 FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
     {
-        OperationKind.INVENTORY: "inventory-proofs",
-        OperationKind.RECOVERY: "recover-sidecars",
-        OperationKind.INTERPRETATIONS: "refresh-interpretations",
+        OperationKind.INVENTORY: "run-operation inventory",
+        OperationKind.RECOVERY: "proofs recover",
+        OperationKind.INTERPRETATIONS: "run-operation notes",
         OperationKind.ROTATION: "rotate-key",
-        OperationKind.ERASURE: "erase-proofs",
+        OperationKind.ERASURE: "proofs erase",
     }
 )
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from functools import partial
 from importlib import import_module
 from itertools import cycle, islice
 
@@ -128,7 +127,7 @@ def test_the_test_message_arrives(world: SandboxWorld, hook: Webhook, monkeypatc
     assert hook.titles[0] == "proofsweep: a test message"
 
 
-@pytest.mark.parametrize("flow", ["verify-catalog", "inventory-proofs"])
+@pytest.mark.parametrize("flow", ["verify-catalog", "check-alerts"])
 def test_each_state_of_each_flow_is_told_by_the_settings(
     world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch, flow: str
 ) -> None:
@@ -160,7 +159,7 @@ def test_a_flow_that_is_tried_again_tells_of_its_last_try_only(world: SandboxWor
 
     tries: list[str] = []
 
-    @flow(name="inventory-proofs", retries=2, retry_delay_seconds=0, persist_result=False)
+    @flow(name="run-operation", retries=2, retry_delay_seconds=0, persist_result=False)
     def tried(*, is_broken: bool) -> State[None]:
         def work(_settings: object) -> State[None]:
             tries.append("broken" if is_broken else "failed")
@@ -182,47 +181,30 @@ def test_a_refused_key_of_an_operation_is_told(
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "seal")
     world.key_file.write_text("pk_wrong")
-    flows = {"inventory_proofs": [], "recover_sidecars": [], "refresh_interpretations": [], "rotate_key": ["sandbox"]}
+    flows = [("run_operation", "inventory"), ("run_operation", "notes"), ("rotate_key", "sandbox")]
 
     states = []
-    for name, arguments in flows.items():
+    for name, argument in flows:
         flow = getattr(import_module(f"proofsweep_flows.{name}"), name)  # Prefect reads its settings on import
-        states.append(flow(*arguments, return_state=True).name)
+        states.append(flow(argument, return_state=True).name)
         shutil.rmtree(world.results / "_alerts")  # as if nobody had been told
 
     assert states == ["KeyRefused"] * len(flows)
     told = [post["message"].splitlines()[0] for _, post in hook.posts]
-    assert told == [f"Flow `{name.replace('_', '-')}` ended as KeyRefused." for name in flows]
-
-
-def test_an_erasure_that_is_refused_or_asked_wrongly_is_told(
-    world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By the flow itself: nothing was erased."""
-    from proofsweep_flows.erase_proofs import erase_proofs  # noqa: PLC0415 - Prefect reads its settings on import
-
-    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
-    (world.folder / "proofs").write_text("pf_1\n")
-    world.key_file.write_text("pk_wrong")
-    erase = partial(erase_proofs, str(world.folder / "proofs"), environment="sandbox", return_state=True)
-
-    assert [erase(count=count).name for count in (1, 2)] == ["KeyRefused", "Failed"]
-    assert [post["message"].splitlines()[0] for _, post in hook.posts] == [
-        "Flow `erase-proofs` ended as KeyRefused.",
-        "Flow `erase-proofs` ended as Failed.",
-    ]
+    names = ["run-operation inventory", "run-operation notes", "rotate-key"]
+    assert told == [f"Flow `{name}` ended as KeyRefused." for name in names]
 
 
 def test_an_inventory_that_finds_differences_ends_so_and_is_told(
     world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that finds none is Completed, and nobody is told."""
-    from proofsweep_flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.run_operation import run_operation  # noqa: PLC0415 - Prefect reads its settings on import
 
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     let_inventories_find(monkeypatch, {"matched": 2}, {"matched": 1, "differs": 1})
 
-    states = [inventory_proofs(return_state=True) for _ in range(2)]
+    states = [run_operation("inventory", return_state=True) for _ in range(2)]
 
     assert [state.name for state in states] == ["Completed", "FoundDifferences"]
     assert hook.titles == ["proofsweep: a flow run failed (sandbox)"]

@@ -79,14 +79,11 @@ def test_proofs_are_listed_and_their_notes_refreshed(
     world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the commands and by the flows; an erased proof is not listed, and its note is gone."""
-    from proofsweep_flows.inventory_proofs import inventory_proofs  # noqa: PLC0415 - Prefect reads its settings on import
-    from proofsweep_flows.refresh_interpretations import refresh_interpretations  # noqa: PLC0415
+    from proofsweep_flows.run_operation import run_operation  # noqa: PLC0415 - Prefect reads its settings on import
 
     codes = [world.run("proofs", "inventory")]
     world.operator.erase(issued[0].proof_id)
-    states = [
-        flow(results=str(world.results), return_state=True) for flow in (inventory_proofs, refresh_interpretations)
-    ]
+    states = [run_operation(kind, results=str(world.results), return_state=True) for kind in ("inventory", "notes")]
     codes += [
         world.run("proofs", "notes"),
         run(["proofs", "show", issued[1].proof_id]),
@@ -112,10 +109,10 @@ def test_proofs_are_listed_and_their_notes_refreshed(
     assert world.run("audit") == 0
 
 
-def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issued]) -> None:
-    """By the command and by the flow, byte for byte; a damaged one stays, and the sealed one is put beside it."""
-    from proofsweep_flows.recover_sidecars import recover_sidecars  # noqa: PLC0415 - Prefect reads its settings on import
-
+def test_lost_sidecars_come_back(
+    world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Byte for byte; a damaged one stays, and the sealed one is put beside it."""
     lost = issued[2].sidecar
     assert lost is not None
     sealed = lost.read_bytes()
@@ -125,12 +122,14 @@ def test_lost_sidecars_come_back(world: SandboxWorld, issued: list[sandbox.Issue
     assert lost.read_bytes() == sealed
     assert [row["sidecar_source"] for row in world.rows() if row["sidecar"]] == ["given", "recovered"]
     lost.write_bytes(b"damaged")
-    state = recover_sidecars(results=str(world.results), return_state=True)
-    codes += [world.run("proofs", "recover"), world.run("proofs", "recover", "--to", str(world.folder / "to"))]
+    codes += [
+        world.run("proofs", "recover"),
+        world.run("proofs", "recover"),
+        world.run("proofs", "recover", "--to", str(world.folder / "to")),
+    ]
 
-    assert codes == [0, 0, 3, 3]
-    assert state.name == "FoundDifferences"
-    assert state.message == "1 sidecars: 1 differ from the sealed one, which was put beside"
+    assert codes == [0, 0, 3, 3, 3]
+    assert "1 sidecars: 1 differ from the sealed one, which was put beside" in capsys.readouterr().out
     assert lost.with_name(f"{lost.name}.recovered").read_bytes() == sealed
     assert [path.read_bytes() for path in (world.folder / "to").rglob(lost.name)] == [sealed]
     assert [row["outcome"] for row in world.table("recoveries")] == ["recovered", "differs", "differs", "differs"]

@@ -36,7 +36,7 @@ def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
 SILENT_STATES = ("Completed", "Cancelled", "AlreadyActive")
 
 
-@pytest.mark.parametrize("flow", ["verify-catalog", "check-ingest", "erase-proofs"])
+@pytest.mark.parametrize("flow", ["verify-catalog", "check-ingest", "rotate-key"])
 @pytest.mark.parametrize("state", [*ALERTED_STATES, *SILENT_STATES])
 def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
     """Told by the event's title and advice, or not at all; and what is told is not over."""
@@ -63,7 +63,7 @@ def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
 @pytest.mark.parametrize(("state", "was_sent"), [("Failed", False), ("SomeFailed", True), ("Interrupted", True)])
 def test_a_failure_that_is_tried_again_is_not_told(state: str, was_sent: bool) -> None:
     """Prefect tries again only what is of its type Failed; all else is told at once."""
-    assert bool(alerts_of_end(replace(ended("inventory-proofs", state), tries_left=True))) == was_sent
+    assert bool(alerts_of_end(replace(ended("run-operation inventory", state), tries_left=True))) == was_sent
 
 
 def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
