@@ -68,8 +68,8 @@ def test_a_cluster_of_one_s_own_may_work_with_the_key_in_a_block(
     world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each worker process reads the block from the Prefect server."""
-    from dask.distributed import LocalCluster  # noqa: PLC0415 - seconds to import
     from prefect.blocks.system import Secret  # noqa: PLC0415 - Prefect reads the environment on import
+    from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
 
     from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
@@ -78,8 +78,9 @@ def test_a_cluster_of_one_s_own_may_work_with_the_key_in_a_block(
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_BLOCK", "proofsweep-key")
     monkeypatch.setenv("PROOFSWEEP_PARTITIONS", "2")
     set_chosen(monkeypatch, small_run_items=10)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
-        monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", cluster.scheduler_address)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    with DaskTaskRunner(cluster_kwargs=options) as cluster:
+        monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", cluster.client.scheduler_info()["address"])
 
         state = verify_catalog(catalog=world.manifest(samples.valid[:20]), results=world.results_url, return_state=True)
 
