@@ -54,9 +54,8 @@ def end_leg(
     if results.store.read(f"_runs/{plan.run_id}/plan.json") is None:
         run.write_plan()
     run.take(leg)
-    if rows:
-        run.write_part("verdicts", [row | {"leg": leg} for row in rows], leg=leg)
+    parts = {"parts": [run.write_part("verdicts", [row | {"leg": leg} for row in rows], leg=leg)]} if rows else {}
     outcomes = [str(row["outcome"]) for row in rows]
     cells = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
     cells |= {"remaining": plan.items - len(rows), "run_id": plan.run_id, "leg": leg} | counts
-    run.write_receipt(leg, ended_by, counts=cells, duplicates=0)
+    run.write_receipt(leg, ended_by, counts=cells, duplicates=0, **parts)
