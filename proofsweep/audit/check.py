@@ -19,6 +19,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
+from proofsweep.store.legs import leg_numbers
 from proofsweep.store.objects import Store, sha256_hex
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.prunings import completed_at, prunings_of
@@ -187,18 +188,35 @@ class RunAuditor:
                         yield receipt, part, rows
 
     def _check_counts(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
-        done = 0
         for leg, receipt in sorted(receipts.items()):
-            done += sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
-            found = {"remaining": plan.items - done, "items": plan.items}
+            name, found = layout.receipt_name(plan.run_id, leg), {"items": plan.items}
             for table, names in (("verdicts", OUTCOMES), ("exchanges", _ADDED_UP)):
                 if (leg, table) not in self._unread:
-                    found |= {name: self._totals[leg][name] for name in names}
+                    found |= {each: self._totals[leg][each] for each in names}
             for column, number in found.items():
                 said = receipt.counts.get(column)
                 if said != number:
-                    what = f"says {column} = {said}; the parts and the plan make it {number:,}"
-                    self._audit.bad(layout.receipt_name(plan.run_id, receipt.leg), what)
+                    self._audit.bad(name, f"says {column} = {said}; the parts and the plan make it {number:,}")
+            said, (least, most) = receipt.counts.get("remaining"), self._remaining_after(plan, leg, receipts)
+            if not isinstance(said, int) or not least <= said <= most:
+                number_made = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+                self._audit.bad(name, f"says remaining = {said}; the parts and the plan make it {number_made}")
+
+    def _remaining_after(self, plan: Plan, leg: int, receipts: Mapping[int, LegReceipt]) -> tuple[int, int]:
+        """Return how many rows can have been left at the end of a leg: at least, and at most.
+
+        The legs of its own partition come one after the other. Those of others may have been at work then, at any part.
+        """
+        own, others = 0, 0
+        for number, receipt in receipts.items():
+            rows = sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
+            if plan.partition_of_leg(number) != plan.partition_of_leg(leg):
+                others += rows
+            elif number <= leg:
+                own += rows
+        if plan.partitions > 1 and set(leg_numbers(self._store, plan)) - receipts.keys():
+            others = plan.items - own  # some have no receipt yet
+        return plan.items - own - others, plan.items - own
 
     def _check_runs_row(self, plan: Plan, receipt: LegReceipt, receipts: Mapping[int, LegReceipt]) -> None:
         """Check the row in `runs`, which is written after the receipt's entry in the ledger."""

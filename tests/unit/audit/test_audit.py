@@ -71,6 +71,22 @@ def test_an_old_head_holds_what_was_there(results: Results) -> None:
     assert [note.what for note in done.notes] == ["is older than 1 of 6 entries"]
 
 
+@pytest.mark.parametrize("first", [1, 2])
+def test_legs_of_two_partitions_may_end_in_any_order(results: Results, first: int) -> None:
+    """A leg says what was left of the whole plan when it ended; more than its own partition lets is wrong."""
+    runs = {"20261103T120000Z_000aa": {}, "20261104T120000Z_000aa": {"remaining": 3}}
+    for run_id, facts in runs.items():
+        plan = planned(results, run_id, "qrst", partitions=2)
+        for leg in (first, 3 - first):
+            end_leg(results, plan, "qrst", [2 * leg - 2, 2 * leg - 1], leg=leg, **facts)
+
+    honest, false = (of_run(results, run_id)[0] for run_id in runs)
+
+    assert honest == []
+    assert len(false) == 2
+    assert all("says remaining = 3; the parts and the plan make it 0 to 2" in each for each in false)
+
+
 def of_run(results: Results, run_id: str = TWO_LEGS) -> tuple[list[str], list[str]]:
     """Check one run; give what is wrong, and the notes."""
     done = audit_store(results, run_id)
