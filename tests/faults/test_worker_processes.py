@@ -126,7 +126,7 @@ def test_a_killed_worker_process_costs_what_was_in_flight(world: ForeignWorld, r
 
 
 @only_in_soak
-@pytest.mark.parametrize("by_hand", ["15s"], indirect=True)
+@pytest.mark.parametrize("by_hand", ["45s"], indirect=True)
 def test_a_frozen_worker_that_comes_back_publishes_nothing(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """It was taken for lost, and another has done its partition."""
     process = world.start("resume", run_id)
