@@ -25,13 +25,15 @@ UNDISTURBED = 6
 """Files that are verified before the service becomes slow."""
 
 
-def slow_night(running: RunningComposition, folder: Path, seed: int, seconds: float) -> tuple[str, int, int]:
+def slow_night(
+    running: RunningComposition, folder: Path, seed: int, seconds: float, files: int = FILES
+) -> tuple[str, int, int]:
     """Put a new catalog, and wait until its scheduled run is in the middle.
 
     Give its flow run, the last exchange before it, and how many of the files can be sent.
     """
     seen = running.operator.exchanges()[-1]["seq"]
-    samples = sandbox.write_catalog(folder, running.operator, files=FILES, seed=seed)
+    samples = sandbox.write_catalog(folder, running.operator, files=files, seed=seed)
     running.operator.add_fault("uploads", "slow", seconds=seconds, after=UNDISTURBED)
     running.put_catalog(folder)
     running.wait_for(lambda: len(running.verified(seen)) >= UNDISTURBED // 2)
@@ -136,7 +138,8 @@ def test_a_run_outlasts_servers_that_restart(
 @pytest.mark.timeout(900)
 def test_a_stopped_worker_lets_its_run_end(running: RunningComposition, tmp_path: Path) -> None:
     """`docker compose stop worker`: files in flight are finished, the run is Interrupted, and the next one goes on."""
-    flow_run, seen, to_send = slow_night(running, tmp_path / "samples", seed=41, seconds=4)
+    # More than are in flight at once, so that some have not begun when it is stopped.
+    flow_run, seen, to_send = slow_night(running, tmp_path / "samples", seed=41, seconds=4, files=3 * FILES)
 
     running.compose("stop", "worker")
 
