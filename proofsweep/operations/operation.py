@@ -151,6 +151,9 @@ class Operator:
         operation, leg = self._planned(kind, facts | {"request": dict(request or {})})  # (2)
         legs = replace(Operations(self.results).legs(operation.operation_id), clock=self.service.clock)
         legs.take(leg, facts)  # (3)
+        if kind is OperationKind.ERASURE and _is_beside_another(self.results, operation):
+            legs.release(leg)
+            raise RunIsActive(_BUSY)
         writer = f"{os.getpid()}_{secrets.token_hex(4)}"
         journal = Journal(self.results, operation.operation_id, leg, writer, kind.table)
         bounds = self.bounds if max_calls is None else replace(self.bounds, max_calls=max_calls)
@@ -179,6 +182,16 @@ class Operator:
         operation = self.new_operation(kind)
         operations.write_plan(operation, facts)
         return operation, 1
+
+
+def _is_beside_another(results: Results, own: Operation) -> bool:
+    """Whether another operation of the kind is worked on, perhaps since this one has looked before it took its lease.
+
+    Each looks again once it has its own: of two that begin together, one at least sees the other and gives way.
+    """
+    operations = Operations(results)
+    others = [each for each in operations.ids(kind=own.kind)[-_LOOKED_AT:] if each != own.operation_id]
+    return any((last := (legs := operations.legs(each)).last()) and legs.is_held(last) for each in others)
 
 
 @contextmanager

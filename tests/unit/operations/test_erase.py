@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from proofsweep.audit.store import audit_store
 from proofsweep.client.reply import Reply, Request
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop, UsageError
@@ -159,6 +160,20 @@ def test_one_at_a_time(eraser: Eraser, operator: Operator) -> None:
         erase_proofs(operator, ProofList(("p1",)))
 
     assert eraser.rows() == []
+
+
+def test_of_two_erasures_that_begin_together_one_gives_way(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may look for others before any has its lease; nothing of the one that gives way is left open."""
+    with operator.begun(OperationKind.ERASURE) as first:
+        monkeypatch.setattr("proofsweep.operations.operation.end_killed", lambda *_: 0)
+        with pytest.raises(RunIsActive, match="wait until it has ended"), operator.begun(OperationKind.ERASURE):
+            pass
+        monkeypatch.undo()
+
+    operations = Operations(operator.results)
+    *_, second = [each for each in operations.ids() if each != first.operation.operation_id]
+    assert operations.legs(second).last() == 0
+    assert audit_store(operator.results).wrong == []
 
 
 def test_a_full_disk_ends_it_before_the_next_proof(
