@@ -123,11 +123,8 @@ class RunStatus:
 
     @property
     def ended_by(self) -> str | None:
-        """How its last leg ended; `killed` too if processes ended before they began all partitions."""
-        if self.last_leg is None or self.active:
-            return None
-        is_whole = len(self.last_legs) == self.plan.partitions or self.last_leg.ended_by != EndedBy.COMPLETE
-        return self.last_leg.ended_by if is_whole else str(EndedBy.KILLED)
+        """How its last leg ended; None while it is worked on, and before its first leg."""
+        return None if self.active else how_it_ended(self.plan, ((leg.leg, leg.ended_by) for leg in self.legs))
 
     @property
     def last_legs(self) -> list[LegStatus]:
@@ -342,6 +339,16 @@ def progress_together(plan: Plan, ended: int, legs: Iterable[OpenTerm]) -> LegPr
     if plan.partitions == 1 or not told:
         return next(iter(told), None)
     return together(plan.items, ended, told)
+
+
+def how_it_ended(plan: Plan, legs: Iterable[tuple[int, str | None]]) -> str | None:
+    """Return how a run ended, by its legs in their order: as its last one did, or the worst of its partitions' last.
+
+    It is `killed` too if its processes ended before they began all partitions; None without a leg.
+    """
+    last = {plan.partition_of_leg(number): ended_by for number, ended_by in legs}
+    worst = max(last.values(), key=_severity, default=None)
+    return str(EndedBy.KILLED) if worst == EndedBy.COMPLETE and len(last) < plan.partitions else worst
 
 
 def _severity(ended_by: str | None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import new_run_id
 from proofsweep.queries.connection import answering
-from proofsweep.queries.status import legs_of_store
+from proofsweep.queries.status import how_it_ended, legs_of_store
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import newest_quota
@@ -141,10 +141,9 @@ def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
         return "active", min(alive)
     if legs:
         return str(EndedBy.KILLED), max(leg.beaten_at for leg in legs)
-    if not run.legs:
-        return "planned only", datetime.fromisoformat(run.plan.created_at)
-    last = run.legs[-1]
-    return str(last.receipt.get("ended_by")), last.finished_at or datetime.fromisoformat(run.plan.created_at)
+    ended_by = how_it_ended(run.plan, ((leg.leg, leg.ended_by) for leg in run.legs))
+    ends = [leg.finished_at for leg in run.legs if leg.finished_at is not None]
+    return ended_by or "planned only", max(ends, default=datetime.fromisoformat(run.plan.created_at))
 
 
 def _quota_of(

@@ -23,7 +23,7 @@ LEFT JOIN (  -- the named catalog that took the place of a retired one
     AND plan.run_id < retired_by
 LEFT JOIN (
     SELECT
-        run_id, arg_max(remaining, leg) AS remaining, sum(failed) AS failed,
+        run_id, min(remaining) AS remaining, sum(failed) AS failed,
         nullif(concat_ws(' ', max(service_version), max(service_commit), max(service_deployed_at)), '') AS deployment
     FROM store.runs
     GROUP BY ALL

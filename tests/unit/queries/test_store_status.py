@@ -10,6 +10,7 @@ import pytest
 
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan
+from proofsweep.queries.status import describe_run
 from proofsweep.queries.store_status import QuotaStatus, StoreStatus, store_status
 from proofsweep.store import schemas
 from proofsweep.store.layout import heartbeat_name
@@ -79,6 +80,20 @@ def test_a_catalog_has_its_coverage_and_its_last_run(found: StoreStatus) -> None
     assert (acme.ended_by, acme.last_at) == ("complete", NOW - timedelta(hours=23))
     assert (alive.ended_by, dead.ended_by) == ("active", "killed")
     assert (alive.files, dead.files) == (None, None)
+
+
+@pytest.mark.parametrize(("endings", "ended_by"), [(("quota", "complete"), "quota"), (("complete",), "killed")])
+def test_a_run_of_two_partitions_ends_as_the_worse_one(results: Results, endings: Sequence[str], ended_by: str) -> None:
+    """A partition that never began was lost with its process. `status` of the run and of the store say the same."""
+    plan = plan_ago(timedelta(hours=2), "dddddd", items=4, environment="acme", catalog="/two", partitions=2)
+    for leg, ending in enumerate(endings, start=1):
+        row = answered(plan, 2 * leg - 2, str(leg))
+        end_leg(results, plan, [row], leg=leg, ended_by=ending, finished_at=NOW.isoformat())
+
+    (two,) = (each for each in store_status(results, NOW).catalogs if each.catalog == "/two")
+
+    assert (two.ended_by, two.last_at) == (ended_by, NOW)
+    assert describe_run(results, plan.run_id).ended_by == ended_by
 
 
 def test_the_quota_is_that_of_the_last_answer(found: StoreStatus) -> None:

@@ -12,6 +12,8 @@ from proofsweep.queries.views import NAMES, views
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 
+from ...worlds.audited_store import end_leg as end_planned_leg
+from ...worlds.audited_store import planned
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ...worlds.ended_runs import plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named
@@ -54,6 +56,21 @@ def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
     night(results, WEDNESDAY, rows | {"again": ACCEPTED | {"item_id": "a"}}, catalog="list.csv")
 
     assert coverage(results) == [("link", 2, 2, 2, TUESDAY), ("list.csv", 2, 2, 2, WEDNESDAY)]
+
+
+def test_what_remains_of_partitions_is_the_least_that_a_leg_has_left(results: Results) -> None:
+    """The second one may end first: also for a DuckDB of one's own."""
+    plan = planned(results, MONDAY, "abcd", partitions=2)
+    for leg in (2, 1):
+        end_planned_leg(results, plan, "abcd", [2 * leg - 2, 2 * leg - 1], leg=leg)
+    query = "SELECT run_id, remaining FROM store.plans"
+    with opened(results) as store:
+        found = store.connection.execute(query).fetchall()
+        script = script_of(results, store.environments, views())
+
+    with duckdb.connect() as plain:
+        plain.execute(script)
+        assert plain.execute(query).fetchall() == found == [(MONDAY, 0)]
 
 
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
