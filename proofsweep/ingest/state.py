@@ -107,10 +107,7 @@ class Watch:
 
     def open_run(self, run_id: str) -> None:
         """Note a run before it is planned, so that none is forgotten."""
-        try:
-            self.store.create(self._run(run_id), b"{}\n")
-        except NameTaken as taken:
-            raise ResultsError(f"The run {run_id} is noted already.") from taken
+        self.store.create(self._run(run_id), b"{}\n")
 
     def close_run(self, run_id: str) -> None:
         """Forget a run: all its files are disposed of, or it was never planned."""
