@@ -21,8 +21,6 @@ from proofsweep.config.local_files import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import OpenStore, opened
-from proofsweep.queries.tables import script_of
-from proofsweep.queries.views import views
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
@@ -54,7 +52,6 @@ def query(
     environment: str | None = typer.Option(
         None, "--environment", "-e", metavar="NAME", help="The environment to show, or all; that of the config."
     ),
-    print_views: bool = typer.Option(False, "--print-views", help="Print the views as SQL for your own DuckDB."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
 ) -> int:
@@ -71,15 +68,8 @@ def query(
     ending = file.suffix.removeprefix(".").lower() if file else ""
     as_format = form or (Format(ending) if ending in set(Format) else Format.TABLE)
     app = open_app(config, results)
-    store, preferred = app.results, app.environment
-    if print_views:
-        with opened(store, environment, preferred=preferred) as views_of:
-            script_of_views = script_of(store, views_of.environments, views(views_of.tags))
-        with new_file(file) if file else _stdout() as out:
-            out.write(script_of_views.encode("utf-8", "replace"))
-        return ExitCode.ACCEPTED
     statements = _statements(sql, script)
-    with opened(store, environment, preferred=preferred, asked=statements) as views_of:
+    with opened(app.results, environment, preferred=app.environment, asked=statements) as views_of:
         if views_of.others:
             shown, others = views_of.environments[0], ", ".join(views_of.others)
             print_error(f"The views show {shown}; the store also has {others} (--environment).")

@@ -1,8 +1,5 @@
 # ruff: noqa: S608 - the SQL is made of our own names and of quoted text
-"""The schema `store` below the views: the tables of a results store, in this process's DuckDB or as a script for any.
-
-Both mix environments; the views choose by the variable `environments`.
-"""
+"""The schema `store` below the views: the tables of a results store, which mix environments; the views choose."""
 
 import json
 import re
@@ -14,10 +11,9 @@ from typing import TYPE_CHECKING, TypeGuard
 import duckdb
 import pyarrow as pa
 
-from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.reasons import reason_entries, remedy_for
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.queries.views import View, quoted, sql_of
+from proofsweep.queries.views import quoted
 from proofsweep.store import layout, schemas
 from proofsweep.store.latest import Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
@@ -64,30 +60,6 @@ _COMMON_VIEWS = {
     "comparisons": files(__package__).joinpath("sql", "comparisons.sql").read_text(encoding="utf-8"),
 }
 """The newest answers of the environments that the views show; and which runs the view `changes` compares each with."""
-_SCRIPT_HEAD = """\
--- The views of proofsweep over one results store. In DuckDB: .read views.sql
--- A bucket needs DuckDB's httpfs extension and credentials of its own.
--- The views show these environments; set the variable again to see others.
-"""
-_SCRIPT_PLANS = sql_of("script_plans")
-_SCRIPT_ENTRIES = sql_of("script_entries")
-_LEDGER = "read_json({}, columns = {{number: 'BIGINT', kind: 'VARCHAR', name: 'VARCHAR'}})"
-_NO_LEDGER = "(SELECT NULL::BIGINT AS number, NULL::VARCHAR AS kind, NULL::VARCHAR AS name WHERE false)"
-_SCRIPT_LISTINGS = """\
-SELECT run_id, environment, identity, catalog, skipped
-FROM store.plans
-WHERE NOT is_partial
-QUALIFY row_number() OVER (PARTITION BY environment, identity ORDER BY run_id DESC) = 1"""
-_SCRIPT_LISTING = """\
-FROM ({planned}) SEMI JOIN (FROM store.listings WHERE skipped = 0) USING (run_id)
-UNION ALL
-FROM ({listed}) SEMI JOIN (FROM store.listings WHERE skipped > 0) USING (run_id)"""
-_SCRIPT_PRUNED = """\
-SELECT run_id, environment, identity
-FROM store.plans
-SEMI JOIN (
-    SELECT regexp_extract(file, '([^/]+)/[^/]+$', 1) AS run_id FROM glob({location})
-) USING (run_id)"""
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked: str | None = None) -> list[Plan]:
@@ -105,7 +77,10 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
         location = _location_of(results, _PARTS.format(table))
         _create_view(connection, table, _reading_parts(table, [location]) if has_parts else _empty_table(table))
     if asked is None or "store.verdicts_files" in asked:
-        _create_view(connection, "verdicts_files", _files_in(_location_of(results, _PARTS.format("verdicts"))))
+        every = quoted(_location_of(results, _PARTS.format("verdicts")))
+        _create_view(
+            connection, "verdicts_files", f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
+        )
     listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
     listed = [_location_of(results, name) for _, names in listings for name in names]
     _create_view(connection, "listing", _items_in(listed, schemas.ITEMS))
@@ -205,18 +180,10 @@ def _reading_parts(table: str, locations: Sequence[str]) -> str:
 
 def _location_of(results: Results, name: str) -> str:
     """Return how this process's DuckDB reads an object, or the objects of a glob, of a results store."""
-    return f"{STORE_SCHEME}://{name}" if read_by_us(results.store) else _glob_of(results, name)
-
-
-def _glob_of(results: Results, name: str) -> str:
-    """Return how any DuckDB reads an object or a glob of them; the store's own URL is taken letter by letter."""
-    url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)
+    if read_by_us(results.store):
+        return f"{STORE_SCHEME}://{name}"
+    url = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in results.store.url)  # it is no pattern
     return f"{url}/{name}"
-
-
-def _files_in(location: str) -> str:
-    """Return the query that lists the parts of a glob, each with its run. It reads names alone."""
-    return f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({quoted(location)})"
 
 
 def _reading(schema: pa.Schema, locations: Sequence[str]) -> str:
@@ -256,58 +223,3 @@ def _advice() -> Mapping[str, str]:
         "advice": f"FROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)",
         "general_advice": f"SELECT {quoted(remedy_for(''))} AS general_advice",
     }
-
-
-def script_of(results: Results, environments: Sequence[str], views: Sequence[View]) -> str:
-    """Write the schema `store` and the views as a script; ResultsError if DuckDB cannot read the store by itself."""
-    if "\\" in results.store.url:
-        raise ResultsError(
-            f"DuckDB alone cannot read {results.store.url}: it takes the backslash for a slash. `proofsweep query` can."
-        )
-    shown = f"[{', '.join(map(quoted, environments))}]"
-    statements = [f"SET VARIABLE environments = {shown}", "CREATE SCHEMA IF NOT EXISTS store"]
-    tables = _script_tables(results)
-    statements += [f"CREATE OR REPLACE VIEW store.{name} AS\n{query}" for name, query in tables.items()]
-    statements += [f"-- {view.meaning}\n{view.statement()}" for view in views]
-    return _SCRIPT_HEAD + "\n".join(f"{statement};\n" for statement in statements)
-
-
-def _script_tables(results: Results) -> Mapping[str, str]:
-    """Return the tables by queries that any DuckDB answers, which knows neither our index nor our base."""
-    plans = quoted(_glob_of(results, "_runs/*/plan.json"))
-    pruned = quoted(_glob_of(results, "_pruned/*/*-intent.json"))
-    planned, listed = (_script_items(results, folder, schemas.ITEMS) for folder in ("items", "listed"))
-    has_ledger = bool(results.store.folders(layout.LEDGER_FOLDER))
-    ledger = _LEDGER.format(quoted(_glob_of(results, f"{layout.LEDGER_FOLDER}/*/*.json"))) if has_ledger else _NO_LEDGER
-    return {
-        **{table: _script_table(results, table) for table in SCHEMAS},
-        "verdicts_files": _files_in(_glob_of(results, _PARTS.format("verdicts"))),
-        "plans": _SCRIPT_PLANS.format(partial=quoted(INGEST), location=plans),
-        "listings": _SCRIPT_LISTINGS,
-        "listing": _SCRIPT_LISTING.format(planned=planned, listed=listed),
-        "gone": _script_items(results, "gone", GONE),
-        "pruned": _SCRIPT_PRUNED.format(location=pruned),
-        **_advice(),
-        "entries": _SCRIPT_ENTRIES.format(ledger=ledger),
-        "newest": newest_per_item(_ENTERED.format("store.verdicts")),
-        **_COMMON_VIEWS,
-    }
-
-
-def _script_items(results: Results, folder: str, schema: pa.Schema) -> str:
-    """Read items of all runs; a store may have none, since DuckDB refuses a pattern that nothing matches."""
-    runs = results.store.folders("_runs")
-    has_some = any(results.store.names(f"{layout.run_folder(run_id)}/{folder}") for run_id in runs)
-    return _items_in([_glob_of(results, f"_runs/*/{folder}/[!.]*.parquet")] if has_some else [], schema)
-
-
-def _script_table(results: Results, table: str) -> str:
-    if next(results.all_parts(table), None) is None:
-        return _empty_table(table)
-    location = quoted(_glob_of(results, _PARTS.format(table)))
-    names = "*" if table == "verdicts" else "* EXCLUDE (filename)"
-    return (  # the empty row gives each column its type, also those that all files lack
-        f"{_empty_table(table)}\n"
-        f"UNION ALL BY NAME SELECT {names}, {_RUN_DATE} FROM read_parquet({location}, union_by_name = true, "
-        "hive_partitioning = false, filename = true)"
-    )

@@ -7,7 +7,6 @@ from io import StringIO
 from pathlib import Path
 from subprocess import CompletedProcess
 
-import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -54,21 +53,6 @@ def test_a_mistake_is_one_line(proofsweep: Command, finished_run: str, arguments
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not Path("x").exists()
-
-
-def test_the_printed_views_answer_in_another_duckdb(
-    proofsweep: Command, finished_run: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are one script."""
-    script = proofsweep("query", "--print-views").stdout
-    monkeypatch.setattr(sys, "stdin", StringIO("SELECT count(*) AS n FROM rejects"))
-
-    piped = json.loads(proofsweep("query", "--format", "json").stdout)
-
-    with duckdb.connect() as own:
-        own.execute(script)
-        assert own.execute("SELECT count(*) FROM rejects").fetchone() == (piped[0]["n"],)
-        assert own.execute("SELECT DISTINCT run_id FROM verdicts").fetchall() == [(finished_run,)]
 
 
 def test_a_query_comes_from_a_file_or_from_stdin(

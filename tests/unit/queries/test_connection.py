@@ -5,18 +5,16 @@ import resource
 from datetime import date
 from pathlib import Path
 
-import duckdb
 import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.queries.connection import opened, tables_of
-from proofsweep.queries.tables import script_of
-from proofsweep.queries.views import NAMES, views
+from proofsweep.queries.views import NAMES
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.parts import Results, parquet_of
 
-from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
+from ...worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
 
 
 def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
@@ -99,17 +97,14 @@ def test_a_column_that_older_parts_lack_is_null(results: Results) -> None:
 
 
 def test_hidden_files_are_no_parts(results: Results) -> None:
-    """A copying tool leaves a draft, and a file manager its own file, beside a part; the script ignores them too."""
+    """A copying tool leaves a draft, and a file manager its own file, beside a part."""
     night(results, MONDAY, {"a": ACCEPTED})
     (part,) = map(Path(results.store.url).joinpath, results.all_parts("verdicts"))
     part.with_name(f".{part.name}").write_bytes(part.read_bytes())
     part.with_name(f"._{part.name}").write_bytes(b"no Parquet")
 
-    with opened(results) as store, duckdb.connect() as own:
-        own.execute(script_of(results, store.environments, views()))
-        counts = [each.execute("SELECT count(*) FROM verdicts").fetchall() for each in (store.connection, own)]
-
-    assert counts == [[(1,)], [(1,)]]
+    with opened(results) as store:
+        assert store.connection.execute("SELECT count(*) FROM verdicts").fetchall() == [(1,)]
 
 
 def test_a_question_about_one_run_opens_only_the_files_that_it_needs(results: Results) -> None:
@@ -143,18 +138,3 @@ def test_a_bucket_answers_as_a_folder_does(results: Results) -> None:
 
     assert answers[0] == answers[1]
     assert len(answers[1][0]) == 4
-
-
-def test_the_script_gives_what_the_program_gives(results: Results) -> None:
-    """Column by column and row by row, also of tables without any part."""
-    tagged = REJECTED | {"tags": '{"supplier": "it\'s North"}'}
-    night(results, MONDAY, {"a": ACCEPTED, "b": tagged, "c": ACCEPTED})
-    night(results, TUESDAY, {"a": FAILED, "b": tagged, "d": REJECTED}, environment="beta")
-
-    with opened(results) as store, duckdb.connect() as own:
-        own.execute("SET TimeZone = 'UTC'")
-        own.execute(script_of(results, store.environments, views(store.tags)))
-        for view in NAMES:
-            ours, theirs = (each.execute(f"FROM {view} ORDER BY ALL") for each in (store.connection, own))
-            assert [each[0] for each in theirs.description] == [each[0] for each in ours.description]
-            assert theirs.fetchall() == ours.fetchall(), view
