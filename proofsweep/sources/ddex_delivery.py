@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import IO, Final
 from urllib.parse import unquote
 
@@ -87,7 +88,7 @@ class _ReleaseFolder:
     messages: list[ErnMessage] = field(default_factory=list)  # without what they say of recordings
     broken: list[XmlFile] = field(default_factory=list)  # its messages that cannot be read
     folders: list[Folder] = field(default_factory=list)
-    led_here: set[str] = field(default_factory=set)  # messages of other folders that may name files in this one
+    leading_up: set[str] = field(default_factory=set)  # of the messages, those that name files in other folders
 
     @property
     def newest(self) -> ErnMessage | None:
@@ -111,7 +112,6 @@ class Deliveries:
         self._listed = ListedFolders(source, top)
         self._releases: dict[str, _ReleaseFolder] = {}
         self._threads = Threads(())
-        self._leading: list[tuple[str, str]] = []
         self._completions: dict[str, str] = {}
         self._batch_of: dict[str, str] = {}
 
@@ -185,10 +185,9 @@ class Deliveries:
             return
         self._offsets[found.location] = self._file.seek(0, os.SEEK_END)
         pickle.dump(found.message, self._file)
-        release.messages.append(replace(found.message, recordings=(), clips=(), others=()))
-        files = (file.location for recording in found.message.recordings for file in recording.files)
-        meant = (below(release.location, path) for each in files if leads_up(each) for path in candidates(each))
-        self._leading += ((found.location, posixpath.dirname(path)) for path in meant)
+        release.messages.append(replace(found.message, recordings=(), no_rows=()))
+        if any(leads_up(file.location) for recording in found.message.recordings for file in recording.files):
+            release.leading_up.add(found.location)
 
     def _whole(self, message: ErnMessage) -> ErnMessage:
         self._file.seek(self._offsets[message.location])
@@ -196,7 +195,7 @@ class Deliveries:
         return whole
 
     def _settle(self) -> None:
-        """Find the threads, the batches and the folders that messages of others lead to, when all are known."""
+        """Find the threads and the batches, when all messages are known."""
         messages = [message for release in self._releases.values() for message in release.messages]
         self._threads = Threads(messages)
         children = Counter(posixpath.dirname(location) for location in self._releases)
@@ -205,9 +204,6 @@ class Deliveries:
             is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
             is_batch = is_below and (above in self._completions or children[above] > 1)
             self._batch_of[location] = above if is_batch else location
-        for message, folder in self._leading:
-            if (top := self._listed.folder_of(folder)) is not None:
-                self._releases[top].led_here.add(message)
         found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for release in self._releases.values():
             found[self._batch_of[release.location]][release.location] = self._release_of(release)
@@ -230,17 +226,18 @@ class Deliveries:
     def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
         """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
         found = NamedFiles(are_all=self._only is not None)
-        locations = {*(message.location for message in release.messages), *release.led_here}
+        batch = self.batches[self._batch_of[release.location]]
+        locations = {message.location for message in release.messages}
+        locations |= {at for each in batch.releases for at in self._releases[each].leading_up}
         threads = {thread[-1].location: thread for at in locations if (thread := self._threads.thread_of(at))}
         newest_first = sorted(threads.values(), key=lambda thread: thread[-1].order, reverse=True)
-        no_rows: dict[Cause, set[str]] = {each: set() for each in (Cause.REPLACED, Cause.OTHER_RESOURCES, Cause.CLIPS)}
         for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):
             messages = [self._whole(each) for each in reversed(thread)]
-            no_rows[Cause.REPLACED] |= self._add_named(found, messages, release.location)
+            found.no_rows |= dict.fromkeys(self._add_named(found, messages, release.location), Cause.REPLACED)
             for message in messages:
-                no_rows[Cause.CLIPS].update(self._located_in(message, message.clips))
-                no_rows[Cause.OTHER_RESOURCES].update(self._located_in(message, message.others))
-        found.no_rows = {each: cause for cause, named in no_rows.items() for each in named if each not in found.here}
+                for written, cause in message.no_rows:
+                    found.no_rows |= dict.fromkeys(self._located_in(message, written), cause)
+        found.no_rows = {each: cause for each, cause in found.no_rows.items() if each not in found.here}
         return found
 
     def _add_named(self, found: NamedFiles, messages: Sequence[ErnMessage], folder: str) -> set[str]:
@@ -253,7 +250,7 @@ class Deliveries:
         replaced: set[str] = set()
         for naming, naming_it in namings.values():
             written = naming.file.location
-            locations = [each for message in naming_it for each in self._located_in(message, [written])]
+            locations = [each for message in naming_it for each in self._located_in(message, written)]
             top = self._listed.top_of(posixpath.dirname(locations[0])) if locations else None
             if top == folder:
                 found.here.setdefault(locations[0], naming)
@@ -263,13 +260,12 @@ class Deliveries:
             replaced.update(each for each in locations[1:] if each != locations[0])
         return replaced
 
-    def _located_in(self, message: ErnMessage, written: Iterable[str]) -> Iterator[str]:
-        """Yield where the files lie that a message names, in its batch; nothing for those that are not there."""
+    def _located_in(self, message: ErnMessage, written: str) -> list[str]:
+        """Return where the file lies that a message names, in its batch; nothing if it is not there."""
         folder = posixpath.dirname(message.location)
-        for each in written:
-            paths = (below(folder, path) for path in candidates(each))
-            found = (self._listed.found(path) for path in paths if is_within(path, self._batch_of[folder]))
-            yield from filter(None, [next(filter(None, found), None)])
+        paths = (below(folder, path) for path in candidates(written))
+        found = (self._listed.found(path) for path in paths if is_within(path, self._batch_of[folder]))
+        return [*islice(filter(None, found), 1)]
 
     def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
         folder = posixpath.dirname(naming.message.location)
@@ -466,10 +462,6 @@ class ListedFolders:
     def hint(self, location: str) -> str:
         """Name in brackets a file whose name differs only in case from an absent one's; empty if none is there."""
         return other_case(self._lookup.found(location, caseless), self._top)
-
-    def folder_of(self, location: str) -> str | None:
-        """Return the nearest top folder that holds a folder as it is written, or in another form of Unicode."""
-        return self.top_of(location) or self.top_of(self._lookup.found(location) or "")
 
     def top_of(self, location: str) -> str | None:
         """Return the nearest top folder that holds a folder, or is it."""

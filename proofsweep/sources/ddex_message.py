@@ -1,84 +1,55 @@
-"""What XML beside audio says: a DDEX message (ERN 3.4 and later) of a release and its files, or a batch's manifest."""
+"""What XML beside audio says: a DDEX message (ERN 3.4 and later) of a release and its files, or a batch's manifest.
 
+XML of others is read within bounds: without DTD, entities and network; what is wrong with it is one sentence.
+"""
+
+import codecs
 import hashlib
 import posixpath
 import re
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
 from proofsweep.config.locations import one_line
-from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
+from proofsweep.sources.catalog import Cause
 from proofsweep.sources.files import Files
 from proofsweep.sources.source import Folder, OpenFile
-from proofsweep.sources.xml_reader import HEAD_BYTES, elements, local_name, root_of, unreadable
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 
+# 1,000 tracks with 200 elements each need some 12 MiB.
+MOST_BYTES: Final = 32 * 1024 * 1024
+# One for each `<` and three for each `=`: so many elements and attributes take at most 90 MiB of memory (measured).
+MOST_MARKS: Final = 600_000
+_PIECE_BYTES = 256 * 1024
+_HEAD_BYTES = 16 * 1024  # a long comment may stand before the root element
+_ROOT = re.compile(r"<(?![!?])(?:[^\s<>/:]+:)?([^\s<>/:]+)[^<>]*")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
 _NEW_RELEASE: Final = "NewReleaseMessage"
 _PURGE: Final = "PurgeReleaseMessage"
 _MANIFEST: Final = "ManifestMessage"
-_OTHER_XML = {
-    "acknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
-    "ftpacknowledgementmessage": "a DDEX acknowledgement, which names no audio: give the message of a release",
-    "cataloglistmessage": "a DDEX catalog list, which names no files: give the message of a release",
-    "manifestmessage": "the manifest of a DDEX batch: give the batch's folder",
-    "html": "an HTML page, and no DDEX message: ask the supplier to send the message again",
-}
+_ERN = re.compile(r"ddex\.net/+xml/+(?:\d{4}/+)?ern(?:-main)?/+v?(\d)(\d*)", re.IGNORECASE)
+_MAJORS = frozenset({"3", "4"})
 
 _OF_RECORDING = ("isrc", "title", "artist")
 _OF_RELEASE = ("release_title", "label", "icpn", "grid", "catalog_number", "sender", "message_id", "thread_id")
 TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "resource", "technical", "batch", "release")
 """The tags that rows of a delivery may have; one whose value no message gives is left out."""
 
-_ERN = re.compile(r"ddex\.net/+xml/+(?:\d{4}/+)?ern(?:-main)?/+v?(\d)(\d*)", re.IGNORECASE)
-_MAJORS = frozenset({"3", "4"})
-_TITLES = {f"{of}/{title}" for of in ("SoundRecording", "Release") for title in ("ReferenceTitle", "DisplayTitle")}
-_IDS = {"Release/ReleaseId", "PurgedRelease/ReleaseId"}
-_FLAGGED = {"DeliveryFile", "TechnicalSoundRecordingDetails", "TechnicalDetails", "SoundRecordingEdition"}
-_OF_HEADER = ("MessageThreadId", "MessageId", "MessageCreatedDateTime", "MessageControlType")
-_TECHNICAL = {"TechnicalSoundRecordingDetails", "TechnicalDetails"}
-
-_WITHIN: Final[Mapping[str, set[str]]] = {
-    **{key: {"MessageHeader"} for key in _OF_HEADER},
-    "PartyId": {"MessageSender"},
-    "FullName": {"MessageSender/PartyName", "Party/PartyName", "DisplayArtist/PartyName"},
-    "PartyReference": {"Party"},
-    "ISRC": {"SoundRecording/SoundRecordingId", "SoundRecording/ResourceId", "SoundRecordingEdition/ResourceId"},
-    "ResourceReference": {"SoundRecording"},
-    "TitleText": _TITLES,
-    "SubTitle": _TITLES,
-    "DisplayTitleText": {"SoundRecording", "Release"},
-    "DisplayArtistName": {"SoundRecording", "SoundRecordingDetailsByTerritory"},
-    "ArtistPartyReference": {"SoundRecording/DisplayArtist"},
-    **dict.fromkeys(("ICPN", "GRid", "ProprietaryId", "CatalogNumber"), _IDS),
-    "LabelName": {"ReleaseDetailsByTerritory"},
-    "ReleaseLabelReference": {"Release"},
-    **{key: {"File"} for key in ("FileName", "FilePath", "URL", "URI", "FileSize")},
-    **{key: {"HashSum"} for key in ("Algorithm", "HashSumAlgorithmType", "HashSumValue")},
-    "HashSum": {"HashSum"},  # of ERN 3 the value has the name of what holds it
-    "Type": {"DeliveryFile"},
-    **dict.fromkeys(("IsClip", "IsPreview", "IsProvidedInDelivery"), _FLAGGED | {"SoundRecording"}),
-    "TechnicalResourceDetailsReference": _TECHNICAL,
-}
-"""Each leaf that is read, and in what it must stand: a parent, or a parent with its own."""
-
-_OF_FILE = frozenset(name for name, within in _WITHIN.items() if within <= {"File", "HashSum"})
 _SLASHES = "/\\"
-_TRUE = frozenset({"true", "1"})
-_FLAGS = frozenset({"IsClip", "IsPreview", "IsProvidedInDelivery", "Type"})
-_LEVELS = ("DeliveryFile", "Technical", "SoundRecordingEdition", "SoundRecording")
-"""What files stand in, from the inside out."""
+_TRUE, _FALSE = frozenset({"true", "1"}), frozenset({"false", "0"})
 _MOST_DIGITS = 18
 _SHOWN_LETTERS = 80
+_SENTENCE_LETTERS = 160
 
 
 class MessageFile(NamedTuple):
@@ -123,8 +94,7 @@ class ErnMessage:
     tags: Mapping[str, str]  # of the release and the message, by the names of the tags of rows; without empty ones
     has_files: bool  # whether it names audio; an update of the metadata alone does not
     recordings: tuple[Recording, ...] = ()
-    clips: tuple[str, ...] = ()  # locations of previews
-    others: tuple[str, ...] = ()  # and of images, videos, texts and other resources
+    no_rows: tuple[tuple[str, Cause], ...] = ()  # locations of clips and of images, videos, texts and others
 
     @property
     def release_id(self) -> str:
@@ -188,63 +158,77 @@ def examine(location: str, source: Files) -> XmlFile | None:
         return None
     with file:
         try:
-            facts, root = file.facts(), root_of(file.read_at(0, HEAD_BYTES))
+            facts, root = file.facts(), root_of(file.read_at(0, _HEAD_BYTES))
             is_other = root is not None and root.lower() != "html"
-            if root == _MANIFEST:
-                return XmlFile(location=location, facts=facts, is_completion=_is_whole(file))
             folder, name = map(posixpath.basename, posixpath.split(location))
             has_its_name = f"{folder}_".startswith(f"{posixpath.splitext(name)[0]}_")
             if root in {_NEW_RELEASE, _PURGE} or (has_its_name and not is_other):
                 return XmlFile(location=location, facts=facts, message=read_message(file, location))
+            if root == _MANIFEST:
+                read_xml(file)
         except SourceError as error:
-            is_broken = error.reason == Reason.UNREADABLE_MESSAGE
-            return XmlFile(location=location, facts=file.facts(), error=error.message) if is_broken else None
-    return XmlFile(location=location, facts=facts) if is_other else None
-
-
-def refuse_other_xml(location: str, file: OpenFile) -> bool:
-    """Return whether an XML file is the message of a release; CatalogError says which other one it is."""
-    root = root_of(file.read_at(0, HEAD_BYTES))
-    if root is not None and (words := _OTHER_XML.get(root.lower())) is not None:
-        raise CatalogError(f"{one_line(location)}: this is {words}")
-    if root not in {None, _NEW_RELEASE, _PURGE}:
-        return False
-    try:
-        read_message(file, location)
-    except SourceError as error:
-        if error.reason != Reason.UNREADABLE_MESSAGE:
-            raise
-        because = error.message.rstrip(".")
-        raise CatalogError(f"{one_line(location)}: {because}: ask the supplier to send the message again") from error
-    return True
+            if error.reason != Reason.UNREADABLE_MESSAGE:
+                return None
+            is_message = root != _MANIFEST  # a manifest that is cut short may still be on its way
+            return XmlFile(location=location, facts=facts, error=error.message if is_message else None)
+    return XmlFile(location=location, facts=facts, is_completion=root == _MANIFEST) if is_other else None
 
 
 def read_message(file: OpenFile, location: str) -> ErnMessage:
-    """Read a message of a release; SourceError, `unreadable_message`, gives the reason in one sentence."""
-    reader, is_purge = _Reader(), None
-    for element in elements(file, _NAMES):
-        if is_purge is None:
-            is_purge = _is_purge(element.getroottree().getroot())
-        name = local_name(element)
-        if name in _WITHIN:
-            reader.take_leaf(name, element)
+    """Read a message of a release; SourceError, `unreadable_message`, gives the reason in one sentence.
+
+    Each path is that of one version of the standard or of several; what is not at one of them is not meant.
+    """
+    root = read_xml(file)
+    is_purge = _is_purge(root)
+    releases = [*root.iterfind("ReleaseList/Release"), *root.iterfind("PurgedRelease")]
+    main = next((each for each in releases if each.get("IsMainRelease") in _TRUE), next(iter(releases), root))
+    parties = {_text(each, "PartyReference"): _text(each, "PartyName/FullName") for each in root.iter("Party")}
+    kinds = ("ICPN", "GRid", "ProprietaryId", "CatalogNumber")
+    known = {kind: text for kind in kinds if (text := _text(main, f"ReleaseId/{kind}"))}
+    number = known.pop("CatalogNumber", "")
+    label = _text(main, "ReleaseDetailsByTerritory/LabelName") or parties.get(_text(main, "ReleaseLabelReference"), "")
+    tags = {
+        "release_title": _title_of(main),
+        "label": label,
+        "icpn": known.get("ICPN", ""),
+        "grid": known.get("GRid", ""),
+        "catalog_number": number,
+        "sender": _text(root, "MessageHeader/MessageSender/PartyId", "MessageHeader/MessageSender/PartyName/FullName"),
+        "message_id": _text(root, "MessageHeader/MessageId"),
+        "thread_id": _text(root, "MessageHeader/MessageThreadId"),
+    }
+    recordings: list[Recording] = []
+    no_rows: list[tuple[str, Cause]] = []
+    for resource in root.iterfind("ResourceList/*"):
+        if resource.tag == "SoundRecording":
+            recordings += _recordings_of(resource, parties, no_rows)
         else:
-            reader.is_main = element.get("IsMainRelease") in _TRUE
-            _ENDINGS[name](reader)
-            element.clear()
-    if is_purge is None:
-        raise unreadable("It holds no header, release or resource of a message")
-    return reader.message(location, is_purge=is_purge)
+            others = filter(None, map(_file, resource.iter("File")))
+            no_rows += ((other.location, Cause.OTHER_RESOURCES) for other in others)
+    return ErnMessage(
+        location=location,
+        is_purge=is_purge,
+        is_test=_text(root, "MessageHeader/MessageControlType").lower() == "testmessage",
+        sender=tags["sender"],
+        message_id=tags["message_id"],
+        thread_id=tags["thread_id"],
+        created=_posix_seconds(_text(root, "MessageHeader/MessageCreatedDateTime")),
+        ids=tuple(f"{kind}:{text}" for kind, text in (known or ({"CatalogNumber": number} if number else {})).items()),
+        tags={name: text for name, text in tags.items() if text},
+        has_files=any(recording.files for recording in recordings),
+        recordings=tuple(recordings),
+        no_rows=tuple(no_rows),
+    )
 
 
 def messages_named(file: OpenFile) -> Iterator[list[str]]:
     """Yield for each message that a batch's manifest names all words by which it may be known, its location first."""
-    for element in elements(file, ["MessageInBatch"]):
-        texts = {local_name(each): (each.text or "").strip() for each in element.iter()}
+    for element in read_xml(file).iter("MessageInBatch"):
+        texts = {each.tag: (each.text or "").strip() for each in element.iter()}
         url = unquote(texts.pop("URL", "")).replace("\\", "/").strip("/")
         folders = [posixpath.splitext(part)[0] if is_xml_name(part) else part for part in url.split("/")]
         yield [text for text in (url, *folders, *texts.values()) if text]
-        element.clear()
 
 
 def named(message: ErnMessage, newest: ErnMessage) -> Iterator[Naming]:
@@ -278,180 +262,141 @@ def _identity(recording: Recording) -> str:
     return f"isrc:{recording.isrc}" if recording.isrc else f"reference:{recording.reference}"
 
 
-class _Reader:
-    """Collects what the elements say, each when it ends: first the leaves, then what they stand in."""
+def read_xml(file: OpenFile) -> "_Element":
+    """Return the root of an XML file; all below it has its local name, since senders use namespaces as they like.
 
-    def __init__(self) -> None:
-        self.is_main = False
-        self.leaves: dict[str, str] = {}
-        self._header: dict[str, str] = {}
-        self._release: dict[str, str] = {}
-        self._parties: dict[str, str] = {}
-        self._artists: dict[str, None] = {}
-        self._file: dict[str, str] = {}
-        self._flags: dict[str, set[str]] = {}
-        self._starts = dict.fromkeys(_LEVELS, 0)
-        self._files: list[MessageFile] = []
-        self._editions: list[tuple[str, tuple[MessageFile, ...]]] = []
-        self._recordings: list[Recording] = []
-        self._clips: list[str] = []
-        self._others: list[str] = []
+    SourceError: `unreadable_message` with the reason in one sentence; or the file cannot be read.
+    """
+    from lxml import etree  # noqa: PLC0415 - only for deliveries
 
-    def take_leaf(self, name: str, element: "_Element") -> None:
-        parent, text = element.getparent(), (element.text or "").strip()
-        if parent is None or not text:
-            return
-        within, places = local_name(parent), _WITHIN[name]
-        if within not in places:
-            above = parent.getparent()
-            if above is None or f"{local_name(above)}/{within}" not in places:
-                return
-        if name in _OF_FILE:
-            self._file.setdefault(name, text)
-        elif name in _FLAGS:
-            self._take_flag(name, text.lower(), "Technical" if within in _TECHNICAL else within)
-        elif name == "ArtistPartyReference":
-            self._artists[self._parties.get(text, "")] = None
-        elif name == "FullName" and parent.getparent().tag.endswith("DisplayArtist"):
-            self._artists[text] = None
-        else:
-            self.leaves.setdefault(name, text)
-
-    def _take_flag(self, name: str, text: str, level: str) -> None:
-        is_other = name == "Type" and "audio" not in text
-        is_clip = name in {"IsClip", "IsPreview"} and text in _TRUE
-        if is_clip or is_other or (name == "IsProvidedInDelivery" and text in {"false", "0"}):
-            self._flags.setdefault(level, set()).add(name)
-
-    def end_file(self) -> None:
-        file, self._file = self._file, {}
-        folder, name = file.get("FilePath"), file.get("FileName", "")
-        name = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
-        location = file.get("URI") or file.get("URL") or name
-        if location:
-            digest = file.get("HashSumValue") or file.get("HashSum", "")
-            algorithm = file.get("Algorithm") or file.get("HashSumAlgorithmType", "")
-            technical = self.leaves.get("TechnicalResourceDetailsReference", "")
-            self._files.append(MessageFile(location, technical, file.get("FileSize", ""), algorithm, digest))
-
-    def end_level(self, level: str) -> None:
-        """Take away the files since the last end of this level, if a flag says that they are no audio of this one."""
-        flags, start = self._flags.pop(level, set()), self._starts[level]
-        if flags:
-            locations = [file.location for file in self._files[start:]]
-            del self._files[start:]
-            if "IsProvidedInDelivery" not in flags:
-                (self._others if "Type" in flags else self._clips).extend(locations)
-        for each in _LEVELS[: _LEVELS.index(level) + 1]:
-            self._starts[each] = len(self._files)
-        if level == "Technical":
-            self.leaves.pop("TechnicalResourceDetailsReference", None)
-
-    def end_edition(self) -> None:
-        self.end_level("SoundRecordingEdition")
-        self._editions.append((self.leaves.pop("ISRC", ""), tuple(self._files)))
-        self._forget_files()
-
-    def end_territory(self) -> None:
-        """Keep the artists of the first territory that names some; others may name them in another script."""
-        if self._artists:
-            self.leaves.setdefault("Artists", ", ".join(filter(None, self._artists)))
-            self._artists = {}
-
-    def end_recording(self) -> None:
-        self.end_territory()
-        if "IsProvidedInDelivery" in (flags := self._flags.get("SoundRecording", set())):
-            self._editions = [(isrc, ()) for isrc, _ in self._editions]
-        elif flags:
-            self._clips += (file.location for _, files in self._editions for file in files)
-            self._editions = []
-        self.end_level("SoundRecording")
-        leaves, title = self.leaves, _title_in(self.leaves)
-        artist = leaves.get("DisplayArtistName") or leaves.get("Artists", "")
-        if self._files or not self._editions:
-            self._editions.append((leaves.get("ISRC", ""), tuple(self._files)))
-        reference, own = leaves.get("ResourceReference", ""), leaves.get("ISRC", "")
-        self._recordings += (Recording(reference, isrc or own, title, artist, files) for isrc, files in self._editions)
-        self._editions = []
-        self._start_over()
-
-    def end_header(self) -> None:
-        self._header = self.leaves
-        self._start_over()
-
-    def end_party(self) -> None:
-        self._parties[self.leaves.get("PartyReference", "")] = self.leaves.get("FullName", "")
-        self._start_over()
-
-    def end_other(self) -> None:
-        self._others += (file.location for file in self._files)
-        self._start_over()
-
-    def end_release(self) -> None:
-        if self.is_main or not self._release:
-            self._release = self.leaves
-        self.end_other()
-
-    def _forget_files(self) -> None:
-        self._files, self._starts = [], dict.fromkeys(_LEVELS, 0)
-
-    def _start_over(self) -> None:
-        self.leaves, self._artists, self._flags = {}, {}, {}
-        self._forget_files()
-
-    def message(self, location: str, *, is_purge: bool) -> ErnMessage:
-        release, header = self._release, self._header
-        ids = tuple(f"{kind}:{release[kind]}" for kind in ("ICPN", "GRid", "ProprietaryId") if kind in release)
-        if not ids and "CatalogNumber" in release:
-            ids = (f"CatalogNumber:{release['CatalogNumber']}",)
-        tags = {
-            "release_title": _title_in(release),
-            "label": release.get("LabelName") or self._parties.get(release.get("ReleaseLabelReference", "")),
-            "icpn": release.get("ICPN"),
-            "grid": release.get("GRid"),
-            "catalog_number": release.get("CatalogNumber"),
-            "sender": header.get("PartyId") or header.get("FullName"),
-            "message_id": header.get("MessageId"),
-            "thread_id": header.get("MessageThreadId"),
-        }
-        return ErnMessage(
-            location=location,
-            is_purge=is_purge,
-            is_test=header.get("MessageControlType", "").lower() == "testmessage",
-            sender=tags["sender"] or "",
-            message_id=header.get("MessageId", ""),
-            thread_id=header.get("MessageThreadId", ""),
-            created=_posix_seconds(header.get("MessageCreatedDateTime", "")),
-            ids=ids,
-            tags={name: text for name, text in tags.items() if text},
-            has_files=any(recording.files for recording in self._recordings),
-            recordings=tuple(self._recordings),
-            clips=tuple(self._clips),
-            others=tuple(self._others),
-        )
+    size = file.facts().size_bytes
+    if size == 0:
+        raise _unreadable("It is empty")
+    if size > MOST_BYTES:
+        raise _unreadable(f"It has {size:,} bytes; a message has at most {MOST_BYTES:,}")
+    content = b"".join(file.pieces(_PIECE_BYTES))
+    if content.count(b"<") + 3 * content.count(b"=") > MOST_MARKS:
+        raise _unreadable("It has too many elements and attributes")
+    if b"<!DOCTYPE" in content.replace(b"\0", b""):  # UTF-16 and UTF-32, too
+        raise _unreadable("It has a DTD (DOCTYPE), which no message may have")
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        root = etree.fromstring(content, parser)
+    except (etree.LxmlError, LookupError, ValueError) as error:
+        said = getattr(error, "msg", None) or str(error)
+        is_deep = "xcessive depth" in said or "aximum element depth" in said
+        words = f"It is no well-formed XML: {said[:_SENTENCE_LETTERS].rstrip('.')}"
+        raise _unreadable("Its elements are nested too deeply" if is_deep else words) from error
+    for each in root.iterdescendants("{*}*"):
+        each.tag = etree.QName(each).localname
+    return root
 
 
-_ENDINGS: Final[Mapping[str, Callable[[_Reader], None]]] = {
-    "MessageHeader": _Reader.end_header,
-    "Party": _Reader.end_party,
-    "File": _Reader.end_file,
-    "DeliveryFile": partial(_Reader.end_level, level="DeliveryFile"),
-    **dict.fromkeys(_TECHNICAL, partial(_Reader.end_level, level="Technical")),
-    "SoundRecordingEdition": _Reader.end_edition,
-    "SoundRecordingDetailsByTerritory": _Reader.end_territory,
-    "SoundRecording": _Reader.end_recording,
-    **dict.fromkeys(("Release", "PurgedRelease"), _Reader.end_release),
-    **dict.fromkeys(("Image", "Video", "Text", "SheetMusic", "Software", "MIDI"), _Reader.end_other),
-    **dict.fromkeys(("UserDefinedResource", "TrackRelease", "ReleaseDeal"), _Reader.end_other),
-}
-"""What is done at the end of each element that holds others."""
+def root_of(head: bytes) -> str | None:
+    """Return the local name of the root element, by the first bytes of a file; None if none.
 
-_NAMES = frozenset({*_WITHIN, *_ENDINGS})
+    It only guesses, so that a message that cannot be read is still known as one.
+    """
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = head.decode("utf-16", "replace")
+    else:
+        text = head.replace(b"\0", b"").decode("latin-1")
+    root = _ROOT.search(_COMMENT.sub("", text))
+    return None if root is None else root[1]
 
 
-def _title_in(leaves: Mapping[str, str]) -> str:
-    title, further = leaves.get("DisplayTitleText") or leaves.get("TitleText", ""), leaves.get("SubTitle", "")
+def _unreadable(because: str) -> SourceError:
+    """Return why a message cannot be read; `because` is a sentence without its end."""
+    return SourceError(f"{one_line(because)}.", reason=Reason.UNREADABLE_MESSAGE)
+
+
+def _is_purge(root: "_Element") -> bool:
+    """Return whether the message withdraws a release; SourceError if it is none of ERN 3 or 4."""
+    tag: str = root.tag
+    namespace, _, name = tag.rpartition("}")
+    if name not in {_NEW_RELEASE, _PURGE}:
+        raise _unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {_NEW_RELEASE} or {_PURGE}")
+    found = _ERN.search(namespace)
+    if found is None:
+        shown = namespace[1:][:_SHOWN_LETTERS] or "none"
+        raise _unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
+    if found[1] not in _MAJORS:
+        raise _unreadable(f"It is of ERN {'.'.join((found[1], *found[2]))}; versions 3 and 4 can be read")
+    return name == _PURGE
+
+
+def _text(element: "_Element", *paths: str) -> str:
+    """Return the first text that stands at one of the paths, in their order; empty if there is none."""
+    texts = ((each.text or "").strip() for path in paths for each in element.iterfind(path))
+    return next(filter(None, texts), "")
+
+
+def _title_of(element: "_Element") -> str:
+    title = _text(element, "DisplayTitleText", "ReferenceTitle/TitleText", "DisplayTitle/TitleText")
+    further = _text(element, "ReferenceTitle/SubTitle", "DisplayTitle/SubTitle")
     return f"{title} ({further})" if further and further.casefold() not in title.casefold() else title
+
+
+def _artist_of(recording: "_Element", parties: Mapping[str, str]) -> str:
+    """Return the artists of the first territory that names some; others may name them in another script."""
+    for place in (recording, *recording.iterfind("SoundRecordingDetailsByTerritory")):
+        artists = {
+            _text(each, "PartyName/FullName") or parties.get(_text(each, "ArtistPartyReference"), ""): None
+            for each in place.iterfind("DisplayArtist")
+        }
+        if found := _text(place, "DisplayArtistName") or ", ".join(filter(None, artists)):
+            return found
+    return ""
+
+
+def _recordings_of(
+    element: "_Element", parties: Mapping[str, str], no_rows: list[tuple[str, Cause]]
+) -> Iterator[Recording]:
+    """Yield a recording, or each of its editions, with the files that are delivered; clips and others are no rows."""
+    editions = element.findall("SoundRecordingEdition")
+    files: dict[_Element, list[MessageFile]] = {each: [] for each in (*editions, element)}
+    for each in element.iter("File"):
+        above = list(each.iterancestors())
+        above = above[: above.index(element) + 1]
+        file = _file(
+            each, next(filter(None, (_text(place, "TechnicalResourceDetailsReference") for place in above)), "")
+        )
+        is_elsewhere = any(_text(place, "IsProvidedInDelivery").lower() in _FALSE for place in above)
+        if file is None or is_elsewhere:
+            continue
+        kind = _text(above[0], "Type").lower() if above[0].tag == "DeliveryFile" else ""
+        if kind and "audio" not in kind:
+            no_rows.append((file.location, Cause.OTHER_RESOURCES))
+        elif any(_text(place, flag).lower() in _TRUE for place in above for flag in ("IsClip", "IsPreview")):
+            no_rows.append((file.location, Cause.CLIPS))
+        else:
+            files[next(place for place in above if place in files)].append(file)
+    own, reference = _isrc_of(element), _text(element, "ResourceReference")
+    title, artist = _title_of(element), _artist_of(element, parties)
+    for place, found in files.items():
+        if found or place is not element or not editions:
+            yield Recording(reference, _isrc_of(place) or own, title, artist, tuple(found))
+
+
+def _isrc_of(element: "_Element") -> str:
+    return _text(element, "SoundRecordingId/ISRC", "ResourceId/ISRC")
+
+
+def _file(element: "_Element", technical: str = "") -> MessageFile | None:
+    folder, name = _text(element, "FilePath"), _text(element, "FileName")
+    name = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
+    location = _text(element, "URI", "URL") or name
+    if not location:
+        return None
+    return MessageFile(
+        location,
+        technical,
+        _text(element, "FileSize"),
+        _text(element, "HashSum/Algorithm", "HashSum/HashSumAlgorithmType"),
+        _text(element, "HashSum/HashSumValue", "HashSum/HashSum"),
+    )
 
 
 def _posix_seconds(written: str) -> float:
@@ -460,27 +405,3 @@ def _posix_seconds(written: str) -> float:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return 0.0
-
-
-def _is_purge(root: "_Element") -> bool:
-    """Return whether the message withdraws a release; SourceError if it is none of ERN 3 or 4."""
-    name, namespace = local_name(root), root.tag[1:].partition("}")[0] if root.tag[0] == "{" else ""
-    if name not in {_NEW_RELEASE, _PURGE}:
-        raise unreadable(f"Its root element is {name[:_SHOWN_LETTERS]}, not {_NEW_RELEASE} or {_PURGE}")
-    found = _ERN.search(namespace)
-    if found is None:
-        shown = namespace[:_SHOWN_LETTERS] or "none"
-        raise unreadable(f"Its namespace is {shown}, which is no version of ERN, the standard of such messages")
-    if found[1] not in _MAJORS:
-        raise unreadable(f"It is of ERN {'.'.join((found[1], *found[2]))}; versions 3 and 4 can be read")
-    return name == _PURGE
-
-
-def _is_whole(manifest: OpenFile) -> bool:
-    try:
-        deque(elements(manifest, ["MessageInBatch"]), maxlen=0)
-    except SourceError as error:
-        if error.reason != Reason.UNREADABLE_MESSAGE:
-            raise
-        return False
-    return True

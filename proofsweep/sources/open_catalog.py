@@ -26,7 +26,7 @@ from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import checksums_of, path_maps_of
 from proofsweep.sources.audio import is_audio
 from proofsweep.sources.catalog import Catalog, CatalogBase
-from proofsweep.sources.ddex_message import is_xml_name, refuse_other_xml
+from proofsweep.sources.ddex_message import examine, is_xml_name
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
@@ -105,11 +105,14 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
 
 
 def _is_message(path: str, files: Files) -> bool:
-    is_no_file = not is_xml_name(path) or (not is_bucket(path) and posixpath.isdir(path))
-    if is_no_file or (file := files.open(path)) is None:
+    if not is_xml_name(path) or (found := examine(path, files)) is None:
         return False
-    with file:
-        return refuse_other_xml(path, file)
+    if found.is_completion:
+        raise CatalogError(f"{one_line(path)}: this is the manifest of a DDEX batch: give the batch's folder")
+    if found.error is not None:
+        because = found.error.rstrip(".")
+        raise CatalogError(f"{one_line(path)}: {because}: ask the supplier to send the message again")
+    return found.message is not None
 
 
 def _is_file(path: str, files: Files) -> bool:

@@ -79,7 +79,7 @@ _BY_ENDING = {
     ".docx": f"a Word document: {_TABLE}",
     ".tar": f"an archive: {_ARCHIVE}",
     ".json": "JSON: write one object a line, and let its name end in .jsonl",
-    ".xml": f"XML: {_TABLE}",
+    ".xml": "XML, and no message of a DDEX release: give such a message, its folder, or a list as .xlsx or CSV",
 }
 
 Note = Callable[[bytes], object]  # takes bytes, as `update` of hashlib's objects does

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared
 from proofsweep.domain.reasons import Reason
+from proofsweep.sources.catalog import Cause
 from proofsweep.sources.ddex_message import (
+    MOST_BYTES,
     ErnMessage,
     MessageFile,
     Recording,
@@ -17,7 +19,7 @@ from proofsweep.sources.ddex_message import (
     item_id_for,
     named,
     read_message,
-    refuse_other_xml,
+    read_xml,
 )
 from proofsweep.sources.files import Files
 from tests.unit.sources.held_file import HeldFile
@@ -68,8 +70,11 @@ def test_message_of_each_version_is_read(version: str) -> None:
             Recording("A2", "QZES71982313", "Shore", "Tom", (MessageFile("resources/disc 1/2.flac", "T2_1"),)),
             Recording("A3", "QZES71982314", "Ocean (30 s)", "Mara & the Tides", ()),
         ),
-        clips=("clip.wav",),
-        others=("resources/cover.jpg", "resources/film.mp4"),
+        no_rows=(
+            ("clip.wav", Cause.CLIPS),
+            ("resources/cover.jpg", Cause.OTHER_RESOURCES),
+            ("resources/film.mp4", Cause.OTHER_RESOURCES),
+        ),
     )
     withdrawal = read(purge(replace(sending, is_test=True)))
     assert (withdrawal.is_purge, withdrawal.is_test, withdrawal.sender) == (True, True, SENDER)
@@ -82,7 +87,7 @@ def test_what_is_not_in_the_delivery_is_not_named(version: str) -> None:
     found = read(Sending(version=version, tracks=[*tracks("A", is_provided=False), *tracks("B", is_provided=True)]))
 
     assert [len(recording.files) for recording in found.recordings] == [0, 1]
-    assert found.clips == ()
+    assert found.no_rows == ()
 
 
 def test_each_edition_has_its_own_isrc() -> None:
@@ -116,7 +121,6 @@ def test_version_is_that_of_the_namespace(namespace: str) -> None:
         (Sending(namespace="http://ddex.net/xml/dsr/20").content(), "Its namespace is http://ddex.net/xml/dsr/20, whi"),
         (b"<NewReleaseMessage><MessageHeader/></NewReleaseMessage>", "Its namespace is none, which is no version"),
         (b"<a><MessageHeader/></a>", "Its root element is a, not NewReleaseMessage or PurgeReleaseMessage"),
-        (b"<a/>", "It holds no header, release or resource of a message"),
     ],
 )
 def test_other_message_is_refused(content: bytes, words: str) -> None:
@@ -201,7 +205,7 @@ def test_item_id_stays_the_same() -> None:
         ("111.xml", GOOD, True, None),
         ("any.XML", purge(Sending()), True, None),
         ("any.xml", LAUGHS, True, "It has a DTD (DOCTYPE), which no message may have."),
-        ("any.xml", b"<NewReleaseMessage/>", True, "It holds no header, release or resource of a message."),
+        ("any.xml", b"<NewReleaseMessage/>", True, "Its namespace is none, which is no version of ERN"),
         ("111.xml", b"", True, "It is empty."),
         ("111.xml", b"<html><p></html>", True, "It is no well-formed XML: "),
         ("any.xml", b"<plist/>", False, None),
@@ -233,17 +237,66 @@ def test_other_file_is_none(tmp_path: Path) -> None:
     assert examine(str(tmp_path / "gone.xml"), Files()) is None
 
 
+ENTITIES = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+HOSTILE = {
+    "billion laughs": f'<!DOCTYPE a [<!ENTITY l0 "lol">{ENTITIES}]><a>&l9;</a>'.encode(),
+    "laughs in UTF-16": f'<!DOCTYPE a [<!ENTITY l0 "lol">{ENTITIES}]><a>&l9;</a>'.encode("utf-16"),
+    "external entity": b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>',
+    "entity without DTD": b"<a>&x;</a>",
+    "deep nesting": b"<a>" * 100_000 + b"</a>" * 100_000,
+    "too many elements": b"<a>" + b"<b/>" * 1_000_000 + b"</a>",
+    "too many attributes": b"<a " + b"".join(b'a%d="" ' % n for n in range(900_000)) + b"/>",
+    "empty": b"",
+    "cut short": b"<a><b>",
+    "wrong encoding": b'<?xml version="1.0" encoding="UTF-16"?><a/>',
+    "unknown encoding": b'<?xml version="1.0" encoding="no-such"?><a>\xff</a>',
+    "not UTF-8": b"<a>\xff\xfe\xfa</a>",
+    "HTML": b"<!doctype html><html><body><p>Not found<br></body></html>",
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_xml_is_one_sentence(content: bytes) -> None:
+    """Nothing in XML of others leads to more than a short line, nor to a file or a network."""
+    with pytest.raises(SourceError) as raised:
+        read_xml(HeldFile(content))
+
+    assert raised.value.reason == Reason.UNREADABLE_MESSAGE
+    assert raised.value.message.isprintable()
+    assert raised.value.message.endswith(".")
+    assert len(raised.value.message) < 250
+
+
+def test_large_file_is_refused_by_its_size() -> None:
+    """Of a file of 2 GB not one byte is read."""
+    with pytest.raises(SourceError, match=r"It has 2,147,483,648 bytes; a message has at most 33,554,432"):
+        read_xml(HeldFile(b"<a/>", 2 * 1024**3))
+
+    assert MOST_BYTES == 33_554_432
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1", "windows-1252", "shift_jis"])
+def test_declared_encoding_is_read(encoding: str) -> None:
+    """A message may be in any encoding that it declares; the root alone may have a namespace, or all elements."""
+    word = "海" if encoding == "shift_jis" else "Élise"
+    declared = encoding.removesuffix("-sig")
+    content = f'<?xml version="1.0" encoding="{declared}"?><a><b>{word}</b><c xmlns="v"><b>{word}</b></c></a>'
+
+    root = read_xml(HeldFile(content.encode(encoding)))
+
+    assert [root.findtext("b"), root.findtext("c/b")] == [word, word]
+
+
 @pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "It is empty: ask the supplier to send the message again"),
-        (LAUGHS, r"It has a DTD \(DOCTYPE\), which no message may have: ask the supplier"),
-        (b'<ack:AcknowledgementMessage xmlns:ack="u"/>', "a DDEX acknowledgement"),
-        (manifest("b", []), "the manifest of a DDEX batch: give the batch's folder"),
-        (b"<!DOCTYPE html><html>", "an HTML page"),
-    ],
+    "head",
+    ["<!-- <no/> --><ern:NewReleaseMessage xmlns:ern='u'>", "<?xml version='1.0'?><!DOCTYPE a><NewReleaseMessage>"],
 )
-def test_other_message_is_no_catalog(content: bytes, words: str) -> None:
-    """One line says what it is, and what to do."""
-    with pytest.raises(CatalogError, match=rf"^/d/a\.xml: .*{words}"):
-        refuse_other_xml("/d/a.xml", HeldFile(content))
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le"])
+def test_broken_message_is_known_by_its_root(tmp_path: Path, head: str, encoding: str) -> None:
+    """A scan says that it is one, whatever is wrong with it."""
+    (tmp_path / "a.xml").write_bytes(head.encode(encoding))
+
+    found = examine(str(tmp_path / "a.xml"), Files())
+
+    assert found is not None
+    assert found.error is not None
