@@ -77,12 +77,6 @@ class Transport:
                 answer.close()
         return sending.answered(answer, content)
 
-    def close_thread_connections(self) -> None:
-        for client in self._own.clients.values():
-            self._clients.discard(client)
-            client.close()
-        self._own.clients.clear()
-
     def abort(self) -> None:
         """End all exchanges of all threads; they fail, and later ones fail too."""
         self._network.abort()

@@ -77,7 +77,7 @@ class Service:
         self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies)
         self._contact = FirstContact(self.transport.reached, self._log_silence)
         most = workers_that_fit(pace.workers, most_open_files())
-        self.workers = Workers(most, release=self.transport.close_thread_connections)
+        self.workers = Workers(most)
         self.dispatcher = Dispatcher(
             CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit(), most_uploads=pace.uploads),
             ServiceHealth(longest_pause_seconds=pace.longest_pause_seconds),

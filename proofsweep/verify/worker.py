@@ -1,8 +1,7 @@
 """Work through one batch of planned items after the other, on threads; what is in doubt is tried last."""
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -37,7 +36,7 @@ def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[int]:
 
     Yields how many of each portion have a row.
     """
-    begun: deque[list[Future[bool]]] = deque()
+    before: list[Future[bool]] = []
     latest: Latest | None = None
     while portion := list(islice(items, _ITEMS_AT_ONCE)):
         touched = [item.item_id for item in portion if item.is_touched]
@@ -46,17 +45,16 @@ def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[int]:
             latest = latest or (Latest(leg.results) if touched else None)
             earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
         known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
-        begun.append([leg.workers.submit(work_item, leg, item) for item in known])
-        if len(begun) > 1:
-            yield _worked(leg, begun.popleft())
-    while begun:
-        yield _worked(leg, begun.popleft())
+        begun = [leg.workers.submit(_work_item, leg, item) for item in known]
+        yield sum(future.result() for future in before)
+        before = begun
+    yield sum(future.result() for future in before)
 
 
-def _worked(leg: LegContext, futures: Sequence[Future[bool]]) -> int:
-    done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+def _work_item(leg: LegContext, item: WorkItem) -> bool:
+    """Verify one item and write its row down; a mistake of this program ends the leg."""
     try:
-        return sum(future.result() for future in done)
+        return work_item(leg, item)
     except Exception:
         leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
         raise
