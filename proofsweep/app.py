@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from proofsweep.store.objects import Store
     from proofsweep.store.parts import Results
     from proofsweep.store.progress import LegProgress
-    from proofsweep.verify.due_rows import Coverage
     from proofsweep.verify.forecast import Forecast, Need
     from proofsweep.verify.item import Record
     from proofsweep.verify.plan import Planner
@@ -257,12 +256,6 @@ class App:
         selection.refuse_contradictions(max_calls)
         if selection.conditions:
             self.chosen_rows(location, selection)
-
-    def coverage(self, location: str | None, selection: Selection) -> "Coverage | None":
-        """List a catalog, and count its rows that have a young answer; None without a catalog or an age."""
-        if location is None or selection.max_age is None:
-            return None
-        return self.planner.coverage(self.catalog(location, selection), selection, selection.max_age)
 
     def forecast(self, need: "Need", status: "ServiceStatus", bounds: Bounds) -> "Forecast":
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""

@@ -1,14 +1,11 @@
 """What a command was asked about a run, and its report; apart from Prefect, so that `status` starts quickly."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 
 from proofsweep.app import App
-from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.runs import Bounds
 from proofsweep.queries.status import RunStatus, describe_run, named_files
 from proofsweep.reports.run import json_of
-from proofsweep.verify.due_rows import Coverage
 from proofsweep.verify.forecast import Forecast
 from proofsweep_cli.exit_codes import code_of_run
 from proofsweep_cli.run_screen import forecast_json, print_summary
@@ -25,7 +22,6 @@ class RunRequest:
     dedupe: bool | None = None  # None: as in the settings
     forecast: Forecast | None = None
     resumed: RunStatus | None = None  # the run that this command has gone on with before
-    coverage: Callable[[], Coverage | None] = lambda: None
 
     @property
     def out(self) -> Screen:
@@ -49,13 +45,7 @@ def report(run: RunStatus, request: RunRequest) -> int:
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
         resumed = {} if request.resumed is None else {"resumed": json_of(request.resumed, results_url)}
-        print_json(
-            json_of(run, results_url)
-            | {"attention": [asdict(file) for file in files]}
-            | forecast
-            | resumed
-            | _coverage_json(request)
-        )
+        print_json(json_of(run, results_url) | {"attention": [asdict(file) for file in files]} | forecast | resumed)
     else:
         print_summary(
             request.out,
@@ -65,24 +55,4 @@ def report(run: RunStatus, request: RunRequest) -> int:
             files=files,
             rejects=request.command("rejects", run.plan.run_id),
         )
-        print_coverage(request)
     return max(code_of_run(each) for each in (run, request.resumed) if each is not None)
-
-
-def print_coverage(request: RunRequest) -> None:
-    try:
-        coverage = request.coverage()
-    except (CatalogError, ResultsError) as error:  # the exit code stays that of the run
-        request.out.line(f"The coverage of the catalog is not known: {error.message}")
-        return
-    if coverage is not None:
-        request.out.line(coverage.sentence)
-
-
-def _coverage_json(request: RunRequest) -> dict[str, object]:
-    """Return the member `coverage`: null if it is not known, absent if no age was given."""
-    try:
-        coverage = request.coverage()
-    except (CatalogError, ResultsError):
-        return {"coverage": None}
-    return {} if coverage is None else {"coverage": asdict(coverage)}

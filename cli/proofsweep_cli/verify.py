@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 import typer
 
@@ -26,7 +25,7 @@ from proofsweep_cli.exit_codes import ExitCode, code_of_run
 from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_options import print_bounds, with_run_options, with_selection_options
-from proofsweep_cli.run_request import RunRequest, print_coverage, report
+from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import print_forecast
 from proofsweep_cli.screen import Screen, counted, print_error, print_nothing_due
 
@@ -62,7 +61,6 @@ def verify(
     Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
     app = request.app
-    request = replace(request, coverage=partial(app.coverage, catalog, selection))
     with stop_told(app, path_here(catalog)):
         app.refuse_bad_selection(catalog, selection, request.bounds.max_calls)
         unfinished = None if anew else _unfinished(request, catalog, selection)
@@ -150,14 +148,11 @@ def verify_catalog(
                 run, request = (_resumed if is_resumed else _verified)(run_id, own, server)
                 resumed = run if is_resumed else resumed
                 if is_resumed and not request.as_json:
-                    report(run, replace(request, coverage=lambda: None))
+                    report(run, request)
         except NothingDue as nothing:
             print_nothing_due(request.out, nothing, as_json=request.as_json)
-            if not request.as_json:
-                print_coverage(request)
             return ExitCode.ACCEPTED
         if run is resumed and not request.as_json:
-            print_coverage(request)
             return code_of_run(run)
         return report(run, request)
 

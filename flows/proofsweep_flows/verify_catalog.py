@@ -1,9 +1,9 @@
 """Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
 
 from collections.abc import Iterable
-from functools import partial
 
 from prefect import flow
+from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed
@@ -14,10 +14,10 @@ from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import printable
-from proofsweep.queries.status import describe_run
+from proofsweep.queries.status import describe_run, named_files
+from proofsweep.reports.run import markdown_of
 from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
-from proofsweep_tasks.artifacts import show_summary, with_coverage
 from proofsweep_tasks.end_states import state_after_run
 from proofsweep_tasks.partitions import work_on
 from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts, tries_left
@@ -53,7 +53,7 @@ def verify_catalog(
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
 
-    (1) find the run that is given, retried or unfinished, or plan one, (2) verify it, (3) say the coverage.
+    (1) find the run that is given, retried or unfinished, or plan one, (2) verify it.
 
     Args:
         run_id: a planned run; None goes on with `catalog`.
@@ -75,8 +75,7 @@ def verify_catalog(
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
         again, bounds = app.run_of_retry(retried_flow_run(), bounds)
         runs = app.runs_of_catalog(run_id or again, catalog or "", bounds, selection)  # (1)
-        state = _in_turn(app, catalog or "", runs, dedupe)  # (2)
-        return with_coverage(state, partial(app.coverage, catalog, selection))  # (3)
+        return _in_turn(app, catalog or "", runs, dedupe)  # (2)
 
     return ended_flow(config, results, work, tells_itself=True)
 
@@ -101,5 +100,6 @@ def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> Sta
     work_on(app, plan, bounds, dedupe=dedupe, flow_run_id=flow_run.get_id())  # (a)
     run = describe_run(app.results, run_id)
     tell_alerts(app, app.alerts.end_of_leg(run, tries_left=tries_left()))  # (b)
-    show_summary(run, app.results)  # (c)
+    summary = markdown_of(run, app.results.store.url, named_files(app.results, run))
+    create_markdown_artifact(key="proofsweep-summary", markdown=summary)  # (c)
     return state_after_run(run)

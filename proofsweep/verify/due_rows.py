@@ -2,15 +2,13 @@
 
 import heapq
 from collections.abc import Callable, Container, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.headers import CALLS_PER_ITEM
 from proofsweep.domain.items import FileFacts, ManifestRow, item_id_of, sidecar_key
-from proofsweep.domain.runs import duration_of
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
@@ -23,24 +21,6 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 # An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
 # differ by minutes.
 _CLOCKS_DIFFER = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
-    rows: int  # of the whole catalog; those that can never be sent count too
-    answered: int  # of these, the rows whose files, as they are now, have an answer younger than `max_age`
-    max_age: str  # a span like `30d`
-
-    @property
-    def percent(self) -> int:
-        return self.answered * 100 // self.rows if self.rows else 0
-
-    @property
-    def sentence(self) -> str:
-        time = duration_of(self.max_age)
-        age = f"{time.days} days" if time.days > 1 and not time.seconds else self.max_age.strip()
-        answered = f"{self.answered:,} of {self.rows:,} rows"
-        return f"{self.percent} % of the catalog has an answer younger than {age}: {answered}."
 
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
@@ -150,15 +130,3 @@ def most_rows(selection: Selection, max_calls: int | None) -> int | None:
     if not selection.oldest_first or max_calls is None:
         return None
     return max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
-
-
-def coverage_of(rows: Catalog, max_age: str) -> Coverage:
-    """Count the rows of a catalog that have a young answer: those that are not due.
-
-    Raises:
-        CatalogError, ResultsError: the catalog or the answers cannot be read.
-    """
-    due = 0
-    with suppress(NothingDue):
-        due = sum(1 for _ in rows.rows())
-    return Coverage(rows=due + rows.skipped, answered=rows.skipped, max_age=max_age)

@@ -33,7 +33,7 @@ from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.check_file import known_good_items
-from proofsweep.verify.due_rows import Coverage, DueRows, coverage_of
+from proofsweep.verify.due_rows import DueRows
 from proofsweep.verify.history import note_run
 from proofsweep.verify.item import Clock
 from proofsweep.verify.survey import (
@@ -122,11 +122,6 @@ class Planner:
     def unsent(self, listing: Catalog, selection: Selection) -> Iterator[UnsentRow]:
         """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
         return unsent_rows(listing, self.service.sidecar_field, self._credential_check(listing, selection))
-
-    def coverage(self, whole: Catalog, selection: Selection, max_age: str) -> Coverage:
-        """List a catalog, and count its rows that have a young answer."""
-        young = replace(selection, since_last=False, oldest_first=False, where=None, newer_than=None, only=())
-        return coverage_of(self.chosen_rows(whole, young), max_age)
 
     def lists_before(self, listing: Catalog, survey: Survey) -> list[tuple[Plan, int]]:
         """Return plans of other lists that know most rows of a new list without a name, and how many they know."""

@@ -66,33 +66,24 @@ def test_a_finished_run_without_quota_for_another_is_completed(world: SandboxWor
     assert rows_of_runs(world)[0] == list(range(ROWS))
 
 
-def test_nights_of_young_answers_verify_nothing_twice(world: SandboxWorld, samples: Samples, api: httpx.Client) -> None:
-    """Each message says the coverage; when no row is due, no run is planned, and the flow run is Completed."""
+def test_nights_of_young_answers_verify_nothing_twice(world: SandboxWorld, samples: Samples) -> None:
+    """When no row is due, no run is planned, and the flow run is Completed."""
     folder = world.folder / "music"
     folder.mkdir()
     for number, sample in enumerate(islice((each for each in samples.valid if each.sidecar is None), 10)):
         shutil.copy(sample.audio, folder / f"{number}{sample.audio.suffix}")
 
     first = ended_night(world, str(folder), max_age="30d", max_calls=11)
-    done = len(world.rows())
     second = ended_night(world, str(folder), max_age="30d")
     charged = world.charged
     third = ended_night(world, str(folder), max_age="30d")
     (folder / "0.wav").touch()
     fourth = ended_night(world, str(folder), max_age="30d")
 
-    whole = "100 % of the catalog has an answer younger than 30 days: 10 of 10 rows."
-    part = f"{done * 10} % of the catalog has an answer younger than 30 days: {done} of 10 rows."
     assert [name for name, _ in (first, second, third, fourth)] == ["WindowClosed", *["Completed"] * 3]
-    assert [message.endswith(whole) for _, message in (first, second, third, fourth)] == [False, True, True, True]
-    assert first[1].endswith(part)
     assert "nothing is due" in third[1]
     assert charged < world.charged < charged + 8
     assert [len(rows) for rows in rows_of_runs(world)] == [10, 1]
-    artifacts = api.post(
-        "/artifacts/latest/filter", json={"artifacts": {"key": {"any_": ["proofsweep-coverage"]}}}
-    ).json()
-    assert [(it["data"], it["description"]) for it in artifacts] == [(100.0, whole)]
 
 
 def test_an_age_that_cannot_be_read_stops_before_the_unfinished_run(world: SandboxWorld, catalog: str) -> None:

@@ -87,21 +87,3 @@ def test_options_that_make_no_sense_are_one_line(
     assert world.run("verify", str(catalog), *options) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
     assert not world.results.exists()
-
-
-def test_the_coverage_of_the_catalog_is_said_at_the_end(
-    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also if rows remain, and if nothing is due; as a member of the object with --json."""
-
-    def said(answered: int) -> str:
-        return f"{20 * answered} % of the catalog has an answer younger than 30 days: {answered} of 5 rows."
-
-    world.run("verify", str(catalog), "--max-age", "30d", "--max-calls", "7")
-    assert said(2) in capsys.readouterr().out
-    world.run("verify", str(catalog), "--max-age", "30d", "--json")
-    assert json.loads(capsys.readouterr().out)["coverage"] == {"rows": 5, "answered": 5, "max_age": "30d"}
-    world.run("verify", str(catalog), "--max-age", "30d")
-    assert said(5) in capsys.readouterr().out
-    world.run("verify", str(catalog))
-    assert "of the catalog has an answer" not in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Which rows of a catalog are due, and how many have a young answer."""
+"""Which rows of a catalog are due."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep.store.layout import listed_name
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.verify.due_rows import Coverage, DueRows, most_rows
+from proofsweep.verify.due_rows import DueRows, most_rows
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
@@ -90,11 +90,3 @@ def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
 
     assert [most_rows(oldest, calls) for calls in (103, 1)] == [50, 1]
     assert most_rows(Selection(), 100) is None
-
-
-@pytest.mark.parametrize(
-    ("answered", "rows", "percent"), [(0, 0, 0), (0, 3, 0), (2, 3, 66), (999, 1000, 99), (3, 3, 100)]
-)
-def test_only_a_whole_catalog_is_a_hundred_percent(answered: int, rows: int, percent: int) -> None:
-    """The share is rounded down."""
-    assert Coverage(rows=rows, answered=answered, max_age="30d").percent == percent
