@@ -92,8 +92,8 @@ def rewrite(root: Path, lots: random.Random) -> str:
     row, column = lots.randrange(table.num_rows), lots.choice(table.column_names)
     cells = table[column].to_pylist()
     kind = table.schema.field(column).type
-    new: object = "other" if pa.types.is_string(kind) else not cells[row] if pa.types.is_boolean(kind) else 12
-    cells[row] = new
+    others = ["other"] if pa.types.is_string(kind) else [False, True] if pa.types.is_boolean(kind) else [12, 13]
+    cells[row] = next(other for other in others if other != cells[row])
     place = table.column_names.index(column)
     changed = table.set_column(place, table.schema.field(column), pa.array(cells, kind))
     path.write_bytes(parquet_of(changed))
