@@ -37,7 +37,7 @@ from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.schemas import ITEMS
 from proofsweep.verify.attempt import open_leg
-from proofsweep.verify.history import last_rate, measured_legs, note_leg, note_run
+from proofsweep.verify.history import last_rate, measured_legs, note_leg
 
 URL = "https://partner.example/v1"
 PAGE = 1_000
@@ -160,15 +160,16 @@ def leave_run(results: Results, plan: Plan) -> None:
     counts |= {"calls": 2 * plan.items, "bytes_sent": plan.items, "throttled": 0, "rate_learned": 5.0}
     counts |= {"base_url_host": "partner.example", "key_fingerprint": "abc", "started_at": began, "finished_at": ended}
     links = {"after_entry": Ledger(results.store).newest()}
-    legs.write_receipt(1, {"ended_by": "complete", "counts": counts, "cpu_seconds": 1.0, "duplicates": 0} | links)
+    groups = [{"outcome": "accepted", "verdict": "valid", "reason": None, "rows": plan.items, "example": plan.catalog}]
+    said = {"ended_by": "complete", "counts": counts, "cpu_seconds": 1.0, "duplicates": 0, "groups": groups}
+    legs.write_receipt(1, said | links)
     Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, 1))
     results.create_part(layout.runs_name(plan.run_id, plan.run_date, 1), "runs", [counts])
 
 
 def note(results: Results, plan: Plan) -> None:
-    """Keep the index, as a run does when it begins and when its leg ends."""
-    note_run(results, plan)
-    note_leg(results, plan)
+    """Keep the index, as a run does when its leg ends."""
+    note_leg(results, plan.run_id)
 
 
 def row_of(plan: Plan, row: int, began: datetime) -> Row:
@@ -184,7 +185,7 @@ def commands(results: Results) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "runs", lambda: newest_runs(results, 20)
     yield "status of all catalogs", lambda: store_status(results, datetime.now(UTC))
     yield "status", lambda: describe_run(results, str(newest_run(results)))
-    night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if len(run.plan.batches) > 1)
+    night = next(run.plan.run_id for run in RunIndex(results).refreshed().newest_first() if len(run.plan.batches) > 1)
     yield "status of the last night", lambda: describe_run(results, night)
     yield "resume, nothing open", lambda: next(unfinished_runs(results), None)
     yield "verify, its start", lambda: start_verify(results)
@@ -197,7 +198,6 @@ def start_verify(results: Results) -> None:
     bind_key(results.store, "abc", URL)
     probe(results.store)
     results.write_plan(plan)
-    note_run(results, plan)
     measured_legs(results, plan.environment)
     describe_run(results, plan.run_id)
     last_rate(results, URL, "abc", now - timedelta(days=7))

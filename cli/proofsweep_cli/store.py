@@ -9,7 +9,7 @@ from rich.text import Text
 
 from proofsweep.app import utc_now
 from proofsweep.audit.ledger import Audit, checked_head
-from proofsweep.audit.prune import Keep, Prunable, days_of, find_prunable
+from proofsweep.audit.prune import Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import UsageError
@@ -73,7 +73,6 @@ def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
 def prune(
     older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs, like 400d."),
     *,
-    keep: Keep = typer.Option(Keep.LATEST, "--keep", help="What is kept: each part with a newest answer."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Delete without asking; needed without a terminal."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be deleted."),
     results: str | None = ResultsUrl,
@@ -92,7 +91,7 @@ def prune(
         raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
     store, out, now = open_app(config, results).results, console(to_stderr=as_json), utc_now()
     with out.status("reading the newest rows and the receipts …"):
-        found = find_prunable(store, days, keep, now)
+        found = find_prunable(store, days, now)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
     _print_prunable(out, found)
     is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))

@@ -105,7 +105,7 @@ class RunAuditor:
                 elif not is_decided:
                     self._audit.bad(name, "has a receipt, but no entry in the ledger")
         except NO_DOCUMENT:
-            self._audit.bad(layout.pruning_folder(self._run_id), "holds a damaged intent or receipt of a pruning")
+            self._audit.bad(self._run_id, "has a damaged intent or receipt of a pruning")
         self._pruned = frozenset(gone)
 
     def _check_names(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain, islice, takewhile
@@ -25,11 +24,9 @@ from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress, together
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, has_begun_leg, newest_whole
-from proofsweep.verify.commit import exchange_counts
+from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # the outcomes that somebody must look at
-_KINDS = ["outcome", "verdict", "reason"]
-_OF_GROUP = [*_KINDS, "audio"]
 _FEW_PARTS = 6  # that are read to name a few files of a run
 _MOST_NAMED = 10  # files of a summary
 
@@ -215,8 +212,8 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
             plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_legs=opened, head=head
         )
     killed = [leg.leg for leg in opened if not leg.is_alive]
-    waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts", _OF_GROUP)]
-    groups = _groups(results, plan, waiting) if statuses else ()
+    waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts", OF_GROUP)]
+    groups = _groups(results, plan, receipts, waiting)
     return RunStatus(
         plan=plan,
         groups=groups,
@@ -390,31 +387,20 @@ def _journalled_calls(results: Results, plan: Plan, leg: int) -> dict[str, objec
     return {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
 
 
-def _groups(results: Results, plan: Plan, waiting: Iterable[pa.Table]) -> tuple[Group, ...]:
-    names = results.parts_of("verdicts", plan)
-    counted = _counted_legs(results, plan.run_id)
-    read = (results.table("verdicts", [name], _OF_GROUP) for name in names if leg_of(name) not in counted)
-    every = chain(read, waiting)
-    tables = [table.group_by(_KINDS).aggregate([("audio", "count"), ("audio", "min")]) for table in every]
-    rows = [
-        {kind: row[kind] for kind in _KINDS} | {"rows": row["audio_count"], "example": row["audio_min"]}
-        for table in tables
-        for row in table.to_pylist()
-    ]
-    return _added_up([*rows, *(row for groups in counted.values() for row in groups)])
-
-
-def _counted_legs(results: Results, run_id: str) -> dict[int, Sequence[Row]]:
-    with suppress(ResultsError):  # a damaged index has counted none
-        record = RunIndex(results).read().records.get(run_id)
-        return {leg.leg: leg.groups for leg in (record.legs if record else ()) if leg.groups is not None}
-    return {}
+def _groups(
+    results: Results, plan: Plan, receipts: Mapping[int, Row | None], waiting: Iterable[pa.Table]
+) -> tuple[Group, ...]:
+    """Count the rows of a run: of a leg that has ended its receipt says them, so that no part of it is read."""
+    told = {leg: receipt["groups"] for leg, receipt in receipts.items() if receipt and "groups" in receipt}
+    names = [name for name in results.parts_of("verdicts", plan) if leg_of(name) not in told]
+    read = add_up_groups([count_groups(table) for table in chain(results.tables(names, OF_GROUP), waiting)])
+    return _added_up([*read, *(group for groups in told.values() if isinstance(groups, list) for group in groups)])
 
 
 def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
     found: dict[tuple[str, str | None, str | None], Group] = {}
     for row in rows:
-        group = Group(**row)  # type: ignore[arg-type]  # a row of the index, or of the aggregate above
+        group = Group(**row)  # type: ignore[arg-type]  # of a receipt, or of the aggregate above
         kind = (group.outcome, group.verdict, group.reason)
         if (before := found.get(kind)) is not None:
             group = replace(group, rows=before.rows + group.rows, example=min(before.example, group.example))

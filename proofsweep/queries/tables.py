@@ -118,7 +118,7 @@ def _create_from(
 def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, object]]:
     known = {run_id: (record.plan.environment, record.plan.identity) for run_id, record in index.records.items()}
     known |= {run_id: (environment, identity) for run_id, (environment, identity) in index.pruned.items()}
-    names = [name for name in results.store.folders(layout.PRUNED_FOLDER) if name in known]
+    names = sorted({layout.run_of(name) for name in results.store.names(layout.PRUNED_FOLDER)} & known.keys())
     return (dict(zip(_PRUNED, (name, *known[name]), strict=True)) for name in names)
 
 

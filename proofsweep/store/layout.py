@@ -10,6 +10,8 @@ from proofsweep.domain.items import raw_bytes
 INDEX_FOLDER = "_index"
 LATEST_FOLDER = "_latest"
 PRUNED_FOLDER = "_pruned"
+# How the names of the two objects of a pruning end.
+INTENT, RECEIPT = "-intent.json", "-receipt.json"
 LEDGER_FOLDER = "_ledger"
 # Entries of the ledger in one folder, so that the newest is found by two short listings.
 _ENTRIES_PER_FOLDER = 1_000
@@ -128,17 +130,13 @@ def journal_folder(run_id: str, leg: int) -> str:
     return f"{journals_folder(run_id)}/{leg:03}"
 
 
-def pruning_folder(run_id: str) -> str:
-    return f"{PRUNED_FOLDER}/{run_id}"
-
-
 def pruning_intent_name(run_id: str, number: int) -> str:
     """What a pruning of a run deletes: written before the first deletion; `number` counts from 1."""
-    return f"{pruning_folder(run_id)}/{number:03}-intent.json"
+    return f"{PRUNED_FOLDER}/{run_id}-{number:03}{INTENT}"
 
 
 def pruning_receipt_name(run_id: str, number: int) -> str:
-    return f"{pruning_folder(run_id)}/{number:03}-receipt.json"
+    return f"{PRUNED_FOLDER}/{run_id}-{number:03}{RECEIPT}"
 
 
 def ledger_folder(number: int) -> str:

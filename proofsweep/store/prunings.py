@@ -1,7 +1,7 @@
 """What a pruning deletes of a run: decided before the first deletion, written down, and receipted after the last."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -32,9 +32,8 @@ class Pruning:
     decided_at: str  # ISO instant in UTC
     run_ended_at: str  # ISO instant in UTC
     older_than_days: int  # the age that was asked for
-    keep: str  # the rule by which parts are kept
-    kept: tuple[str, ...]  # names of the parts with rows that stay; exchanges are none of them
-    deleted: tuple[PrunedObject, ...]  # all objects that go
+    kept: Sequence[str]  # names of the parts with rows that stay; exchanges are none of them
+    deleted: Sequence[PrunedObject]  # all objects that go
     after_entry: int = 0  # the newest of the ledger when it was decided
     proofsweep_version: str = ""
 
@@ -56,13 +55,21 @@ _PRUNING = TypeAdapter(Pruning)
 
 def prunings_of(store: Store, run_id: str) -> list[Pruning]:
     """Read the intents of a run's prunings, the oldest first, none if it had none; ResultsError if one is damaged."""
-    found = []
-    for name in (each for each in store.names(layout.pruning_folder(run_id)) if each.endswith("-intent.json")):
+    found: list[Pruning] = []
+    while (content := store.read(name := layout.pruning_intent_name(run_id, len(found) + 1))) is not None:
         try:
-            found.append(_PRUNING.validate_json(store.read(name) or b""))
+            found.append(_PRUNING.validate_json(content))
         except ValueError as damage:
             raise damaged(store, name) from damage
     return found
+
+
+def begun_prunings(store: Store) -> list[Pruning]:
+    """Read the prunings that were decided, and did not come to their end."""
+    there = frozenset(store.names(layout.PRUNED_FOLDER))
+    intents = (name for name in there if name.endswith(layout.INTENT))
+    begun = {layout.run_of(name) for name in intents if name.replace(layout.INTENT, layout.RECEIPT) not in there}
+    return [pruning for run_id in sorted(begun) for pruning in prunings_of(store, run_id)[-1:]]
 
 
 def completed_at(store: Store, pruning: Pruning) -> str | None:
@@ -74,14 +81,6 @@ def completed_at(store: Store, pruning: Pruning) -> str | None:
 def pruned_names(store: Store, run_id: str) -> frozenset[str]:
     """Name all objects of a run that prunings have deleted, or will when they are repeated."""
     return frozenset(each.name for pruning in prunings_of(store, run_id) for each in pruning.deleted)
-
-
-def wholly_pruned(store: Store, known: Collection[str]) -> Iterator[str]:
-    """Name the runs of which a completed pruning left no row of `verdicts`, but for those that are known."""
-    for run_id in (name for name in store.folders(layout.PRUNED_FOLDER) if name not in known):
-        last = prunings_of(store, run_id)[-1:]
-        if last and last[0].is_whole and completed_at(store, last[0]) is not None:
-            yield run_id
 
 
 def write_intent(store: Store, pruning: Pruning) -> None:

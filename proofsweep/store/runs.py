@@ -16,43 +16,34 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from proofsweep.config.locations import resolved_location
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store.layout import INDEX_FOLDER, kind_of
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
 from proofsweep.store.parts import Results, plan_of
-from proofsweep.store.prunings import wholly_pruned
+from proofsweep.store.prunings import prunings_of
 
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
-_RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates")
+_RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates", "pace")
 
 # Objects of the index before they become one.
 _MOST_OBJECTS = 4
 _ATTEMPTS = 10
 _SETTLING = timedelta(days=1)
 _RECEIPT = re.compile(r"_runs/([^/]+)/legs/(\d+)/receipt\.json")
-
-
-class LegPace(NamedTuple):
-    call_seconds: float | None = None  # of all calls of a row together; None if not measured
-    upload_seconds: float | None = None  # of these, of its form posts
-    let_through: float | None = None  # calls per second between two refusals, at most; None if there were none
+_INTENT = re.compile(r"_pruned/([^/]+)-\d+-intent\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegRecord:
     leg: int
     receipt: Mapping[str, object]  # of its receipt, the `_RECEIPT_MEMBERS`
-    # its rows by outcome, verdict and reason, each with `rows` and an `example`; None if nobody counted.
-    groups: Sequence[Row] | None = None
-    pace: Sequence[Any] | None = None  # the members of its `LegPace`; None if it was not measured
     entry: int | None = None  # its number in the ledger; None while it has none
 
     @property
@@ -78,19 +69,6 @@ class LegRecord:
         """Return a whole number of its row of `runs`; 0 if its receipt has none."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else 0
-
-    def with_what(self, other: "LegRecord | None") -> "LegRecord":
-        """Return this record of a leg with what another one knows besides."""
-        return (
-            self
-            if other is None
-            else replace(
-                self,
-                groups=other.groups if self.groups is None else self.groups,
-                pace=other.pace if self.pace is None else self.pace,
-                entry=self.entry or other.entry,
-            )
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +106,10 @@ class RunRecord:
         endings = (ending_of(leg.receipt.get("ended_by")) for leg in self.legs)
         return any(ending is not None and not ending.goes_on for ending in endings)
 
-    def with_what(self, other: "RunRecord | None") -> "RunRecord":
-        """Return this record of a run with what another one knows besides."""
-        if other is None:
-            return self
-        legs = {leg.leg: leg for leg in other.legs}
-        legs |= {leg.leg: leg.with_what(legs.get(leg.leg)) for leg in self.legs}
-        return replace(self, legs=[legs[number] for number in sorted(legs)])
+    def with_legs_of(self, other: "RunRecord | None") -> "RunRecord":
+        """Return this record with the legs, and the entries of legs, that another one knows besides."""
+        known = sorted((*self.legs, *(other.legs if other else ())), key=lambda leg: (leg.leg, leg.entry or 0))
+        return replace(self, legs=[*{leg.leg: leg for leg in known}.values()])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +135,7 @@ class IndexedRuns:
 
     def with_what(self, other: "IndexedRuns") -> "IndexedRuns":
         """Return this index with what another one knows besides, without the runs that are gone."""
-        known = {run_id: record.with_what(self.records.get(run_id)) for run_id, record in other.records.items()}
+        known = {run_id: record.with_legs_of(self.records.get(run_id)) for run_id, record in other.records.items()}
         gone = {**self.pruned, **other.pruned}
         return IndexedRuns(
             records={run_id: record for run_id, record in {**self.records, **known}.items() if run_id not in gone},
@@ -194,10 +169,6 @@ class RunIndex:
         self._store = results.store
         self._clock = clock
 
-    def read(self) -> IndexedRuns:
-        """Read the index as it is; what is newer may be missing, and older runs if it is not complete."""
-        return self._read()[0]
-
     def refreshed(self) -> IndexedRuns:
         """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader.
 
@@ -209,34 +180,32 @@ class RunIndex:
             index, replaced = IndexedRuns(), self._store.names(INDEX_FOLDER)
         else:
             replaced = replaced if len(replaced) >= _MOST_OBJECTS else []
-        pruned = index.pruned if index.complete_to else self._catalogs_of(wholly_pruned(self._store, index.pruned))
-        entries = list(Ledger(self._store).entries(index.entries_to))
-        named = ((_RECEIPT.fullmatch(entry.name), entry.number) for entry in entries)
-        numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg and not kind_of(leg[1])}
-        there = (name for name in self._store.folders("_runs", index.complete_to) if not kind_of(name))
-        later = [name for name in there if name not in index.records]
-        wanted = {name for name in (*later, *(run_id for run_id, _ in numbers)) if name not in pruned}
-        found = [_with_entries(record, numbers) for record in self._records(sorted(wanted))]
-        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
-        settled = [name for name in (*index.records, *later) if name < limit]
-        new = IndexedRuns(
-            records={record.plan.run_id: record for record in found},
-            pruned=pruned,
-            complete_to=max(settled, default=""),
-            entries_to=entries[-1].number if entries else 0,
-        )
-        whole = index.with_what(new)
+        whole = index.with_what(new := self._newer(index))
         if whole != index:
             with suppress(ResultsError):  # a reader may have no right to write
                 self._write(whole if replaced else new, replaced)
         return whole
 
-    def add(self, records: Iterable[RunRecord], *, pruned: Iterable[str] = ()) -> None:
-        """Write what is known of some runs."""
-        new = IndexedRuns(records={record.plan.run_id: record for record in records}, pruned=self._catalogs_of(pruned))
-        is_many = len(self._store.names(INDEX_FOLDER)) >= _MOST_OBJECTS
-        index, replaced = self._read() if is_many else (IndexedRuns(), [])
-        self._write(index.with_what(new), replaced)
+    def _newer(self, index: IndexedRuns) -> IndexedRuns:
+        """Read the runs that are later than an index, and those of which the ledger tells something since."""
+        entries = list(Ledger(self._store).entries(index.entries_to))
+        named = ((_RECEIPT.fullmatch(entry.name), entry.number) for entry in entries)
+        numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg and not kind_of(leg[1])}
+        decided = {intent[1] for entry in entries if (intent := _INTENT.fullmatch(entry.name))}
+        pruned = {run_id for run_id in decided if any(each.is_whole for each in prunings_of(self._store, run_id))}
+        there = (name for name in self._store.folders("_runs", index.complete_to) if not kind_of(name))
+        later = [name for name in there if name not in index.records]
+        wanted = {name for name in (*later, *(run_id for run_id, _ in numbers), *pruned) if name not in index.pruned}
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+            found = {record.plan.run_id: record for record in pool.map(self.record_of, sorted(wanted)) if record}
+        gone = {run_id: record.plan for run_id, record in found.items() if run_id in pruned}
+        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
+        return IndexedRuns(
+            records={run_id: _with_entries(record, numbers) for run_id, record in found.items()},
+            pruned={run_id: [plan.environment, plan.identity] for run_id, plan in gone.items()},
+            complete_to=max((name for name in (*index.records, *later) if name < limit), default=""),
+            entries_to=entries[-1].number if entries else 0,
+        )
 
     def record_of(self, run_id: str) -> RunRecord | None:
         """Read a run from its plan and receipts; None if it has no plan."""
@@ -288,14 +257,6 @@ class RunIndex:
         self._store.create(f"{INDEX_FOLDER}/{moment}-{secrets.token_hex(4)}.json.gz", content)
         for name in replaced:
             self._store.delete(name)
-
-    def _records(self, run_ids: Iterable[str]) -> list[RunRecord]:
-        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            return [record for record in pool.map(self.record_of, run_ids) if record is not None]
-
-    def _catalogs_of(self, run_ids: Iterable[str]) -> dict[str, Sequence[str]]:
-        plans = (record.plan for record in self._records(run_ids))
-        return {plan.run_id: (plan.environment, plan.identity) for plan in plans}
 
 
 def _with_entries(record: RunRecord, numbers: Mapping[tuple[str, int], int]) -> RunRecord:

@@ -1,12 +1,14 @@
 """End a leg, this process's own or a dead one: parts from the journal, receipt, entry in the ledger, row in `runs`."""
 
+import math
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from http import HTTPStatus
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +20,7 @@ from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMu
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.headers import CONTRACT_VERSION
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import AnyRun, Plan
+from proofsweep.domain.runs import OUTCOMES, AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal, segments_of
 from proofsweep.store.lease import Lease
@@ -30,9 +32,12 @@ from proofsweep.store.runs import IndexedRuns
 from proofsweep.store.schemas import SCHEMAS
 
 ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
-_OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
+_KINDS = ["outcome", "verdict", "reason"]
+OF_GROUP = [*_KINDS, "audio"]
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
 COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
+_CALLS_OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
+_LEAST_BETWEEN_SECONDS = 3.0  # between two refusals: a shorter time is a matter of chance
 _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
@@ -236,7 +241,7 @@ def _each_once(verdicts: pa.Table) -> pa.Table:
 
 def count_leg(
     results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]
-) -> tuple[Row, dict[str, int]]:
+) -> tuple[Row, Row]:
     """Count a leg by its parts: for its row in `runs`, and what its receipt says besides.
 
     What only its process knows is null in the row.
@@ -255,15 +260,35 @@ def count_leg(
         "proofsweep_version": __version__,
     }
     row |= exchange_counts(results.tables(names, COUNTED))
-    outcomes: Counter[str] = Counter(dict.fromkeys(_OUTCOMES, 0))
+    counted: list[pa.Table] = []
     duplicates = 0
-    for table in results.tables([part.name for part in verdicts], ["outcome", *_BY_OTHERS, "finished_at"]):
-        outcomes.update(map(str, table["outcome"].to_pylist()))
+    for table in results.tables([part.name for part in verdicts], [*OF_GROUP, *_BY_OTHERS, "finished_at"]):
+        counted.append(count_groups(table))
         duplicates += sum(table.num_rows - table[name].null_count for name in _BY_OTHERS)
         row["finished_at"] = _latest(row["finished_at"], pc.max(table["finished_at"]).as_py())
-    row |= outcomes
+    groups = add_up_groups(counted)
+    for outcome in OUTCOMES:
+        row[outcome] = sum(group["rows"] for group in groups if group["outcome"] == outcome)
     row["calls_again"] = _calls_again(results, plan, leg, names)
-    return row, {"duplicates": duplicates, "control_calls": _control_calls(results, names)}
+    return row, {
+        "duplicates": duplicates,
+        "control_calls": _control_calls(results, names),
+        "groups": groups,
+        "pace": leg_pace(results, names[:1]),
+    }
+
+
+def count_groups(verdicts: pa.Table) -> pa.Table:
+    """Count rows by outcome, verdict and reason; each group has its `rows` and an `example` of their audio."""
+    groups = verdicts.group_by(_KINDS).aggregate([("audio", "count"), ("audio", "min")])
+    return groups.rename_columns([*_KINDS, "rows", "example"])
+
+
+def add_up_groups(counted: Sequence[pa.Table]) -> list[dict[str, Any]]:
+    if not counted:
+        return []
+    groups = pa.concat_tables(counted).group_by(_KINDS).aggregate([("rows", "sum"), ("example", "min")])
+    return groups.rename_columns([*_KINDS, "rows", "example"]).to_pylist()
 
 
 def _latest(*times: object) -> datetime | None:
@@ -318,3 +343,44 @@ def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -
     for table in results.tables(names, ["manifest_row", "call", "status", "failure", "bytes_sent"]):
         work = table.filter(condition).to_pydict()
         yield from zip(work["call"], work["manifest_row"], strict=True)
+
+
+class LegPace(NamedTuple):
+    call_seconds: float | None = None  # of all calls of a row together; None if not measured
+    upload_seconds: float | None = None  # of these, of its form posts
+    let_through: float | None = None  # calls per second between two refusals, at most; None if there were none
+
+
+def leg_pace(results: Results, names: Sequence[str]) -> LegPace:
+    """Return what parts of a leg's audit trail show of its calls: its first part is enough."""
+    table = results.table("exchanges", names, ["call", "elapsed_ms", "manifest_row", "status", "started_at"])
+    table = table.filter(pc.field("call").isin(_CALLS_OF_A_ROW) & pc.field("manifest_row").is_valid())
+    rows = pc.count_distinct(table["manifest_row"]).as_py()
+    if not rows:
+        return LegPace()
+    slots = table.filter(pc.field("call") == str(Call.SLOT))
+    call_seconds, upload_seconds = (
+        (pc.sum(each["elapsed_ms"]).as_py() or 0.0) / 1000 / rows for each in (table, slots)
+    )
+    keyed = table.filter(pc.field("call") != str(Call.SLOT)).sort_by("started_at").select(["started_at", "status"])
+    sent = [
+        (at.timestamp(), status == HTTPStatus.TOO_MANY_REQUESTS)
+        for at, status in zip(*keyed.to_pydict().values(), strict=True)
+    ]
+    return LegPace(call_seconds, upload_seconds, let_through(sent))
+
+
+def let_through(sent: Iterable[tuple[float, bool]]) -> float | None:
+    """Return how many calls a second the service let through between two refusals, at most; None if that is not known.
+
+    Its bucket is empty at a refusal, so that what it lets through until the next one is what it adds. `sent` has the
+    time of each call, in order, and whether it was refused.
+    """
+    rates, since, passed = [0.0], math.inf, 0
+    for at, is_refused in sent:
+        passed += not is_refused
+        if is_refused:
+            if at - since >= _LEAST_BETWEEN_SECONDS:
+                rates.append(passed / (at - since))
+            since, passed = at, 0
+    return max(rates) or None

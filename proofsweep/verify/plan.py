@@ -34,7 +34,6 @@ from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.due_rows import DueRows
-from proofsweep.verify.history import note_run
 from proofsweep.verify.item import Clock
 from proofsweep.verify.survey import (
     UNSENT_KEY,
@@ -174,7 +173,6 @@ class Planner:
             before = self._lists_before(listing, survey, identity)
             plan = replace(plan, retired=[each.identity for each, _ in before])
         self.results.write_plan(plan)
-        note_run(self.results, plan)
         return plan
 
     def _plan_of(self, listing: Catalog, survey: Survey, run_id: str, now: datetime) -> Plan:

@@ -14,7 +14,7 @@ from ..worlds.year_old_store import PARTLY, SUPERSEDED, year_old_store
 
 Command = Callable[..., CompletedProcess[str]]
 
-OLD = ("prune", "--older-than", "400d", "--keep", "latest")
+OLD = ("prune", "--older-than", "400d")
 
 
 class _Terminal(io.StringIO):
@@ -70,7 +70,7 @@ def test_a_script_says_yes(proofsweep: Command, parts: Callable[[], int], workdi
     assert done["pruned"] == [PARTLY.run_id, SUPERSEDED.run_id]
     assert "Nothing was deleted." in again.stdout
     status = proofsweep("status", SUPERSEDED.run_id)
-    intent = f"_pruned/{SUPERSEDED.run_id}/001-intent.json"
+    intent = f"_pruned/{SUPERSEDED.run_id}-001-intent.json"
     assert status.returncode == 0
     assert f"{intent} names what was deleted" in status.stdout
     assert (workdir / "results" / intent).exists()

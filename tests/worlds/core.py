@@ -24,7 +24,7 @@ import pytest
 
 from proofsweep.alerts.rules import ALERTED_STATES
 from proofsweep.app import App
-from proofsweep.audit.prune import Keep, find_prunable, prune
+from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.client import rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
@@ -273,8 +273,7 @@ class StoredRun:
 
     def note(self) -> None:
         """Add the run and its legs to all that is derived from runs."""
-        history.note_run(self.results, self.plan)
-        history.note_leg(self.results, self.plan)
+        history.note_leg(self.results, self.plan.run_id)
         latest.refresh(self.results)
 
 
@@ -296,5 +295,5 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:
     """Prune what is so old, but the newest answers; name the runs of which something went."""
-    found = find_prunable(results, days, Keep.LATEST, now)
+    found = find_prunable(results, days, now)
     return [pruned.run_id for pruned in prune(results, found, lambda: now)]

@@ -1,12 +1,11 @@
 """Old runs lose what holds no newest answer; a kill at any step is healed by pruning again."""
 
 import shutil
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.audit.prune import Keep, Prunable, days_of, find_prunable, prune
+from proofsweep.audit.prune import Prunable, days_of, find_prunable, prune
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
@@ -38,7 +37,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def found(results: Results, days: int = 400) -> Prunable:
-    return find_prunable(results, days, Keep.LATEST, NOW)
+    return find_prunable(results, days, NOW)
 
 
 def prune_all(results: Results) -> list[str]:
@@ -124,7 +123,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     assert (store.verdicts().num_rows, store.exchanges(PARTLY.run_id).num_rows, store.runs().num_rows) == (7, 0, 4)
     refresh(results)
     assert newest(results) == rows
-    assert SUPERSEDED.run_id not in RunIndex(results).read().records
+    assert SUPERSEDED.run_id not in RunIndex(results).refreshed().records
 
 
 def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_path: Path) -> None:
@@ -134,10 +133,11 @@ def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_p
 
     assert prune_all(results) == [PARTLY.run_id]
 
-    names = sorted(path.name for path in (tmp_path / "_pruned" / PARTLY.run_id).iterdir())
-    assert names == ["001-intent.json", "001-receipt.json", "002-intent.json", "002-receipt.json"]
+    names = sorted(path.name for path in (tmp_path / "_pruned").glob(f"{PARTLY.run_id}-*"))
+    endings = ["001-intent.json", "001-receipt.json", "002-intent.json", "002-receipt.json"]
+    assert names == [f"{PARTLY.run_id}-{ending}" for ending in endings]
     assert list((tmp_path / "verdicts").rglob(f"{PARTLY.run_id}*")) == []
-    assert PARTLY.run_id not in RunIndex(results).read().records
+    assert PARTLY.run_id not in RunIndex(results).refreshed().records
 
 
 def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_pa
 
 def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_path: Path) -> None:
     """Between both, status and newest rows are right, and each run that lost something has an intent."""
-    rows, young = newest(results), NOW - timedelta(days=1)
+    rows = newest(results)
     expected = tmp_path.with_name("expected")
     shutil.copytree(tmp_path, expected)
     prune_all(Results(FolderStore(expected)))
@@ -174,7 +174,7 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
         prune_all(killed)
 
         assert objects(root) == objects(expected)
-        assert SUPERSEDED.run_id not in RunIndex(killed, lambda: young).read().records
+        assert SUPERSEDED.run_id not in RunIndex(killed).refreshed().records
         shutil.rmtree(root)
         if not was_killed:
             break

@@ -10,7 +10,6 @@ from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout, listings
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
-from proofsweep.verify.history import note_run
 
 from ...worlds.core import StoredRun
 from ...worlds.ended_runs import plan_of_run
@@ -26,7 +25,6 @@ def planned(results: Results, run_id: str, items: str, listed: str = "", **cells
     if listed:
         run.list_catalog(listed, notes_gone=False)
     run.write_plan()
-    note_run(results, plan)
     return plan
 
 

@@ -16,7 +16,8 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.schemas import LATEST
-from proofsweep.verify.history import last_rate, let_through, measured_legs, note_leg
+from proofsweep.verify.commit import let_through
+from proofsweep.verify.history import last_rate, measured_legs, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -46,33 +47,32 @@ def end(results: Results, run_id: str) -> Plan:
     return plan
 
 
-def legs_of(results: Results) -> dict[str, list[tuple[int | None, object]]]:
-    records = RunIndex(results).read().records
-    return {run_id: [(leg.entry, leg.groups) for leg in record.legs] for run_id, record in records.items()}
+def entries_of_legs(results: Results) -> dict[str, list[int | None]]:
+    records = RunIndex(results).refreshed().records
+    return {run_id: [leg.entry for leg in record.legs] for run_id, record in records.items()}
 
 
 def test_a_leg_that_ended_is_in_the_index_once(results: Results) -> None:
-    """With its rows counted; to note it again changes nothing."""
+    """To note it again changes nothing."""
     plan = end(results, RUNS[0])
 
-    note_leg(results, plan)
+    note_leg(results, plan.run_id)
     noted = sorted(Path(results.store.url, "_index").iterdir())
-    note_leg(results, plan)
+    note_leg(results, plan.run_id)
 
-    rows = [{"outcome": "accepted", "verdict": None, "reason": None, "rows": 1, "example": "/c/a"}]
-    assert legs_of(results) == {RUNS[0]: [(1, rows)]}
+    assert entries_of_legs(results) == {RUNS[0]: [1]}
     assert sorted(Path(results.store.url, "_index").iterdir()) == noted
 
 
 def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path, results: Results) -> None:
     """The ledger has the leg, so the next one knows what the index lacks."""
-    note_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]))
-    before = legs_of(results)
+    note_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]).run_id)
+    before = list(tmp_path.glob("_index/*"))
 
-    note_leg(results, end(results, RUNS[1]))
+    note_leg(results, end(results, RUNS[1]).run_id)
 
-    assert before == {}
-    assert legs_of(results)[RUNS[0]] == [(1, None)]
+    assert before == []
+    assert entries_of_legs(results)[RUNS[0]] == [1]
 
 
 @pytest.fixture
@@ -80,16 +80,16 @@ def two_nights(results: Results) -> Results:
     for run_id, word in zip(RUNS, ("accepted", "failed"), strict=False):
         plan = plan_of_run(run_id, items=3)
         end_leg(results, plan, [answered(plan, 0, "a"), answered(plan, 1, "b", word)])
-        note_leg(results, plan)
+        note_leg(results, plan.run_id)
         refresh(results)
     return results
 
 
 def said(results: Results) -> tuple[dict[str, int], list[dict[str, object]]]:
-    """Return what index and base say, but for what was counted when a leg ended."""
+    """Return what index and base say."""
     latest = Latest(results)
     rows = [row for file in latest.base.files for row in latest.base_rows(file, LATEST.names).to_pylist()]
-    return {name: len(run.legs) for name, run in RunIndex(results).read().records.items()}, rows
+    return {name: len(run.legs) for name, run in RunIndex(results).refreshed().records.items()}, rows
 
 
 @pytest.mark.parametrize("lost", ["nothing", "_index", "_latest"])

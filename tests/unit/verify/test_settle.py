@@ -180,8 +180,8 @@ def test_what_comes_after_the_receipt_is_deleted(results: Results, plan: Plan) -
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
 
-def test_the_receipt_counts_duplicates(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """The next forecast must not take their price for a row's."""
+def test_the_receipt_counts_groups_and_duplicates(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+    """Of rows with one answer there is an example; the next forecast must not take a duplicate's price for a row's."""
     rows = [verdict(plan, 1, 0), verdict(plan, 1, 1, answered_by_row=0)]
     results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
 
@@ -190,6 +190,8 @@ def test_the_receipt_counts_duplicates(results: Results, plan: Plan, new_leg: Le
     receipt = new_leg.legs(plan).receipt(1)
     assert receipt is not None
     assert receipt["duplicates"] == 1
+    (group,) = receipt["groups"]  # type: ignore[misc]  # a document
+    assert (group["outcome"], group["rows"], group["example"]) == ("accepted", 2, rows[0]["audio"])
 
 
 def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
