@@ -51,6 +51,7 @@ _FORMATS = {
 }
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
 _DELIMITERS = ",;\t"
+_MOST_LINES_OF_A_ROW = 50  # between tabs, where a quote that stays open is a letter
 _WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
 # The bytes that Windows-1252 does not define, and where its letters are: below 0xC0 are those of Mac Roman and DOS.
 _UNDEFINED_BYTES = frozenset({0x81, 0x8D, 0x8F, 0x90, 0x9D})
@@ -225,7 +226,7 @@ class ManifestFile:
         head = list(islice(text, self._settings.header_row or HEADER_ROWS))
         text.seek(0)
         self.delimiter = self._delimiter_of(head)
-        yield from self._below_header(_LinesOfCells(text, self.delimiter, remark).rows(), "line")
+        yield from self._below_header(_rows_of_cells(text, self.delimiter, remark), "line")
 
     def _workbook(self, packed: IO[bytes]) -> Iterator[_Record]:
         from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
@@ -267,7 +268,7 @@ class ManifestFile:
 
     def _headers_in(self, head: Sequence[str], delimiter: str) -> Iterator[int]:
         with suppress(ValueError):  # it is raised again when the rows are read
-            yield from (number for number, cells in _LinesOfCells(head, delimiter).rows() if self._is_header(cells))
+            yield from (number for number, cells in _rows_of_cells(head, delimiter) if self._is_header(cells))
 
     def _is_header(self, cells: Sequence[str]) -> bool:
         return self._columns_of(tuple(cells)).is_header
@@ -398,71 +399,51 @@ def _texts(column: "pa.Array[pa.Scalar[Any]]") -> Iterator[str]:
         return map(cell_text, column.cast(pa.string()).to_pylist())
 
 
-class _LinesOfCells:
-    """Cuts lines into cells. Between tabs, quotes that do not balance are letters, as are those that swallow a line."""
-
-    def __init__(self, lines: Iterable[str], delimiter: str, remark: Callable[[str], object] = str) -> None:
-        self._lines = iter(lines)
-        self._again = deque[str]()  # lines that a quote has taken wrongly
-        self._delimiter = delimiter
-        self._remark = remark
-
-    def rows(self) -> Iterator[_Cells]:
-        number = 1
-        while (line := self._next()) is not None:
-            record = [line]
-            if '"' not in line and len(line) < csv.field_size_limit():
-                cells = line.rstrip("\r\n").split(self._delimiter)
-            else:
-                cells = self._quoted(record, number)
-                if self._swallows_lines(cells):
-                    self._remark(f"line {number}: a cell spans lines and holds the delimiter: is a quote missing?")
-            if len(cells) > 1 or "".join(cells).strip():
-                yield number, cells
-            number += len(record)
-
-    def _next(self) -> str | None:
-        return self._again.popleft() if self._again else next(self._lines, None)
-
-    def _quoted(self, record: list[str], number: int) -> list[str]:
-        try:
-            return self._balanced(record)
-        except csv.Error as error:
-            if self._delimiter != "\t":
-                raise ValueError(_words_for(record, number, error)) from error
-        self._again.extendleft(record[:0:-1])
-        del record[1:]
-        return [
-            cell[1:-1].replace('""', '"') if _WHOLE_CELL.fullmatch(cell) else cell
-            for cell in record[0].rstrip("\r\n").split(self._delimiter)
-        ]
-
-    def _balanced(self, record: list[str]) -> list[str]:
-        """Cut a record, which takes further lines while a quote is open; csv.Error if its quotes do not balance."""
-        while True:
-            try:
-                cells = next(csv.reader(["".join(record)], delimiter=self._delimiter, strict=True))
-            except csv.Error as error:
-                more = self._next() if "end of data" in str(error) else None
-                if more is None:
-                    raise
-                record.append(more)
-                if self._delimiter == "\t" and "\t" in more.partition('"')[0]:
-                    raise
-            else:
-                if self._delimiter == "\t" and self._swallows_lines(cells):
-                    raise csv.Error("a cell spans lines and holds the delimiter")
-                return cells
-
-    def _swallows_lines(self, cells: Sequence[str]) -> bool:
-        return any(self._delimiter in cell and len(cell.splitlines()) > 1 for cell in cells)
+def _rows_of_cells(lines: Iterable[str], delimiter: str, remark: Callable[[str], object] = str) -> Iterator[_Cells]:
+    """Cut lines into the cells of rows that are not empty; ValueError names the row in which a quote is not closed."""
+    rows = _rows_between_tabs(iter(lines)) if delimiter == "\t" else _rows_of_csv(lines, delimiter, remark)
+    return ((number, cells) for number, cells in rows if len(cells) > 1 or "".join(cells).strip())
 
 
-def _words_for(record: Sequence[str], number: int, error: csv.Error) -> str:
-    is_open, opened = False, 0
-    for at, line in enumerate(record):
-        if line.count('"') % 2:
-            is_open, opened = not is_open, opened if is_open else at
-    last = "" if len(record) == 1 else f" in line {number + len(record) - 1}"
-    remedy = "close the quote that opens here, and write quotes inside of quotes twice"
-    return f"line {number + opened}: {remedy} ({error}{last})"
+def _rows_of_csv(lines: Iterable[str], delimiter: str, remark: Callable[[str], object]) -> Iterator[_Cells]:
+    reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
+    try:
+        for cells in reader:
+            if reader.line_num > number and _swallows_lines(cells, delimiter):
+                remark(f"line {number}: a cell spans lines and holds the delimiter: is a quote missing?")
+            yield number, cells
+            number = reader.line_num + 1
+    except csv.Error as error:
+        remedy = "close the quote that opens in this row, and write quotes inside of quotes twice"
+        raise ValueError(f"line {number}: {remedy} ({error})") from error
+
+
+def _rows_between_tabs(lines: Iterator[str]) -> Iterator[_Cells]:
+    """Cut lines at tabs. A cell that is quoted as a whole may go over some lines; other quotes are letters."""
+    ahead, number = deque(islice(lines, _MOST_LINES_OF_A_ROW)), 1
+    while ahead:
+        taken, cells = _cells_between_tabs(ahead) if '"' in ahead[0] else (1, _between_tabs(ahead[0]))
+        yield number, cells
+        number += taken
+        for _ in range(taken):
+            ahead.popleft()
+        ahead.extend(islice(lines, taken))
+
+
+def _cells_between_tabs(lines: Sequence[str]) -> tuple[int, list[str]]:
+    """Return of how many lines the first row is, and its cells; no cell holds both a line end and a tab."""
+    for taken in range(1, len(lines) + 1):
+        with suppress(csv.Error):
+            cells = next(csv.reader(["".join(islice(lines, taken))], delimiter="\t", strict=True))
+            if not _swallows_lines(cells, "\t"):
+                return taken, cells
+    unquoted = ((cell, _WHOLE_CELL.fullmatch(cell)) for cell in _between_tabs(lines[0]))
+    return 1, [cell[1:-1].replace('""', '"') if is_whole else cell for cell, is_whole in unquoted]
+
+
+def _between_tabs(line: str) -> list[str]:
+    return line.rstrip("\r\n").split("\t")
+
+
+def _swallows_lines(cells: Sequence[str], delimiter: str) -> bool:
+    return any(delimiter in cell and len(cell.splitlines()) > 1 for cell in cells)
