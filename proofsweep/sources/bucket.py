@@ -85,10 +85,8 @@ class BucketFiles:
             refused = Ineligible(Reason.UNREADABLE_FILE, _bad_key_words(key))
             yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
 
-    def listed(
-        self, location: str, after: str | None = None, *, bad: set[str] | None = None
-    ) -> Iterator[tuple[str, FileFacts]]:
-        """List the keys below a prefix, after one, with their facts, in order; SourceError if they cannot be listed.
+    def listed(self, location: str, *, bad: set[str] | None = None) -> Iterator[tuple[str, FileFacts]]:
+        """List the keys below a prefix with their facts, in order; SourceError if they cannot be listed.
 
         With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
         twice.
@@ -96,7 +94,7 @@ class BucketFiles:
         store, key = self.store_and_key(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
         try:
-            yield from _pages(store, prefix, after)
+            yield from _pages(store, prefix)
         except FAILURES as error:
             if bad is None or _bad_key_of(error) is None:
                 raise source_error(error) from error
@@ -311,7 +309,7 @@ def _placed(
     yield folders, parts[-1], rule.why(key, is_folder=False)
 
 
-def _pages(store: "ObjectStore", prefix: str, after: str | None) -> Iterator[tuple[str, FileFacts]]:
+def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
     """Yield the keys below a prefix, after one, with their facts, in order."""
     for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
         yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
