@@ -18,7 +18,6 @@ from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ConfigError, ResultsError
-from proofsweep.domain.operations import SecretBlocks
 from proofsweep.domain.runs import Bounds, Plan, closing_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from proofsweep.alerts.send import Gather, Notifier, Receivers
     from proofsweep.client.keys import KeySource
     from proofsweep.ingest.one_pass import WatchedFolder
+    from proofsweep.operations.key_store import SecretBlocks
     from proofsweep.operations.operation import Operator
     from proofsweep.operations.rotate import Rotated
     from proofsweep.sources.catalog import Catalog
@@ -59,7 +59,7 @@ class App:
     `blocks` are the orchestrator's, of which the core knows nothing; None where there is none.
     """
 
-    def __init__(self, settings: Settings, blocks: SecretBlocks | None = None) -> None:
+    def __init__(self, settings: Settings, blocks: "SecretBlocks | None" = None) -> None:
         self.settings = settings
         self.environment = settings.service.environment
         self.leg: LegContext | None = None  # that this process holds and works on, for a display beside the work
@@ -69,7 +69,7 @@ class App:
         self._service: Service | None = None
 
     @classmethod
-    def here(cls, settings: Settings, blocks: SecretBlocks | None = None) -> "App":
+    def here(cls, settings: Settings, blocks: "SecretBlocks | None" = None) -> "App":
         """Return the App of the command or flow that calls this flow with the same settings, or a new one."""
         return next((app for app in _open if app.settings == settings), None) or cls(settings, blocks)
 

@@ -9,10 +9,9 @@ from rich.table import Table
 
 from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.operations import ListedKey
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import key_store_for
-from proofsweep.operations.rotate import list_keys
+from proofsweep.operations.rotate import ListedKey, list_keys
 from proofsweep.store.keys import Rotations
 from proofsweep.store.operations import Operations
 from proofsweep_cli.command import open_app
@@ -98,20 +97,19 @@ def _lines_of(app: App, found: list[ListedKey]) -> Iterator[str | Table]:
 
 def _notes_on(key: ListedKey) -> str:
     notes = ["in use here"] if key.is_in_use else []
-    if key.replaced_by is not None:
-        notes.append(f"replaced, ends {minute_of(key.replaced_by.old_key_ends_at)}")
-    elif key.rotation is not None:
-        notes.append(f"made {minute_of(key.rotation.answered_at)}")
+    if key.expires_at is not None:
+        notes.append(f"replaced, ends {minute_of(key.expires_at)}")
+    elif key.made_at is not None:
+        notes.append(f"made {minute_of(key.made_at)}")
     return "; ".join(notes)
 
 
 def _json_of(key: ListedKey) -> dict[str, object]:
-    made, replaced = key.rotation, key.replaced_by
     return {
         "key_id": key.record.key_id,
         "name": key.record.name,
         "status": key.record.status,
         "in_use": key.is_in_use,
-        "made_at": None if made is None else made.answered_at.isoformat(),
-        "expires_at": None if replaced is None else replaced.old_key_ends_at.isoformat(),
+        "made_at": None if key.made_at is None else key.made_at.isoformat(),
+        "expires_at": None if key.expires_at is None else key.expires_at.isoformat(),
     }

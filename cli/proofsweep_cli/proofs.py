@@ -15,12 +15,11 @@ from rich.text import Text
 from proofsweep.app import App
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import ProofSummary
-from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.domain.text import printable
 from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList, erase_proofs, names_of, read_proof_list
-from proofsweep.operations.inventory import inventory_proofs, masters_of, newest_proofs
+from proofsweep.operations.inventory import inventory_proofs, newest_proofs
 from proofsweep.operations.notes import refresh_notes
-from proofsweep.operations.recover import RecoveryRequest, recover_sidecars
+from proofsweep.operations.recover import recover_sidecars
 from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
@@ -166,11 +165,11 @@ def recover(
 
     Example: `proofsweep proofs recover --to recovered`
     """
-    wanted = RecoveryRequest(
-        below=below, prefix=to, compares_all=compare_all, with_one_files=one_file, max_calls=max_calls
-    )
     with interrupted_by_signals():
-        done = recover_sidecars(open_app(config, results).operations, wanted)
+        operations = open_app(config, results).operations
+        done = recover_sidecars(
+            operations, below, to, compares_all=compare_all, with_one_files=one_file, max_calls=max_calls
+        )
     answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()], as_json=as_json)
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
@@ -179,7 +178,7 @@ def recover(
 
 @proofs_group.command()
 def verify(
-    catalog: str = typer.Argument(metavar="LIST", help="A manifest with a column proof_id; optionally id and sha256."),
+    catalog: str = typer.Argument(metavar="LIST", help="A manifest with a column proof_id, and perhaps id."),
     *,
     max_calls: int | None = MaxCalls,
     results: str | None = ResultsUrl,
@@ -188,26 +187,14 @@ def verify(
 ) -> int:
     """Verify proofs again by their IDs, without local files: each asset is downloaded, then sent.
 
-    This is a run: `resume`, `status` and the tables know it. With a column sha256, the assets are compared with these
-    digests of the masters; the exit code is 3 if one differs. Three keyed calls for each proof.
+    This is a run: `resume`, `status` and the tables know it. Three keyed calls for each proof.
 
     Example: `proofsweep proofs verify proofs.csv`
     """
     app = open_app(config, results)
     bounds = app.bounds(max_calls=max_calls)
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
-    planned: list[str] = []
-
-    def plan(_rest: Bounds) -> Plan:
-        made = app.plan(catalog, bounds=bounds)
-        planned.append(made.run_id)
-        return made
-
-    code = verify_catalog(request, None, None, plan)
-    line, differ = masters_of(app.results, planned[0])
-    if line is not None:
-        request.out.line(f"  {line}")
-    return max(code, ExitCode.REJECTED) if differ else code
+    return verify_catalog(request, None, None, lambda _rest: app.plan(catalog, bounds=bounds))
 
 
 @proofs_group.command()

@@ -7,9 +7,9 @@ repeat of one that came to its end asks for all of it again: the service says `a
 import csv
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
@@ -57,52 +57,40 @@ class Erasure:
     http_status: int | None = None
     reason: str | None = None
 
-    def row(self) -> Row:
-        return asdict(self)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class ErasureReport:
-    operation_id: str
-    erasures: Sequence[Erasure]  # of the proofs that were asked for
-    not_asked: int  # how many were not
-    recovered: int = 0  # answers of killed erasures that are in the table only now
+    operation_id: str = ""
+    erasures: dict[str, Erasure] = field(default_factory=dict)  # of the proofs that were asked for, by their IDs
+    not_asked: int = 0  # how many were not
     stopped: RunMustStop | None = None  # why not all were asked for
 
     @property
     def failed(self) -> list[Erasure]:
-        return [each for each in self.erasures if each.reason is not None]
+        return [each for each in self.erasures.values() if each.reason is not None]
 
     def lines(self) -> Iterator[str]:
         """Yield the counts, some failures, and what to do."""
-        if self.recovered:
-            yield f"Recorded {self.recovered:,} answers of an erasure that was killed."
-        yield self._counts_line()
+        counts = self._counts
+        yield (
+            f"{counts['erased']:,} erased, {counts['already_erased']:,} already erased or never there, "
+            f"{counts['failed']:,} failed, {self.not_asked:,} not asked for."
+        )
         for each in self.failed[:_MOST_NAMED]:
             yield f"  failed: {each.proof_id} · {each.reason} · {each.request_id or 'no request ID'}"
         if len(self.failed) > _MOST_NAMED:
             yield f"  and {len(self.failed) - _MOST_NAMED:,} more in the table `erasures`"
-        yield from self._advice()
-
-    def line(self) -> str:
-        """Return the counts on one line without a proof ID, for a flow's state."""
-        return " ".join([self._counts_line(), *self._advice()])
-
-    def document(self) -> Mapping[str, object]:
-        rows = [each.row() for each in self.erasures]
-        counts = {**counts_of(rows), "not_asked": self.not_asked, "recovered": self.recovered}
-        return {"operation_id": self.operation_id, **counts, "proofs": rows}
-
-    def _counts_line(self) -> str:
-        counts = counts_of(each.row() for each in self.erasures)
-        return (
-            f"{counts['erased']:,} erased, {counts['already_erased']:,} already erased or never there, "
-            f"{counts['failed']:,} failed, {self.not_asked:,} not asked for."
-        )
-
-    def _advice(self) -> Iterator[str]:
         if self.failed or self.not_asked:
             yield "Run the same command again: the service says `already_erased` of what is gone."
+
+    def document(self) -> Row:
+        rows = list(map(asdict, self.erasures.values()))
+        return {"operation_id": self.operation_id, **self._counts, "not_asked": self.not_asked, "proofs": rows}
+
+    @property
+    def _counts(self) -> Mapping[str, int]:
+        words = Counter("failed" if each.reason else each.outcome for each in self.erasures.values())
+        return {word: words[word] for word in (*GONE, "failed")}
 
 
 def erase_proofs(
@@ -112,28 +100,22 @@ def erase_proofs(
 
     What a leg of the same list that did not come to its end was told of as gone is not asked for again.
     """
-    erasures: dict[str, Erasure] = {}
-    stopped, operation_id, recovered = None, "", 0
+    report = ErasureReport()
     request = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
     try:
         with operator.begun(OperationKind.ERASURE, request) as work:
-            operation_id, recovered = work.operation.operation_id, work.recovered
-            erasures |= {each.proof_id: each for each in _gone(work)}
+            report.operation_id = work.operation.operation_id
+            report.erasures |= {each.proof_id: each for each in _gone(work)}
             for proof_id in wanted.proof_ids:
-                if proof_id not in erasures:
-                    erasures[proof_id] = _erased(work, proof_id)
-                    work.add([erasures[proof_id].row()])
+                if proof_id not in report.erasures:
+                    erasure = report.erasures[proof_id] = _erased(work, proof_id)
+                    work.add([asdict(erasure)])
                     work.flush()
-                    told(erasures[proof_id])
+                    told(erasure)
     except RunMustStop as stop:
-        stopped = stop
-    return ErasureReport(
-        operation_id=operation_id,
-        erasures=list(erasures.values()),
-        not_asked=len(wanted.proof_ids) - len(erasures),
-        recovered=recovered,
-        stopped=stopped,
-    )
+        report.stopped = stop
+    report.not_asked = len(wanted.proof_ids) - len(report.erasures)
+    return report
 
 
 def _gone(work: OperationLeg) -> Iterator[Erasure]:
@@ -155,12 +137,6 @@ def _erased(work: OperationLeg, proof_id: str) -> Erasure:
     reason = "bad_answer" if is_of_another else None if answer.outcome in GONE else "unknown_outcome"
     request_id = None if exchange is None else exchange.request_id
     return replace(blank, outcome=answer.outcome, erased_at=answer.erased_at, request_id=request_id, reason=reason)
-
-
-def counts_of(erasures: Iterable[Row]) -> dict[str, object]:
-    """Count the outcomes of rows of `erasures`; what is not known to be erased is `failed`."""
-    words = Counter("failed" if each["reason"] is not None else each["outcome"] for each in erasures)
-    return {word: words[word] for word in (*GONE, "failed")}
 
 
 def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:

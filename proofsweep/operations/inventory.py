@@ -1,11 +1,9 @@
 """List the proofs (contract, Endpoints 5), and hold them against the newest answers of the results store."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain, islice
 
@@ -17,7 +15,6 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ListProofsResponse, ProofSummary
 from proofsweep.domain.operations import OperationKind
-from proofsweep.domain.tags import tag_of
 from proofsweep.operations.operation import OperationLeg, Operator
 from proofsweep.queries.connection import answering
 from proofsweep.store.parts import Results
@@ -25,10 +22,7 @@ from proofsweep.store.schemas import SCHEMAS
 
 _PAGE = 100  # proofs of a page: the most that the contract allows
 _MOST_IDLE_PAGES = 20  # pages without a new proof, one after the other
-_MOST_PAGES = 100_000  # bounds a listing that never ends
-_MOST_NAMED = 10  # items that a line names
 _BATCH_ROWS = 5_000  # rows that are in memory at once
-_MASTER_TAG = "sha256"  # the column of the list, in any case, that holds the hex sha256 of a master
 
 _LISTED = pa.schema(
     [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
@@ -149,9 +143,9 @@ class ProofListing:
     def pages(self) -> Iterator[list[ProofSummary]]:
         """Yield the proofs page by page; those that were given before are left out."""
         cursor: str | None = None
-        cursors: set[bytes] = set()
+        cursors: set[str] = set()
         idle = 0
-        for _ in range(_MOST_PAGES):
+        while True:
             page = self._page(cursor)
             new = [] if page is None else self._new(page.items)
             yield new
@@ -159,12 +153,10 @@ class ProofListing:
             cursor = None if page is None else page.next_cursor
             if cursor is None:
                 return
-            digest = sha256(cursor.encode()).digest()
-            if digest in cursors or idle >= _MOST_IDLE_PAGES:
-                self.problem = "the service gave the same cursor twice" if digest in cursors else "no page was new"
+            if cursor in cursors or idle >= _MOST_IDLE_PAGES:
+                self.problem = "the service gave the same cursor twice" if cursor in cursors else "no page was new"
                 return
-            cursors.add(digest)
-        self.problem = f"there are more than {_MOST_PAGES:,} pages"
+            cursors.add(cursor)
 
     def _page(self, cursor: str | None) -> ListProofsResponse | None:
         """Ask for a page; None if its cursor is refused, since a long listing may outlive it."""
@@ -197,19 +189,3 @@ def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) ->
         connection.register("listed", pa.concat_tables([_LISTED.empty_table(), *pages]))
         for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()
-
-
-def masters_of(results: Results, run_id: str) -> tuple[str | None, bool]:
-    """Return how a run's assets agree with their masters, if its list has digests of them, and whether one differs."""
-    agreeing, other = 0, list[str]()
-    columns, parts = ["item_id", "audio_sha256", "tags"], results.parts_of("verdicts", results.plan(run_id))
-    for row in (row for table in results.tables(parts, columns) for row in table.to_pylist()):
-        master = (tag_of(json.loads(row["tags"] or "{}"), _MASTER_TAG) or "").strip().lower()
-        if master and row["audio_sha256"] is not None:
-            if master == row["audio_sha256"]:
-                agreeing += 1
-            else:
-                other.append(row["item_id"])
-    named = f": {', '.join(other[:_MOST_NAMED])}" if other else ""
-    line = f"{agreeing:,} assets are the masters, {len(other):,} are not{named}"
-    return line if agreeing or other else None, bool(other)

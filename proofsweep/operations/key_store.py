@@ -1,6 +1,6 @@
 """Where a new key is kept: beside its place until it is tested, then in its place. It is never shown."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,6 @@ from proofsweep.client.keys import drafts_beside, key_block, key_file, settle_dr
 from proofsweep.config.local_files import sync_folder
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
-from proofsweep.domain.operations import SecretBlocks
 
 _PROBE_BYTES = 4096  # bytes that a test of the folder writes: a disk must have room for a key
 
@@ -97,6 +96,15 @@ class FileKeyStore:
     @property
     def _waiting(self) -> Path:
         return waiting_file(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretBlocks:
+    """Reads, writes and deletes secret blocks of the orchestrator; each raises ConfigError when it cannot."""
+
+    read: Callable[[str], str]
+    write: Callable[[str, str], None]
+    delete: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

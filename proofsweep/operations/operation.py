@@ -18,7 +18,7 @@ from proofsweep import __version__
 from proofsweep.client.client import Partner
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, ProofsweepError, RunIsActive, RunMustStop, SourceError
+from proofsweep.domain.errors import CallFailed, ProofsweepError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation, OperationKind
@@ -53,7 +53,6 @@ class OperationLeg:
     service: Service
     budget: BudgetGuard
     journal: Journal
-    recovered: int  # rows of killed legs that are in the table only now
     said: dict[str, object] = field(default_factory=dict)  # what the receipt says besides
     _numbers: Iterator[int] = field(default_factory=count)
     _failures: int = 0
@@ -137,17 +136,16 @@ class Operator:
         request: Mapping[str, object] | None = None,
         *,
         max_calls: int | None = None,
-        heal: Callable[[Operation, int], object] = lambda _operation, _leg: None,
     ) -> Iterator[OperationLeg]:
         """Begin an operation, and settle its leg however the work inside ends.
 
         (1) end the legs of its kind that were killed, (2) plan it, or go on with one of the same `request` that did not
-        come to its end, (3) take the lease, (4) the work, (5) settle. `heal` journals what a killed leg did and did not
-        come to journal. ConfigError, ResultsError, RunIsActive or RunMustStop if it cannot begin.
+        come to its end, (3) take the lease, (4) the work, (5) settle. ConfigError, ResultsError, RunIsActive or
+        RunMustStop if it cannot begin.
         """
         facts: Row = {"key_fingerprint": self.service.key_fingerprint}
         status = self.service.usable(self.bounds.reserve)
-        recovered = end_killed(self.results, kind, heal)  # (1)
+        end_killed(self.results, kind)  # (1)
         operation, leg = self._planned(kind, facts | {"request": dict(request or {})})  # (2)
         legs = replace(Operations(self.results).legs(operation.operation_id), clock=self.service.clock)
         legs.take(leg, facts)  # (3)
@@ -166,7 +164,6 @@ class Operator:
             service=self.service,
             budget=budget,
             journal=journal,
-            recovered=recovered,
         )
         with _settled(work, legs, facts):
             yield work  # (4)
@@ -234,14 +231,12 @@ def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
             settle(work.operation, work.leg, ended_by, parts, why=why, said=facts | work.said)
 
 
-def end_killed(
-    results: Results, kind: OperationKind, heal: Callable[[Operation, int], object] = lambda _operation, _leg: None
-) -> int:
-    """End the last operations of a kind whose process is gone, and see that each has its entry; count their rows.
+def end_killed(results: Results, kind: OperationKind) -> None:
+    """End the last operations of a kind whose process is gone, and see that each has its entry in the ledger.
 
-    One whose files cannot be read now is ended another time. RunIsActive if proofs are being erased.
+    RunIsActive if proofs are being erased.
     """
-    operations, rows, ended = Operations(results), 0, list[str]()
+    operations, ended = Operations(results), list[str]()
     for operation_id in operations.ids(kind=kind)[-_LOOKED_AT:]:
         legs, operation = operations.legs(operation_id), operations.operation(operation_id)
         if operation is None or not (last := legs.last()):
@@ -251,16 +246,14 @@ def end_killed(
                 if kind is OperationKind.ERASURE:
                     raise RunIsActive(_BUSY)
                 continue
-            with suppress(RunIsActive, SourceError):
-                heal(operation, last)
+            with suppress(RunIsActive):
                 parts = LegParts(results, operation, last, kind.table)
                 parts.read()
-                rows += settle(operation, last, EndedBy.KILLED, parts, why="The process was killed.")
+                settle(operation, last, EndedBy.KILLED, parts, why="The process was killed.")
         if legs.receipt(last) is not None:
             ended.append(layout.receipt_name(operation_id, last))
     if ended:
         Ledger(results.store).append(EntryKind.LEG, *ended)
-    return rows
 
 
 def settle(
@@ -272,8 +265,8 @@ def settle(
     why: str | None = None,
     said: Mapping[str, object] | None = None,
     more: Iterable[Part] = (),
-) -> int:
-    """End a leg: closing parts, receipt, entry in the ledger; give the rows of its kind's table.
+) -> None:
+    """End a leg: closing parts, receipt, entry in the ledger.
 
     RunIsActive if another process has ended it. `said` is what the receipt says besides, `more` names parts beside.
     """
@@ -297,7 +290,6 @@ def settle(
     end_leg(legs, leg, receipt)
     Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(operation.operation_id, leg))
     delete_journal(results.store, operation.operation_id, leg)
-    return sum(part.rows for part in rows)
 
 
 def write_calls(

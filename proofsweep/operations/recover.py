@@ -2,36 +2,30 @@
 
 import base64
 import binascii
-import json
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
-from itertools import count, islice
 from pathlib import Path
 
-from proofsweep.config.locations import is_bucket, one_line, path_of
+from proofsweep.config.locations import is_bucket, is_within, one_line, path_of
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, SourceError, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.domain.operations import OperationKind
 from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
 from proofsweep.queries.connection import opened
 from proofsweep.sources.audio import read_sidecar
-from proofsweep.sources.files import Files
-from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store import layout
-from proofsweep.store.journal import Journal, unpublished
-from proofsweep.store.objects import json_bytes, open_store
+from proofsweep.store.lease import Lease
+from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.rows import with_instants
 
 _ITEMS = """
 WITH moves AS (  -- the last one of a file; of those that went to one name, only the last one is still there
@@ -59,7 +53,6 @@ WHERE $below IN (audio, current_audio) OR starts_with(audio, $folder) OR starts_
 ORDER BY audio
 """
 _ROWS_IN_MEMORY = 5_000
-_BATCH = 64  # items whose sealed sidecars are in memory at once, and whose rows are written together
 _WORDS = {
     "recovered": "recovered",
     "differs": "differ from the sealed one, which was put beside",
@@ -74,15 +67,6 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveryRequest:
-    below: str = ""  # only items whose audio is or was this file, or in this folder; ingest may have moved it
-    prefix: str | None = None  # a folder or a bucket's prefix to write below; None for beside the audio
-    compares_all: bool = False  # ask also for sidecars that are as they were when the service accepted them
-    with_one_files: bool = False  # also for items that were verified without a sidecar; they need a prefix
-    max_calls: int | None = None  # keyed calls at most
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Recovered:
     operation_id: str
     outcomes: Mapping[str, int]  # items; `intact`, `absent` and `watched` ones cost no call, and have no row
@@ -94,56 +78,64 @@ class Recovered:
         return f"{sum(self.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
 
 
-def recover_sidecars(operator: Operator, wanted: RecoveryRequest) -> Recovered:
-    """Write the missing sidecars of items with a proof; UsageError for a target that would make deliveries or pairs."""
+def recover_sidecars(
+    operator: Operator,
+    below: str = "",
+    to: str | None = None,
+    *,
+    compares_all: bool = False,
+    with_one_files: bool = False,
+    max_calls: int | None = None,
+) -> Recovered:
+    """Write the missing sidecars of items with a proof; UsageError for a target that would make deliveries or pairs.
+
+    Args:
+        operator: makes the calls.
+        below: only items whose audio is or was this file, or in this folder; ingest may have moved it.
+        to: a folder or a bucket's prefix to write below; None for beside the audio.
+        compares_all: ask also for sidecars that are as they were when the service accepted them.
+        with_one_files: also for items that were verified without a sidecar; they need `to`.
+        max_calls: keyed calls at most.
+    """
     if operator.service.settings.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
-    is_watched_here = _watched_locations(operator.results, operator.environment)
-    wanted = replace(wanted, below=_below(wanted), prefix=_target_of(wanted, is_watched_here))
-    outcomes: Counter[str] = Counter()
-    heal = partial(journal_written_files, operator.results, operator.service.files)
-    with operator.begun(OperationKind.RECOVERY, max_calls=wanted.max_calls, heal=heal) as work:
-        work.said["outcomes"] = outcomes
-        SidecarRecovery(work=work, is_watched=is_watched_here, wanted=wanted, outcomes=outcomes).run(
-            proven_items(operator.results, operator.environment, wanted)
+    if with_one_files and to is None:
+        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
+    watched, prefix = watched_folders(operator.results), None if to is None else path_of(to, str(Path.cwd()))
+    if prefix is not None and lies_in(prefix.rstrip("/"), watched):
+        raise UsageError(
+            f"{one_line(prefix)} lies in a folder that ingest watches: its files are taken for deliveries."
         )
+    items = proven_items(operator.results, operator.environment, _below(below), with_one_files=with_one_files)
+    outcomes: Counter[str] = Counter()
+    with operator.begun(OperationKind.RECOVERY, max_calls=max_calls) as work:
+        work.said["outcomes"] = outcomes
+        recovery = SidecarRecovery(work=work, watched=watched, prefix=prefix, compares_all=compares_all)
+        outcomes.update(some_at_once(items, recovery.recover, CALLS_AT_ONCE))
     return Recovered(operation_id=work.operation.operation_id, outcomes=outcomes)
 
 
-def _below(wanted: RecoveryRequest) -> str:
-    if not wanted.below:
+def _below(below: str) -> str:
+    if not below:
         return ""
-    location = path_of(wanted.below, str(Path.cwd()))
-    return f"{location}/" if wanted.below.endswith("/") and not location.endswith("/") else location
+    location = path_of(below, str(Path.cwd()))
+    return f"{location}/" if below.endswith("/") and not location.endswith("/") else location
 
 
-def _watched_locations(results: Results, environment: str) -> Callable[[str], bool]:
-    """Return what says whether ingest watches the folder of a location, in any environment of the store."""
-    environments = {environment}
-    if ids := frozenset(results.store.within(layout.INGEST_FOLDER).folders("_runs")):
-        with opened(results, "all", asked="verdicts") as store:
-            environments.update(store.environments)
-    return partial(is_watched, ids=ids, environments=environments)
+def watched_folders(results: Results) -> list[str]:
+    """List the folders that ingest has ever watched with this store, as the leases name them."""
+    leases = results.store.within(layout.INGEST_FOLDER)
+    holders = (lease.holder(lease.last()) for lease in (Lease(leases, name) for name in leases.folders("_runs")))
+    return [str(holder.facts["folder"]) for holder in holders if holder is not None and "folder" in holder.facts]
 
 
-def is_watched(location: str, ids: Collection[str], environments: Collection[str]) -> bool:
-    """Whether a location is or lies in a watched folder, by its name or by where links lead; `ids` name the folders."""
-    locations = {location, location if is_bucket(location) else os.path.realpath(location)}
-    above = {
-        "/".join(parts[: depth + 1]) for parts in (each.split("/") for each in locations) for depth in range(len(parts))
-    }
-    return any(layout.watch_id(environment, folder) in ids for environment in environments for folder in above)
+def lies_in(location: str, folders: Iterable[str]) -> bool:
+    """Whether a location is or lies in one of the folders, by its name or by where links lead."""
+    return any(is_within(_real(location), _real(each)) or is_within(location, each) for each in folders)
 
 
-def _target_of(wanted: RecoveryRequest, is_watched_here: Callable[[str], bool]) -> str | None:
-    if wanted.with_one_files and wanted.prefix is None:
-        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
-    target = None if wanted.prefix is None else path_of(wanted.prefix, str(Path.cwd()))
-    if target is not None and is_watched_here(target.rstrip("/")):
-        raise UsageError(
-            f"{one_line(target)} lies in a folder that ingest watches: its files are taken for deliveries."
-        )
-    return target
+def _real(location: str) -> str:
+    return location if is_bucket(location) else os.path.realpath(location)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,11 +154,13 @@ class ProvenItem:
     current_sidecar: str | None
 
 
-def proven_items(results: Results, environment: str, wanted: RecoveryRequest) -> Iterator[ProvenItem]:
+def proven_items(
+    results: Results, environment: str, below: str = "", *, with_one_files: bool = False
+) -> Iterator[ProvenItem]:
     """Yield the items with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
     with opened(results, environment, asked=_ITEMS) as store:
-        folder = f"{wanted.below.removesuffix('/')}/" if wanted.below else ""
-        values = {"below": wanted.below, "folder": folder, "with_one_files": wanted.with_one_files}
+        folder = f"{below.removesuffix('/')}/" if below else ""
+        values = {"below": below, "folder": folder, "with_one_files": with_one_files}
         answer = store.connection.execute(_ITEMS, values)
         columns = [name for name, *_ in answer.description or ()]
         while rows := answer.fetchmany(_ROWS_IN_MEMORY):
@@ -174,39 +168,27 @@ def proven_items(results: Results, environment: str, wanted: RecoveryRequest) ->
                 yield ProvenItem(**dict(zip(columns, row, strict=True)))
 
 
-_Asked = tuple[Row, bytes]  # the row of an item, which names the file to write, and what is to be written there, if any
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidecarRecovery:
     """Compares local sidecars with the sealed ones, and writes those that are missing. It never overwrites a file."""
 
     work: OperationLeg
-    is_watched: Callable[[str], bool]  # whether others deliver to the folder of a location; nothing is written there
-    wanted: RecoveryRequest
-    outcomes: Counter[str] = field(default_factory=Counter)
+    watched: Sequence[str]  # folders to which others deliver; nothing is written there
+    prefix: str | None = None
+    compares_all: bool = False
 
-    def run(self, items: Iterable[ProvenItem]) -> None:
-        """Recover what is missing; RunMustStop if calls, quota or service end. Each that was asked for has its row."""
-        waiting = iter(items)
-        for number in count():
-            if not (batch := list(islice(waiting, _BATCH))):
-                return
-            asked: list[_Asked] = []
-            try:
-                self.outcomes.update(filter(None, some_at_once(batch, partial(self._ask, asked), CALLS_AT_ONCE)))
-            finally:
-                self._end(number, asked)
-
-    def _ask(self, asked: list[_Asked], item: ProvenItem) -> str | None:
+    def recover(self, item: ProvenItem) -> str:
+        """Recover one sidecar, and return the outcome; if a call was made, its row is in the journal."""
         local = self._local(item)
         local_sha256 = None if local is None else sha256(local).hexdigest()
         is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
-        if is_as_accepted and not self.wanted.compares_all:
+        if is_as_accepted and not self.compares_all:
             return "intact"
         if (skipped := self._skipped(item)) is not None:
             return skipped
         content, said = self._sealed(item)
+        if content:
+            said |= self._put(item, content)
         row: Row = {
             **{name: getattr(item, name) for name in ("proof_id", "item_id", "audio", "sidecar")},
             "recovered_to": None,
@@ -216,26 +198,36 @@ class SidecarRecovery:
             **said,
             "acted_at": self.work.service.clock(),
         }
-        is_there = self._is_there(item)  # another process may have written it since it was read
-        if not content:
-            asked.append((row, b""))
-        elif is_there and self._local(item) == content:
-            asked.append((row | {"outcome": "same"}, b""))
-        else:
-            asked.append((row | self._intended(item, is_there=is_there), content))
-        return None
+        self.work.add([row])
+        return str(row["outcome"])
 
-    def _end(self, number: int, asked: Sequence[_Asked]) -> None:
-        """(1) Note the rows of files to be written, (2) write these files, (3) put all rows into the journal."""
-        writes = [each for each in asked if each[1]]
-        rows = [row for row, content in asked if not content]
-        if writes:
-            name = _writes_name(self.work.operation, self.work.leg, f"{number:06}.json")
-            self.work.results.store.create(name, json_bytes([row for row, _ in writes]))  # (1)
-            rows += some_at_once(writes, self._written, CALLS_AT_ONCE)  # (2)
-        self.work.add(rows)
-        self.work.flush()  # (3)
-        self.outcomes.update(str(row["outcome"]) for row in rows)
+    def _put(self, item: ProvenItem, content: bytes) -> Row:
+        """Write the sealed bytes, unless they are there; return what the row says of it."""
+        is_there = self._is_there(item)  # another process may have written it since it was read
+        if is_there and self._local(item) == content:
+            return {"outcome": "same"}
+        location, outcome = self._target(item, is_there=is_there), "differs" if is_there else "recovered"
+        detail = "The local sidecar is not the sealed one, and was left as it is." if is_there else None
+        folder, name = posixpath.split(location)
+        try:
+            store = open_store(folder)
+            if store.read(name) is None:
+                store.create(name, content)
+                return {"outcome": outcome, "recovered_to": location, "detail": detail}
+        except NameTaken:  # since then
+            pass
+        except ResultsError:
+            return {"outcome": "failed", "detail": f"Nothing can be written at {location}: check rights and space."}
+        if not self._holds(location, content):
+            return {"outcome": "exists", "detail": f"A file is at {location} already; it was left as it is."}
+        detail = f"The sealed sidecar is at {location} already."
+        return {"outcome": "differs" if is_there else "same", "detail": detail}
+
+    def _holds(self, location: str, content: bytes) -> bool:
+        try:
+            return read_sidecar(location, SIDECAR_BYTES, self.work.service.files) == content
+        except SourceError:
+            return False
 
     def _local(self, item: ProvenItem) -> bytes | None:
         with suppress(SourceError):
@@ -245,13 +237,13 @@ class SidecarRecovery:
 
     def _skipped(self, item: ProvenItem) -> str | None:
         """Return why nothing may be written beside an audio: its sidecar would be taken for that of another file."""
-        if self.wanted.prefix is not None:
+        if self.prefix is not None:
             return None
         with suppress(SourceError):
             facts = self.work.service.files.facts(item.current_audio)
             if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
                 return "absent"
-        return "watched" if self.is_watched(item.current_sidecar or item.current_audio) else None
+        return "watched" if lies_in(item.current_sidecar or item.current_audio, self.watched) else None
 
     def _sealed(self, item: ProvenItem) -> tuple[bytes, Row]:
         """Return the bytes (contract, GetProofResponse: base64), empty if none, and what the row says of the answer."""
@@ -270,40 +262,6 @@ class SidecarRecovery:
                 detail = "The sealed sidecar is no base64 of any bytes."
         return content, {"outcome": "" if content else "failed", "detail": detail, "request_id": request_id}
 
-    def _intended(self, item: ProvenItem, *, is_there: bool) -> Row:
-        differs = "The local sidecar is not the sealed one, and was left as it is."
-        return {
-            "outcome": "differs" if is_there else "recovered",
-            "recovered_to": self._target(item, is_there=is_there),
-            "detail": differs if is_there else None,
-        }
-
-    def _written(self, write: _Asked) -> Row:
-        row, content = write
-        location = str(row["recovered_to"])
-        folder, name = posixpath.split(location)
-        try:
-            store = open_store(folder)
-            if store.read(name) is None:
-                store.create(name, content)
-                return row
-        except NameTaken:  # since then
-            pass
-        except ResultsError:
-            cannot = f"Nothing can be written at {location}: check rights and space."
-            return row | {"outcome": "failed", "recovered_to": None, "detail": cannot}
-        return row | {"recovered_to": None} | self._found(row, location)
-
-    def _found(self, row: Row, location: str) -> Row:
-        try:
-            is_sealed = Moves(self.work.service.files).digest(location) == row["sidecar_sha256"]
-        except SourceError:
-            is_sealed = False
-        if not is_sealed:
-            return {"outcome": "exists", "detail": f"A file is at {location} already; it was left as it is."}
-        outcome = "same" if row["outcome"] == "recovered" else "differs"
-        return {"outcome": outcome, "detail": f"The sealed sidecar is at {location} already."}
-
     def _is_there(self, item: ProvenItem) -> bool:
         try:
             return item.current_sidecar is not None and self.work.service.files.facts(item.current_sidecar) is not None
@@ -311,35 +269,9 @@ class SidecarRecovery:
             return True
 
     def _target(self, item: ProvenItem, *, is_there: bool) -> str:
-        if self.wanted.prefix is None:
+        if self.prefix is None:
             return f"{item.current_sidecar}.recovered" if is_there else str(item.current_sidecar)
         audio = item.relative_path or posixpath.basename(item.audio)
         safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
         name = posixpath.basename(item.sidecar) if item.sidecar else f"{safe[-1]}.sidecar"
-        return "/".join([self.wanted.prefix.rstrip("/"), *safe[:-1], name])
-
-
-def journal_written_files(results: Results, files: Files, operation: Operation, leg: int) -> None:
-    """Journal the rows of files that a killed leg has written, and did not come to journal.
-
-    SourceError if the files cannot be read now.
-    """
-    store, moves = results.store, Moves(files)
-    start = _writes_name(operation, leg)
-    names = [name for name in store.names(layout.journal_folder(operation.operation_id, leg)) if name.startswith(start)]
-    noted = [with_instants("recoveries", row) for name in names for row in json.loads(store.read(name) or b"[]")]
-    tables = [*unpublished(results, operation, leg, "recoveries", ["recovered_to"])]
-    tables.append(results.table("recoveries", results.parts_of("recoveries", operation), ["recovered_to"]))
-    known = {location for table in tables for location in table["recovered_to"].to_pylist()}
-    own: Row = {"operation_id": operation.operation_id, "environment": operation.environment}
-    journal = Journal(results, operation.operation_id, leg, "healed", "recoveries")
-    for row in noted:
-        if row["recovered_to"] not in known and moves.digest(str(row["recovered_to"])) == row["sidecar_sha256"]:
-            journal.add(own | row, [])
-    with suppress(NameTaken):  # another process heals it too
-        journal.flush()
-
-
-def _writes_name(operation: Operation, leg: int, end: str = "") -> str:
-    """Name what is about to be written: kept in the journal of a leg, and deleted with it."""
-    return f"{layout.journal_folder(operation.operation_id, leg)}/writes-{end}"
+        return "/".join([self.prefix.rstrip("/"), *safe[:-1], name])

@@ -16,8 +16,8 @@ same command goes on wherever an earlier one ended; two at once do the same thin
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -39,24 +39,15 @@ from proofsweep.domain.errors import (
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.models import KeyRecord, RotatedKeyResponse
-from proofsweep.domain.operations import (
-    REPLAY_WINDOW,
-    ListedKey,
-    Operation,
-    OperationKind,
-    Rotation,
-    RotationIntent,
-    SecretBlocks,
-    is_recent,
-    why_conflict,
-)
+from proofsweep.domain.operations import GRACE_WINDOW, Operation, OperationKind, Rotation, RotationIntent
 from proofsweep.domain.text import minute_of
-from proofsweep.operations.key_store import KeyStore, key_store_for
+from proofsweep.operations.key_store import KeyStore, SecretBlocks, key_store_for
 from proofsweep.operations.operation import Operator, end_killed, write_calls
 from proofsweep.store.keys import Rotations, bind_key, rotation_part_name
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
+REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
 _TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # seconds before a refused new key is tried again: a service may need time
 
 
@@ -82,7 +73,7 @@ class Rotated:
         yield "Put the new key wherever else the old one is used; an alert reminds you a day before the old one ends."
 
     def document(self) -> dict[str, object]:
-        return self.rotation.row() | {"place": self.location, "was_done": self.was_done}
+        return asdict(self.rotation) | {"place": self.location, "was_done": self.was_done}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +84,17 @@ class RotateKey:
     key_store: KeyStore  # where the new one goes
     try_key: Callable[[SecretStr], object]  # makes one call with a key; raises CallFailed or RunMustStop
     new_operation: Callable[[], Operation]
-    log: "RotationLog"  # is told of every call
     clock: Callable[[], datetime]
     rest: Callable[[float], object]  # waits for so many seconds
+    calls: list[Exchange] = field(default_factory=list)  # of this command, that are not written yet
+
+    @property
+    def operations(self) -> Operations:
+        return Operations(self.results)
 
     @property
     def rotations(self) -> Rotations:
-        return Rotations(Operations(self.results))
+        return Rotations(self.operations)
 
     def rotate(self, *, again: bool = False) -> Rotated:
         """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.
@@ -111,9 +106,9 @@ class RotateKey:
             rotated = self._rotated(again=again)
         except BaseException:
             with suppress(ResultsError):  # what went wrong before is what a person must know
-                self.log.flush(self.rotations.begun(fingerprint(self.key)))
+                self._write_calls(self.rotations.begun(fingerprint(self.key)))
             raise
-        self.log.flush(self.rotations.begun(rotated.rotation.key_fingerprint))
+        self._write_calls(self.rotations.begun(rotated.rotation.key_fingerprint))
         return rotated
 
     def _rotated(self, *, again: bool) -> Rotated:
@@ -124,12 +119,12 @@ class RotateKey:
         intent, is_new = self._intent()  # (1)
         rows = self.rotations.answered()
         answered = next((each for each in rows if each.operation_id == intent.operation_id), None)
-        if answered is not None and self.log.is_closed(intent):
+        if answered is not None and self.operations.is_complete(intent.operation_id):
             return Rotated(answered, intent.location, was_done=True)
         rotation, new_key = self._kept(answered) or self._asked(intent, answered, is_new=is_new)  # (2) to (4)
         self._try(new_key)  # (5)
         self._promote(new_key)  # (6)
-        self.log.close(intent)  # (7)
+        self._close(intent)  # (7)
         return Rotated(rotation, self.key_store.name)
 
     def _made_by(self) -> Rotation | None:
@@ -137,7 +132,7 @@ class RotateKey:
         made_by = next((each for each in self.rotations.answered() if each.new_key_fingerprint == own), None)
         begun = None if made_by is None else self.rotations.begun(made_by.key_fingerprint)
         if begun is not None:
-            self.log.close(begun)
+            self._close(begun)
         return made_by
 
     def _intent(self) -> tuple[RotationIntent, bool]:
@@ -156,7 +151,12 @@ class RotateKey:
             raise ConfigError(f"{self.key_store.name} holds another key already; nothing was rotated.")
         self.key_store.discard()
         idempotency_key = secrets.token_hex(16)  # contract, Limits: 16 to 128 characters
-        drawn = RotationIntent.of(self.new_operation(), idempotency_key, fingerprint(self.key), self.key_store.name)
+        drawn = RotationIntent(
+            **asdict(self.new_operation()),
+            idempotency_key=idempotency_key,
+            key_fingerprint=fingerprint(self.key),
+            location=self.key_store.name,
+        )
         intent = self.rotations.begin(drawn)
         return intent, intent == drawn
 
@@ -176,10 +176,10 @@ class RotateKey:
                 raise self._explained(refusal, intent, is_new=is_new) from refusal
             # it was kept, and a crash came before the record of it
             rotation = self._rotation(intent, waiting, None, AnswerHeaders())
-            return self.rotations.record(rotation, intent.operation.run_date), waiting
+            return self.rotations.record(rotation, intent.run_date), waiting
         new_key = self._keep(answer, intent, answered)  # (3)
         rotation = self._rotation(intent, new_key, answer, headers)
-        return self.rotations.record(rotation, intent.operation.run_date), new_key  # (4)
+        return self.rotations.record(rotation, intent.run_date), new_key  # (4)
 
     def _keep(self, answer: RotatedKeyResponse, intent: RotationIntent, answered: Rotation | None) -> SecretStr:
         new_key, waiting = SecretStr(answer.api_key.get_secret_value().strip()), self.key_store.waiting()
@@ -193,7 +193,7 @@ class RotateKey:
         try:
             self.key_store.keep(usable_key(new_key.get_secret_value(), where="The answer of the service"))
         except ProofsweepError as error:
-            until = intent.requested_at + REPLAY_WINDOW
+            until = intent.started_at + REPLAY_WINDOW
             raise RotationUnfinished(
                 f"{error.message} The service has rotated the key, and gives the new one again until "
                 f"{until:%Y-%m-%d %H:%M} UTC: put that right, and run the same command before. The old key works on."
@@ -209,7 +209,7 @@ class RotateKey:
             environment=intent.environment,
             key_fingerprint=intent.key_fingerprint,
             new_key_fingerprint=fingerprint(new_key),
-            requested_at=intent.requested_at,
+            requested_at=intent.started_at,
             answered_at=self.clock(),
             key_id=None if made_by is None else made_by.new_key_id,
             new_key_id=None if answer is None else answer.key_id,
@@ -225,7 +225,8 @@ class RotateKey:
         if isinstance(refusal, RunMustStop):
             if refusal.ended_by != EndedBy.KEY_REFUSED or is_new:
                 return refusal
-            lost = f"{refusal.message} A rotation of it began at {intent.created_at} and was not finished in time."
+            began = minute_of(intent.started_at)
+            lost = f"{refusal.message} A rotation of it began at {began} and was not finished in time."
             return RunMustStop(lost, ended_by=refusal.ended_by)
         if refusal.status == HTTPStatus.CONFLICT:
             why = why_conflict(intent, self.clock(), was_asked_before=not is_new)
@@ -276,60 +277,81 @@ class RotateKey:
         bind_key(self.results.store, fingerprint(new_key), self.partner.base_url)
         self.key_store.promote()
 
-
-class RotationLog:
-    """Keeps the calls of one command in memory until they can be written, as a leg of their rotation."""
-
-    def __init__(self, operations: Operations, new_operation: Callable[[], Operation]) -> None:
-        self._operations = operations
-        self._new_operation = new_operation
-        self._calls: list[Exchange] = []
-
-    def note(self, exchange: Exchange) -> None:
-        self._calls.append(exchange)
-
-    def is_closed(self, intent: RotationIntent) -> bool:
-        return self._operations.is_complete(intent.operation_id)
-
-    def close(self, intent: RotationIntent) -> None:
+    def _close(self, intent: RotationIntent) -> None:
         """Write the calls and the receipt, unless another command has closed the rotation."""
-        if not self.is_closed(intent):
-            self._write(intent.operation, EndedBy.COMPLETE, intent.key_fingerprint)
+        if not self.operations.is_complete(intent.operation_id):
+            self._write_leg(intent, EndedBy.COMPLETE)
 
-    def flush(self, intent: RotationIntent | None) -> None:
+    def _write_calls(self, intent: RotationIntent | None) -> None:
         """Write the calls of a command that does not finish its rotation, or that came after another one had."""
-        if not self._calls:
-            return
-        if intent is None:
-            operation = self._new_operation()
-            self._operations.write_plan(operation, {})
-            self._write(operation, EndedBy.COMPLETE)
-        else:
-            ended_by = EndedBy.COMPLETE if self.is_closed(intent) else EndedBy.ERROR
-            self._write(intent.operation, ended_by, intent.key_fingerprint)
+        if self.calls and intent is not None:
+            is_closed = self.operations.is_complete(intent.operation_id)
+            self._write_leg(intent, EndedBy.COMPLETE if is_closed else EndedBy.ERROR)
 
-    def _write(self, operation: Operation, ended_by: EndedBy, key_fingerprint: str | None = None) -> None:
-        results = self._operations.results
+    def _write_leg(self, intent: RotationIntent, ended_by: EndedBy) -> None:
+        results = self.results
         end_killed(results, OperationKind.ROTATION)
-        calls, self._calls[:] = list(self._calls), []
-        name = rotation_part_name(operation.operation_id, operation.run_date)
+        calls, self.calls[:] = list(self.calls), []
+        name = rotation_part_name(intent.operation_id, intent.run_date)
         row = [] if results.store.read(name) is None else [results.part(name)]
-        facts = {} if key_fingerprint is None else {"key_fingerprint": key_fingerprint}
-        write_calls(results, operation, calls, ended_by, said=facts, more=row)
+        write_calls(results, intent, calls, ended_by, said={"key_fingerprint": intent.key_fingerprint}, more=row)
+
+
+def is_recent(rotation: Rotation, now: datetime) -> bool:
+    return now < rotation.old_key_ends_at
+
+
+def why_conflict(intent: RotationIntent, now: datetime, *, was_asked_before: bool) -> str:
+    """Explain a 409 (contract, Errors 6); an earlier command may have rotated the key and lost the answer."""
+    elsewhere = (
+        "The key was rotated before, elsewhere: by a person, another machine or another results store. It works until "
+        f"{_hours(GRACE_WINDOW)} hours after that. Get the new key from whoever has it, or ask the partner."
+    )
+    if not was_asked_before:
+        return elsewhere
+    began = minute_of(intent.started_at.astimezone(UTC))
+    if now - intent.started_at < REPLAY_WINDOW:
+        return f"This rotation began at {began}, and the service does not answer it again. {elsewhere}"
+    ends = intent.started_at.astimezone(UTC) + GRACE_WINDOW
+    return (
+        f"This rotation began at {began}; its answer is given again for {_hours(REPLAY_WINDOW)} hours only, and these "
+        f"are over. Nobody can get the new key any more: ask the partner for another one. The old key ends at "
+        f"{minute_of(ends)} at the latest."
+    )
+
+
+def _hours(window: timedelta) -> int:
+    return int(window.total_seconds() // 3600)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedKey:
+    """A key as the service lists it, and what recorded rotations tell of it; None is unknown, or has not happened."""
+
+    record: KeyRecord
+    is_in_use: bool | None
+    made_at: datetime | None
+    expires_at: datetime | None
 
 
 def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
     """Ask for all pages, and add to each key what the recorded rotations tell of it."""
-    rotations = list(rotations)
-    made: dict[str | None, Rotation] = {each.new_key_id: each for each in rotations if each.new_key_id is not None}
-    replaced: dict[str | None, Rotation] = {each.key_id: each for each in rotations if each.key_id is not None}
-    in_use = next((key_id for key_id, each in made.items() if each.new_key_fingerprint == key_fingerprint), None)
-
-    def listed(record: KeyRecord) -> ListedKey:
-        is_in_use = None if in_use is None else record.key_id == in_use
-        return ListedKey(record, is_in_use, made.get(record.key_id), replaced.get(record.key_id))
-
-    return [listed(record) for record in _all_keys(partner)]
+    made, ends, in_use = dict[str, datetime](), dict[str, datetime](), None
+    for each in rotations:
+        if each.key_id is not None:
+            ends[each.key_id] = each.old_key_ends_at
+        if each.new_key_id is not None:
+            made[each.new_key_id] = each.answered_at
+            in_use = each.new_key_id if each.new_key_fingerprint == key_fingerprint else in_use
+    return [
+        ListedKey(
+            record=record,
+            is_in_use=None if in_use is None else record.key_id == in_use,
+            made_at=made.get(record.key_id or ""),
+            expires_at=ends.get(record.key_id or ""),
+        )
+        for record in _all_keys(partner)
+    ]
 
 
 def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
@@ -353,18 +375,18 @@ def rotate_key(
     again: bool,
 ) -> Rotated:
     """Rotate the key that is in use, or go on with it; `try_key` makes one call with another key, and records it."""
-    service, new_operation = operator.service, partial(operator.new_operation, OperationKind.ROTATION)
-    old_key, log = service.key.current, RotationLog(Operations(operator.results), new_operation)
+    service, calls = operator.service, list[Exchange]()
+    old_key = service.key.current
     rotated = RotateKey(
         results=operator.results,
-        partner=service.partner.in_new_session(log.note),
+        partner=service.partner.in_new_session(calls.append),
         key=old_key,
         key_store=key_store,
-        try_key=lambda key: try_key(key, log.note),
-        new_operation=new_operation,
-        log=log,
+        try_key=lambda key: try_key(key, calls.append),
+        new_operation=partial(operator.new_operation, OperationKind.ROTATION),
         clock=service.clock,
         rest=service.stop.rest,
+        calls=calls,
     ).rotate(again=again)
     service.key.renew(old_key)
     return rotated
@@ -381,6 +403,6 @@ def unfinished_rotation(
         left = key_store_for(service, blocks, named).leftovers()
     if begun is None and not left:
         return None
-    since = "" if begun is None else f" began at {begun.requested_at:%Y-%m-%d %H:%M} UTC and"
+    since = "" if begun is None else f" began at {begun.started_at:%Y-%m-%d %H:%M} UTC and"
     where = f"; its new key is in {' and '.join(left)}" if left else ""
     return f"a rotation of this key{since} was not finished{where}: run `proofsweep keys rotate` again"

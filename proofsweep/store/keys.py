@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from proofsweep.config.sections import is_loopback
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import Rotation, RotationIntent
+from proofsweep.domain.operations import Operation, Rotation, RotationIntent
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes, open_store
 
@@ -54,11 +54,12 @@ class Rotations:
     def begin(self, intent: RotationIntent) -> RotationIntent:
         """Write the intent for a key, durably; return the one that counts, which another process may have written."""
         try:
-            self._results.store.create(layout.rotation_name(intent.key_fingerprint), json_bytes(asdict(intent)))
+            self._results.store.create(layout.rotation_name(intent.key_fingerprint), json_bytes(intent.document()))
         except NameTaken:
             intent = self.begun(intent.key_fingerprint) or intent
+        operation = Operation.of(intent.document())  # the plan does not hold the Idempotency-Key
         with suppress(NameTaken):
-            self._operations.write_plan(intent.operation, {"key_fingerprint": intent.key_fingerprint})
+            self._operations.write_plan(operation, {"key_fingerprint": intent.key_fingerprint})
         return intent
 
     def begun(self, key_fingerprint: str) -> RotationIntent | None:
@@ -66,8 +67,8 @@ class Rotations:
         name = layout.rotation_name(key_fingerprint)
         content = self._results.store.read(name)
         try:
-            return None if content is None else RotationIntent(**json.loads(content))
-        except (ValueError, TypeError) as damage:
+            return None if content is None else RotationIntent.of(json.loads(content))
+        except (ValueError, TypeError, KeyError) as damage:
             raise ResultsError(
                 f"{name} in the results store {self._results.store.url} is damaged. Restore it from a backup: without "
                 "its Idempotency-Key an interrupted rotation cannot be finished."
@@ -83,7 +84,7 @@ class Rotations:
         """Write the row of a rotation once; give the one that is there, which another process may have written."""
         name = rotation_part_name(rotation.operation_id, run_date)
         try:
-            self._results.create_part(name, _TABLE, [rotation.row()])
+            self._results.create_part(name, _TABLE, [asdict(rotation)])
         except NameTaken:
             return _rotation_of(self._results.table(_TABLE, [name]).to_pylist()[0])
         return rotation

@@ -4,7 +4,7 @@ from contextvars import copy_context
 from dataclasses import replace
 
 from proofsweep.domain.errors import ConfigError
-from proofsweep.domain.operations import SecretBlocks
+from proofsweep.operations.key_store import SecretBlocks
 
 
 def read_block(name: str) -> str:

@@ -11,7 +11,7 @@ from .native_compose import ROOT
 TRIGGERS: list[dict[str, Any]] = [
     each["trigger"] for each in yaml.safe_load((ROOT / "deploy" / "automations.yaml").read_text())["automations"]
 ]
-NEVER_AGAIN = {"verify-proofs", "rotate-key"}
+NEVER_AGAIN = {"rotate-key"}
 """Nobody does this again unasked."""
 
 

@@ -11,7 +11,7 @@ from proofsweep.client.keys import fingerprint
 from proofsweep.config.logs import Event
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.operations import SecretBlocks
+from proofsweep.operations.key_store import SecretBlocks
 from proofsweep.store.keys import bind_key, keys_of_machine, remember_key
 
 from ..scripted_service import Scripted, ScriptedService

@@ -11,8 +11,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.ingest.moves import FileMove, Move, MovedItem
 from proofsweep.ingest.rules import Disposition, Sighting
 from proofsweep.ingest.state import Watch
-from proofsweep.operations.recover import is_watched
-from proofsweep.store.layout import INGEST_FOLDER, watch_id
+from proofsweep.store.layout import INGEST_FOLDER
 from proofsweep.store.objects import open_store
 
 from .conftest import ANSWER
@@ -81,14 +80,3 @@ def test_moves_that_cannot_be_understood_stop_a_pass(watch: Watch) -> None:
 
     with pytest.raises(ResultsError, match=r"moves\.json .* is damaged"):
         watch.moves()
-
-
-@pytest.mark.parametrize("watched", ["/in", "/in/acme", "s3://b", "s3://b/in"])
-def test_a_location_knows_the_watched_folders_that_hold_it(watched: str) -> None:
-    """By their IDs alone; a folder whose name only begins alike is another one."""
-    ids = {watch_id("beta", watched)}
-
-    assert is_watched(watched, ids, {"beta"})
-    assert is_watched(f"{watched}/acme/a.wav", ids, {"production", "beta"})
-    assert not is_watched(f"{watched}2/a.wav", ids, {"beta"})
-    assert not is_watched(f"{watched}/a.wav", ids, {"production"})

@@ -18,9 +18,8 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.operations.key_store import FileKeyStore
-from proofsweep.operations.rotate import Rotated, RotateKey, RotationLog
+from proofsweep.operations.rotate import Rotated, RotateKey
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -120,15 +119,15 @@ class Installation:
     def command(self) -> RotateKey:
         results, key = self.results, key_file(self.key_file)()
         key_store = FileKeyStore.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
-        log = RotationLog(Operations(results), self._later_operation)
+        calls: list[Exchange] = []
         return RotateKey(
             results=results,
-            partner=self._with(key, log),
+            partner=self._with(key, calls),
             key=key,
             key_store=key_store,
-            try_key=lambda new_key: self._with(new_key, log).usage(days=1),
+            try_key=lambda new_key: self._with(new_key, calls).usage(days=1),
             new_operation=self._new_operation,
-            log=log,
+            calls=calls,
             clock=lambda: self.now,
             rest=self.waits.append,
         )
@@ -137,15 +136,12 @@ class Installation:
         found = sorted((self.folder / "results/_runs").glob("*/legs/*/receipt.json"))
         return [path for path in found if json.loads(path.read_bytes())["ended_by"] == "complete"]
 
-    def _with(self, key: SecretStr, log: RotationLog) -> Partner:
+    def _with(self, key: SecretStr, calls: list[Exchange]) -> Partner:
         """Make a partner with an engine's own switch."""
         context = self.partner.session.context
         dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), ServiceHealth(), StopSwitch())
         context = replace(context, key=CurrentKey(lambda: key), dispatcher=dispatcher)
-        return replace(self.partner, session=replace(self.partner.session, context=context, record=log.note))
-
-    def _later_operation(self) -> Operation:
-        return replace(self._new_operation(), operation_id="20261121T120000Z_000_rotation_aa")
+        return replace(self.partner, session=replace(self.partner.session, context=context, record=calls.append))
 
     def _new_operation(self) -> Operation:
         number = len(list((self.folder / "results").glob("_keys/*-rotation.json")))

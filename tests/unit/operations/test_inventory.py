@@ -11,8 +11,7 @@ from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
-from proofsweep.operations import inventory
-from proofsweep.operations.inventory import ProofListing, arrow_of, inventory_proofs, masters_of, reconciled
+from proofsweep.operations.inventory import ProofListing, arrow_of, inventory_proofs, reconciled
 from proofsweep.operations.operation import Operator
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
@@ -82,20 +81,6 @@ def test_answers_of_another_environment_do_not_count(results: Results) -> None:
     assert rows_of(results, listed("p"), environment="production")["p"]["state"] == "matched"
 
 
-def test_only_assets_with_a_digest_are_compared(results: Results) -> None:
-    """The column's name and the digest may be written in any case; what was not sent has nothing to compare."""
-    plan = plan_of_run("20261120T010000Z_000aa", items=4)
-    rows = [
-        answered(plan, 0, "same", audio_sha256="aa", tags='{" SHA256 ": " AA "}'),
-        answered(plan, 1, "other", audio_sha256="aa", tags='{"sha256": "bb"}'),
-        answered(plan, 2, "none", audio_sha256="aa", tags='{"sha256": ""}'),
-        answered(plan, 3, "unsent", "ineligible", tags='{"sha256": "aa"}'),
-    ]
-    end_leg(results, plan, rows)
-
-    assert masters_of(results, plan.run_id) == ("1 assets are the masters, 1 are not: other", True)
-
-
 def test_an_inventory_is_recorded(operator: Operator, operations: Operations, service: ScriptedService) -> None:
     """The receipt counts the states and the calls."""
     service.script[Call.PROOFS] = [page("a", None)]
@@ -153,19 +138,13 @@ def test_a_list_that_shifts_gives_each_proof_once(partner: Partner, service: Scr
             "the service gave the same cursor twice",
         ),
         ([page("a", cursor="1"), Scripted(status=400)], "the service refused its own cursor (400)"),
-        ([page(each, cursor=each) for each in "abcd"], "there are more than 3 pages"),
         ([Scripted(status=400)], None),
     ],
 )
 def test_a_cursor_that_leads_nowhere_ends_the_listing(
-    partner: Partner,
-    service: ScriptedService,
-    monkeypatch: pytest.MonkeyPatch,
-    pages: list[Scripted],
-    problem: str | None,
+    partner: Partner, service: ScriptedService, pages: list[Scripted], problem: str | None
 ) -> None:
     """What was read stays, and is said to be in doubt; a first page that is refused had no cursor to blame."""
-    monkeypatch.setattr(inventory, "_MOST_PAGES", 3)
     service.script[Call.PROOFS] = [*pages]
     listing = ProofListing(lambda cursor: partner.proofs(cursor=cursor))
 

@@ -10,9 +10,8 @@ from pydantic import SecretStr
 from proofsweep.client import keys
 from proofsweep.client.keys import key_file
 from proofsweep.domain.errors import ConfigError
-from proofsweep.domain.operations import SecretBlocks
 from proofsweep.operations import key_store as key_stores
-from proofsweep.operations.key_store import BlockKeyStore, FileKeyStore, KeyStore
+from proofsweep.operations.key_store import BlockKeyStore, FileKeyStore, KeyStore, SecretBlocks
 
 OLD, NEW = SecretStr("pk_old"), SecretStr("pk_new")
 

@@ -1,43 +1,29 @@
 """Lost sidecars come back byte for byte, and no file is ever overwritten."""
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import NameTaken, RunMustStop, UsageError
+from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
-from proofsweep.operations.operation import Operator, end_killed
-from proofsweep.operations.recover import (
-    ProvenItem,
-    RecoveryRequest,
-    SidecarRecovery,
-    journal_written_files,
-    proven_items,
-    recover_sidecars,
-)
-from proofsweep.sources.files import Files
+from proofsweep.operations.operation import CALLS_AT_ONCE, Operator
+from proofsweep.operations.recover import ProvenItem, SidecarRecovery, lies_in, proven_items, recover_sidecars
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store import layout
-from proofsweep.store.layout import INGEST_FOLDER, watch_id
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.objects import FolderStore, json_bytes
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..ended_operations import leave_operation, operation_named
-from ..scripted_service import NOW, Scripted, ScriptedService
+from ..scripted_service import Scripted, ScriptedService
 
-OPERATION = operation_named("20261121T120000Z_000aa", "recovery")
 SEALED = b"the sealed bytes \x00\xff"
 ANSWER = Scripted(document={"song": "s", "sidecar": base64.b64encode(SEALED).decode()})
 
@@ -48,7 +34,6 @@ class Recovery:
         self.music = folder / "music"
         self.music.mkdir()
         (self.music / "a.wav").write_bytes(b"audio")
-        self.watched: str | None = None
         self.sidecar = self.music / "a.wav.sidecar"
 
     def item(self, accepted_bytes: bytes = SEALED, *, accepted: bool = True, has_sidecar: bool = True) -> ProvenItem:
@@ -70,11 +55,8 @@ class Recovery:
         self, *items: ProvenItem, prefix: str | None = None, compares_all: bool = False, most_calls: int | None = None
     ) -> Sequence[Row]:
         with self.operator.begun(OperationKind.RECOVERY, max_calls=most_calls) as work:
-            SidecarRecovery(
-                work=work,
-                is_watched=lambda location: self.watched is not None and location.startswith(self.watched),
-                wanted=RecoveryRequest(prefix=prefix, compares_all=compares_all),
-            ).run(items or [self.item()])
+            recovery = SidecarRecovery(work=work, watched=[], prefix=prefix, compares_all=compares_all)
+            list(some_at_once(items or [self.item()], recovery.recover, CALLS_AT_ONCE))
         return self.rows
 
     @property
@@ -152,30 +134,6 @@ def test_a_place_that_cannot_be_written_is_told(recovery: Recovery, tmp_path: Pa
     assert (row["outcome"], row["recovered_to"]) == ("failed", None)
 
 
-def test_what_is_about_to_be_written_is_in_the_journal(recovery: Recovery, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So a process that is killed in that moment leaves no file without a row."""
-    results, noted = recovery.operator.results, list[Row]()
-
-    def create(store: FolderStore, name: str, content: bytes) -> None:
-        if not name.endswith(".sidecar"):
-            usual(store, name, content)
-            return
-        (operation_id,) = Operations(results).ids()
-        there = results.store.names(layout.journal_folder(operation_id, 1))
-        noted.extend(*(json.loads(results.store.read(each) or b"") for each in there if "writes-" in each))
-        (recovery.music / name).write_bytes(b"appears in that moment")
-        raise NameTaken(name)
-
-    usual = FolderStore.create
-    monkeypatch.setattr(FolderStore, "create", create)
-    (row,) = recovery.run()
-
-    (intended,) = noted
-    assert (intended["outcome"], intended["recovered_to"]) == ("recovered", str(recovery.sidecar))
-    assert (row["outcome"], recovery.sidecar.read_bytes()) == ("exists", b"appears in that moment")
-    assert results.store.names(layout.journal_folder(*Operations(results).ids(), 1)) == []
-
-
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
@@ -224,13 +182,14 @@ def test_nothing_is_written_below_a_watched_folder(
     end_leg(results, plan, [answered(plan, 0, "a", proof_id="p", **files)])
     other = plan_of_run("20261120T020000Z_000bb", environment="production")
     end_leg(results, other, [answered(other, 0, "b")])
-    with sole_process(Lease(results.store.within(INGEST_FOLDER), watch_id(environment, str(watched)))):
+    lease = Lease(results.store.within(layout.INGEST_FOLDER), layout.watch_id(environment, str(watched)))
+    with sole_process(lease, {"environment": environment, "folder": str(watched)}):
         pass
 
-    done = recover_sidecars(operator, RecoveryRequest())
+    done = recover_sidecars(operator)
     for place in (watched, watched / "sub", linked):
         with pytest.raises(UsageError, match="ingest watches"):
-            recover_sidecars(operator, RecoveryRequest(prefix=str(place)))
+            recover_sidecars(operator, to=str(place))
 
     assert (done.outcomes, service.calls) == ({"watched": 1}, [])
     assert [path.name for path in watched.iterdir()] == ["a.wav"]
@@ -239,85 +198,17 @@ def test_nothing_is_written_below_a_watched_folder(
 def test_a_sidecar_that_would_change_what_is_verified_is_refused(operator: Operator, service: ScriptedService) -> None:
     """Before any call."""
     with pytest.raises(UsageError, match="--to"):
-        recover_sidecars(operator, RecoveryRequest(with_one_files=True))
+        recover_sidecars(operator, with_one_files=True)
 
     assert service.calls == []
 
 
-class Killed:
-    """A store with a killed recovery that was about to write three files, and had journalled the row of one."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.results = Results(FolderStore(folder / "results"))
-        rows = [self.row(name) for name in ("a", "b", "c")]
-        leave_operation(self.results, OPERATION, rows={"recoveries": rows[:1]}, is_killed=True)
-        self.results.store.create(f"{self.journal}/writes-000000.json", json_bytes(rows))
-
-    @property
-    def journal(self) -> str:
-        return layout.journal_folder(OPERATION.operation_id, 1)
-
-    def row(self, name: str) -> Row:
-        place, digest = str(self.folder / name), sha256(name.encode()).hexdigest()
-        return {
-            **dict.fromkeys(("proof_id", "item_id", "audio", "sidecar"), name),
-            "outcome": "recovered",
-            "recovered_to": place,
-            "sidecar_sha256": digest,
-            "acted_at": NOW,
-        }
-
-    def end(self) -> list[str]:
-        end_killed(self.results, OperationKind.RECOVERY, partial(journal_written_files, self.results, Files()))
-        table = self.results.table("recoveries", self.results.all_parts("recoveries"))
-        return sorted(str(row["item_id"]) for row in table.to_pylist())
-
-
-@pytest.fixture
-def killed(tmp_path: Path) -> Killed:
-    return Killed(tmp_path)
-
-
-def test_only_what_was_written_gets_a_row(killed: Killed, tmp_path: Path) -> None:
-    """A file of that name with other bytes is somebody else's; a second look adds nothing."""
-    for name, content in {"a": b"a", "b": b"b", "c": b"other bytes"}.items():
-        (tmp_path / name).write_bytes(content)
-
-    found = [killed.end() for _ in range(2)]
-
-    receipt = Operations(killed.results).receipt(OPERATION.operation_id) or {}
-    assert found == [["a", "b"], ["a", "b"]]
-    assert receipt["ended_by"] == "killed"
-    assert killed.results.store.names(killed.journal) == []
-
-
-def test_one_that_is_killed_again_while_it_is_healed_has_each_row_once(killed: Killed, tmp_path: Path) -> None:
-    """After the rows were journalled, and before the leg was ended."""
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(name.encode())
-    for _ in range(2):
-        journal_written_files(killed.results, Files(), OPERATION, 1)
-
-    assert killed.end() == ["a", "b"]
-
-
-def test_a_recovery_that_is_at_work_is_left_alone(killed: Killed, tmp_path: Path) -> None:
-    """Its own process writes the rows."""
-    (tmp_path / "b").write_bytes(b"b")
-    Operations(killed.results).legs(OPERATION.operation_id).take(2)
-
-    assert killed.end() == []
-
-
-def test_files_that_cannot_be_read_now_are_looked_at_later(killed: Killed, tmp_path: Path) -> None:
-    """The journal stays."""
-    (tmp_path / "b").mkdir()
-    assert killed.end() == []
-
-    (tmp_path / "b").rmdir()
-    (tmp_path / "b").write_bytes(b"b")
-    assert killed.end() == ["a", "b"]
+@pytest.mark.parametrize("watched", ["/in", "s3://b", "s3://b/in"])
+def test_a_location_is_known_to_lie_in_a_watched_folder(watched: str) -> None:
+    """A folder whose name only begins alike is another one."""
+    assert lies_in(watched, ["/else", watched])
+    assert lies_in(f"{watched}/acme/a.wav", [watched])
+    assert not lies_in(f"{watched}2/a.wav", [watched])
 
 
 def test_only_items_with_a_proof_are_given(results: Results) -> None:
@@ -337,12 +228,12 @@ def test_only_items_with_a_proof_are_given(results: Results) -> None:
     end_leg(results, plan, rows)
 
     def found(below: str = "", *, with_one_files: bool = False) -> list[str]:
-        wanted = RecoveryRequest(below=below, with_one_files=with_one_files)
-        return [item.item_id for item in proven_items(results, "beta", wanted)]
+        found = proven_items(results, "beta", below, with_one_files=with_one_files)
+        return [item.item_id for item in found]
 
     assert (found(), found("/m/"), found(with_one_files=True)) == (["pair", "bad"], ["pair"], ["pair", "one", "bad"])
     assert [found(below) for below in ("/m", "/m/a.wav", "/m/a", "/m/a.wav/")] == [["pair"], ["pair"], [], []]
-    (pair,) = proven_items(results, "beta", RecoveryRequest(below="/m/"))
+    (pair,) = proven_items(results, "beta", "/m/")
     assert (pair.proof_id, pair.sidecar, pair.sidecar_sha256, pair.accepted) == ("p0", "/m/a.sidecar", "aa", True)
 
 
@@ -365,7 +256,7 @@ def moved(item_id: str, name: str, to: str | None, minute: int = 0, **cells: obj
 
 
 def places(results: Results, below: str = "") -> list[tuple[str, str, str | None]]:
-    found = proven_items(results, "beta", RecoveryRequest(below=below, with_one_files=True))
+    found = proven_items(results, "beta", below, with_one_files=True)
     return sorted((item.item_id, item.current_audio, item.current_sidecar) for item in found)
 
 

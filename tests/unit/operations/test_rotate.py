@@ -1,6 +1,7 @@
 """A rotation is finished by the same command, whatever happened to an earlier one; there is never a second one."""
 
 import os
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,12 +11,10 @@ from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation, RotationIntent
-from proofsweep.operations.rotate import RotationLog, list_keys
-from proofsweep.store.keys import Rotations
-from proofsweep.store.operations import Operations
+from proofsweep.operations.rotate import is_recent, list_keys, why_conflict
 
 from ...worlds.killed_lines import is_whole_after
-from ..ended_operations import call_of, operation_named
+from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
@@ -95,6 +94,8 @@ def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(h
 
     assert stopped.value.ended_by == "breaker"
     assert here.rotate().rotation.replayed
+    written = here.results.table("exchanges", here.results.all_parts("exchanges"))
+    assert written["call"].to_pylist() == [call.value for call in here.service.calls]  # of both commands
     assert here.service.minted == ["pk_new_1"]
 
 
@@ -160,7 +161,7 @@ def test_after_three_days_the_old_key_is_refused_and_the_rotation_is_named(here:
     _lose_the_answer(here)
     here.now = here.service.now = NOW + timedelta(hours=80)
 
-    with pytest.raises(RunMustStop, match=r"A rotation of it began at 2026-11-20T12:00:00") as stopped:
+    with pytest.raises(RunMustStop, match=r"A rotation of it began at 2026-11-20 12:00 UTC") as stopped:
         here.rotate()
 
     assert stopped.value.ended_by == "key_refused"
@@ -311,72 +312,6 @@ def test_a_store_that_cannot_be_written_is_found_before_the_call(here: Installat
     assert here.service.calls == []
 
 
-LATER = operation_named("20261121T120000Z_000bb", "rotation")
-INTENT = RotationIntent(
-    operation_id="20261120T120000Z_000_rotation_aa",
-    idempotency_key="rotation-number-1",
-    environment="beta",
-    base_url="https://partner.example/v1",
-    key_fingerprint="0" * 12,
-    location="/key",
-    created_at=NOW.isoformat(),
-)
-
-
-@pytest.fixture
-def begun(operations: Operations) -> Operations:
-    """A store in which the rotation has begun."""
-    Rotations(operations).begin(INTENT)
-    return operations
-
-
-def logged(operations: Operations, *request_ids: str) -> RotationLog:
-    log = RotationLog(operations, lambda: LATER)
-    for request_id in request_ids:
-        log.note(call_of(INTENT.operation, request_id, Call.ROTATE))
-    return log
-
-
-def recorded(operations: Operations) -> list[tuple[str, str]]:
-    results = operations.results
-    rows = results.table("exchanges", results.all_parts("exchanges")).to_pylist()
-    return sorted((str(row["run_id"]), str(row["request_id"])) for row in rows)
-
-
-def test_an_interrupted_command_leaves_its_calls_and_the_next_one_the_end(begun: Operations) -> None:
-    """Each is a leg of the rotation."""
-    logged(begun, "r-1").flush(INTENT)
-    assert Rotations(begun).unfinished(INTENT.key_fingerprint) == INTENT
-    log = logged(begun, "r-2")
-
-    log.close(INTENT)
-    log.flush(INTENT)
-
-    assert recorded(begun) == [(INTENT.operation_id, "r-1"), (INTENT.operation_id, "r-2")]
-    assert begun.legs(INTENT.operation_id).numbers() == [1, 2]
-    assert Rotations(begun).unfinished(INTENT.key_fingerprint) is None
-
-
-def test_calls_after_the_end_of_their_rotation_are_another_leg_of_it(begun: Operations) -> None:
-    """Two commands were at work at once; a receipt is never changed, and the rotation stays at its end."""
-    late = logged(begun, "r-2")
-    logged(begun, "r-1").close(INTENT)
-
-    late.close(INTENT)
-    late.flush(INTENT)
-
-    assert recorded(begun) == [(INTENT.operation_id, "r-1"), (INTENT.operation_id, "r-2")]
-    assert begun.is_complete(INTENT.operation_id)
-
-
-def test_without_a_call_nothing_is_written(operations: Operations) -> None:
-    """A command that only found everything done leaves no trace."""
-    logged(operations).flush(INTENT)
-    logged(operations).flush(None)
-
-    assert operations.ids() == []
-
-
 def page(*key_ids: str, cursor: str | None = None) -> Scripted:
     keys = [{"keyId": key_id, "name": "n", "status": "quantum"} for key_id in key_ids]
     return Scripted(document={"keys": keys} | ({} if cursor is None else {"nextCursor": cursor}))
@@ -412,5 +347,33 @@ def test_recorded_rotations_say_which_key_is_in_use_and_which_ends(partner: Part
     found = list_keys(partner, rotations, "b" * 12)
 
     assert [each.is_in_use for each in found] == [False, False, True]
-    assert [each.replaced_by for each in found] == [None, rotations[1], None]
-    assert [each.rotation for each in found] == [None, *rotations]
+    assert [each.expires_at for each in found] == [None, rotations[1].old_key_ends_at, None]
+    assert [each.made_at for each in found] == [None, *(each.answered_at for each in rotations)]
+
+
+@pytest.mark.parametrize(("hours", "expected"), [(0, True), (71, True), (72, False), (-5, True)])
+def test_a_rotation_is_recent_while_the_old_key_works(hours: int, *, expected: bool) -> None:
+    """A clock that was set back makes it no older."""
+    assert is_recent(rotation(None, "k2", "1" * 12), NOW + timedelta(hours=hours)) == expected
+
+
+@pytest.mark.parametrize(
+    ("hours", "was_asked_before", "expected"),
+    [
+        (0, False, "The key was rotated before, elsewhere"),
+        (100, False, "The key was rotated before, elsewhere"),
+        (5, True, "began at 2026-11-20 12:00 UTC, and the service does not answer it again. The key was rotated"),
+        (24, True, "Nobody can get the new key any more"),
+        (24, True, "ends at 2026-11-23 12:00 UTC at the latest"),
+    ],
+)
+def test_a_conflict_is_explained(hours: int, *, was_asked_before: bool, expected: str) -> None:
+    """By what this store knows of the rotation."""
+    intent = RotationIntent(
+        **asdict(operation_named("20261120T120000Z_000aa", "rotation")),
+        idempotency_key="rotation-number-1",
+        key_fingerprint="0" * 12,
+        location="/key",
+    )
+
+    assert expected in why_conflict(intent, NOW + timedelta(hours=hours), was_asked_before=was_asked_before)

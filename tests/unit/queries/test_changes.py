@@ -1,6 +1,7 @@
 """The view `changes`: what each run found otherwise than the runs before, and why."""
 
 import shutil
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -145,7 +146,7 @@ def test_only_the_proof_of_the_newest_acceptance_counts_as_erased(results: Resul
 
 def _erased(item: str, when: str, outcome: str | None = "erased") -> Row:
     at = operation_named(when).started_at
-    return Erasure(proof_id=f"proof of {item}", asked_at=at, answered_at=at, outcome=outcome).row()
+    return asdict(Erasure(proof_id=f"proof of {item}", asked_at=at, answered_at=at, outcome=outcome))
 
 
 def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> None:

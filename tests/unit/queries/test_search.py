@@ -1,7 +1,7 @@
 """The tables are searched for an item, for a call and for a proof, whatever environment it is of."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -113,7 +113,7 @@ def test_a_row_that_remains_is_found_in_its_plan(results: Results) -> None:
 
 def erasure(proof_id: str, day: int, outcome: str | None = "erased") -> Row:
     at = datetime(2026, 11, day, tzinfo=UTC)
-    return Erasure(proof_id=proof_id, asked_at=at, answered_at=at, outcome=outcome).row()
+    return asdict(Erasure(proof_id=proof_id, asked_at=at, answered_at=at, outcome=outcome))
 
 
 def test_only_erasures_of_the_item_s_proofs_in_its_environment_are_found(results: Results) -> None:

@@ -1,5 +1,6 @@
 """A file or a run is explained from the store alone."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -59,7 +60,7 @@ def test_an_answer_of_the_same_bytes_is_named() -> None:
 def test_a_proof_that_was_erased_by_us_explains_a_later_unregistered() -> None:
     """An answer from before the erasure has another cause."""
     at = datetime(2026, 11, 19, 1, tzinfo=UTC)
-    erasure = Erasure(proof_id="p1", asked_at=at, answered_at=at, outcome="erased", request_id="r-9").row()
+    erasure = asdict(Erasure(proof_id="p1", asked_at=at, answered_at=at, outcome="erased", request_id="r-9"))
     later = erasure | {"asked_at": at + timedelta(days=1)}
     rejected = occurrence_of(outcome="rejected", verdict="unregistered", reason="unregistered")
 
