@@ -50,8 +50,7 @@ class Looked:
     catalog_name: str = ""
     ready: list[ManifestRow] = field(default_factory=list)  # settled, complete and without an answer
     answered: list[tuple[ManifestRow, PastAnswer]] = field(default_factory=list)  # files that still lie there
-    recognised: list[PastAnswer] = field(default_factory=list)  # of those, answers to the same bytes by another version
-    sightings: dict[str, Sighting] = field(default_factory=dict)  # of all files without an answer, by item ID
+    sightings: dict[str, Sighting] = field(default_factory=dict)  # of all files without a verdict, by item ID
     decisions: Counter[Decision] = field(default_factory=Counter)
     batches: Sequence[DeliveredBatch] = ()
     incomplete: dict[str, str] = field(default_factory=dict)  # why late deliveries are not complete, by their folders
@@ -71,13 +70,12 @@ class Look:
         self,
         folder: Catalog,
         before: Mapping[str, Sighting],
-        recent: Mapping[str, PastAnswer],
         now: datetime,
         *,
         known: KnownBatches,
         half_moved: Collection[str] = (),
     ) -> Looked:
-        """Decide about each listed file, by what is known of waiting files and by the newest answers of this folder.
+        """Decide about each listed file, by what is known of waiting files and by the newest verdicts.
 
         Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
         the second one until it has left the first.
@@ -93,19 +91,15 @@ class Look:
             for item_id, row in found
             if listed.setdefault(item_id, row) is not row
         ]
-        recent = _standing(recent, now)
-        past = _standing(self.answers_of(listed), now) | {
-            item_id: answer
-            for item_id, row in listed.items()
-            if (answer := recent.get(item_id)) is not None and is_answer(answer, row)
-        }
+        verdicts = self.answers_of(listed)
         for item_id, row in listed.items():
             sighting = looked.sightings[item_id] = sighted(before.get(item_id), row, now)
-            decision = decide(sighting, past.get(item_id), row, now, self.settings)
-            rows.append(BatchRow(item_id, row, decision, past.get(item_id)))
+            answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(now)]
+            answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
+            rows.append(BatchRow(item_id, row, decide(sighting, answer, row, now, self.settings), answer))
         self._sort_batches(folder, rows, looked, known, now)
         for each in rows:
-            self._look_into(each, looked, recent, now)
+            self._look_into(each, looked, now)
         return looked
 
     def lone_sidecars(self, folder: FolderScan) -> Iterator[Row]:
@@ -137,14 +131,11 @@ class Look:
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
         return tags | ({self.settings.supplier_tag: supplier} if supplier else {})
 
-    def _look_into(self, each: BatchRow, looked: Looked, recent: Mapping[str, PastAnswer], now: datetime) -> None:
-        if each.decision is Decision.TAKE:
-            same = self._answer_of_same_bytes(each, recent)
-            if same is not None:
-                each.decision, each.answer = Decision.ANSWERED, same
-                looked.recognised.append(same)
-            elif self._may_grow(each, looked.sightings[each.item_id], now) and not self._is_complete(each.row):
-                each.decision = Decision.INCOMPLETE
+    def _look_into(self, each: BatchRow, looked: Looked, now: datetime) -> None:
+        is_touched = may_be_same_bytes(each.answer, each.row)  # then its leg compares the bytes, before it sends any
+        may_grow = not is_touched and self._may_grow(each, looked.sightings[each.item_id], now)
+        if each.decision is Decision.TAKE and may_grow and not self._is_complete(each.row):
+            each.decision = Decision.INCOMPLETE
         looked.decisions[each.decision] += 1
         match each.decision:
             case Decision.INCOMPLETE_BATCH:
@@ -154,11 +145,12 @@ class Look:
                 due = due_at(each.decision, looked.sightings[each.item_id], self.settings)
                 looked.waiting.append(_waiting(each.row.audio, each.decision, due))
             case Decision.ANSWERED:
-                del looked.sightings[each.item_id]
+                if looked.sightings[each.item_id].answer is None:
+                    del looked.sightings[each.item_id]
                 if each.answer is not None and self.disposal.is_wanted and each.batch is None:
                     looked.answered.append((each.row, each.answer))
             case Decision.TAKE:
-                looked.ready.append(each.row)
+                looked.ready.append(replace(each.row, is_touched=is_touched))
             case _:
                 pass
 
@@ -174,22 +166,6 @@ class Look:
             if (is_away and row.batch is None) or any(is_within(audio, at) for at in half_moved):
                 continue  # it was moved, or is still on its way
             yield row
-
-    def _answer_of_same_bytes(self, each: BatchRow, recent: Mapping[str, PastAnswer]) -> PastAnswer | None:
-        """Find the answer for the bytes of a settled file, which may have been touched or written again since."""
-        row = each.row
-        for answer in filter(None, (each.answer, recent.get(each.item_id))):
-            if may_be_same_bytes(answer, row) and self._has_bytes(row, answer):
-                return replace(answer, audio_version=row.audio_version, sidecar_version=row.sidecar_version)
-        return None
-
-    def _has_bytes(self, row: ManifestRow, answer: PastAnswer) -> bool:
-        digest_of = self.disposal.moves.digest
-        try:
-            is_same = digest_of(row.audio or "") == answer.audio_sha256
-            return is_same and (row.sidecar is None or digest_of(row.sidecar) == answer.sidecar_sha256)
-        except SourceError:
-            return False
 
     def _is_complete(self, row: ManifestRow) -> bool:
         facts = (row.audio_facts, row.sidecar_facts)
@@ -207,10 +183,6 @@ class Look:
 
 def _waiting(file: str | None, why: str, due: datetime | None = None, detail: str | None = None) -> Row:
     return {"file": utf8_text(file or ""), "why": str(why), "due_at": due, "detail": detail}
-
-
-def _standing(answers: Mapping[str, PastAnswer], now: datetime) -> dict[str, PastAnswer]:
-    return {item_id: answer for item_id, answer in answers.items() if answer.stands(now)}
 
 
 class ReadyFiles(PartOfCatalog):

@@ -18,8 +18,8 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.folder import Look, Looked, ReadyFiles, past_answers
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.report import PassReport
-from proofsweep.ingest.rules import Decision, PastAnswer, Sighting, given_up
-from proofsweep.ingest.state import Records, Watch, known_after
+from proofsweep.ingest.rules import Decision, Sighting, given_up
+from proofsweep.ingest.state import Records, Watch, sightings_after
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
@@ -185,7 +185,7 @@ class IngestPass:
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
             if any(row.batch is not None for row in ready) and self.report.is_whole:
-                self._close_batches(self._looked(self.watch.sightings(), self.watch.answers()))  # (6)
+                self._close_batches(self._looked(self.watch.sightings()))  # (6)
         for run_id in sorted(in_doubt):
             yield from self._finished(run_id)
 
@@ -219,16 +219,15 @@ class IngestPass:
         if CompletedRows.load(self.context.results, plan).remaining:
             self.report.run_ids.append(run_id)
             yield run_id
-        sightings, answers = self.watch.sightings(), self.watch.answers()
+        sightings = self.watch.sightings()
         legs = Legs(self.context.results.store, run_id, self.context.clock)
         ended = leg_numbers(self.context.results.store, plan)
         for leg in (number for number in ended if legs.receipt(number) is not None):
             is_new = not self.records.has_leg(plan, leg)
             rows = self.records.of_leg(plan, leg, sightings)
-            sightings, answers = known_after(rows, sightings, answers, self.context.clock())
+            sightings = sightings_after(rows, sightings, self.context.clock())
             self.report.rows += rows if is_new else []
         self.watch.keep(sightings)
-        self.watch.keep_answers(answers.values())
         self.report.is_whole = not CompletedRows.load(self.context.results, plan).remaining
         if self.report.is_whole:
             self.watch.close_run(run_id)
@@ -243,22 +242,19 @@ class IngestPass:
 
     def _settled_look(self) -> Looked:
         """Look once, and once more after a while if that settles files that were seen for the first time."""
-        recent = self.watch.answers()
-        looked = self._looked(self.watch.sightings(), recent)
+        looked = self._looked(self.watch.sightings())
         if looked.decisions[Decision.SETTLING]:
             self.context.rest(self.context.settings.settle_seconds)
-            recognised = looked.recognised
-            looked = self._looked(looked.sightings, recent | {each.item_id: each for each in recognised})
-            looked.recognised += recognised
+            looked = self._looked(looked.sightings)
         self.report.decisions, self.report.incomplete = looked.decisions, looked.incomplete
         return looked
 
-    def _looked(self, before: Mapping[str, Sighting], recent: Mapping[str, PastAnswer]) -> Looked:
+    def _looked(self, before: Mapping[str, Sighting]) -> Looked:
         looked, known = Looked(), self.watch.batches()
         with suppress(EmptyCatalog):
             catalog, half_moved = self.folder.catalog(), self.records.half_moved
             try:
-                looked = self.look(catalog, before, recent, self.context.clock(), known=known, half_moved=half_moved)
+                looked = self.look(catalog, before, self.context.clock(), known=known, half_moved=half_moved)
             finally:
                 self.report.ignored = ignored_entries(catalog)
                 lone = self.look.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
@@ -273,19 +269,15 @@ class IngestPass:
             (work_item_of(row, looked.catalog_name, self.context.sidecar_field), answer)
             for row, answer in looked.answered
         )
-        again = {answer.item_id for answer in looked.recognised}
-        self.report.rows += self.records.of_answered(answered, again)
-        if again:
-            self.watch.keep_answers([*self.watch.answers().values(), *looked.recognised])
+        self.report.rows += self.records.of_answered(answered)
         self._close_batches(looked)
 
     def _close_batches(self, looked: Looked) -> None:
-        again = {answer.item_id for answer in looked.recognised}
         item_of = partial(work_item_of, catalog_name=looked.catalog_name, sidecar_field=self.context.sidecar_field)
         for batch in (batch for batch in looked.batches if batch.is_answered):
             chosen = self.folder.disposal.chosen_for_batch(batch, item_of)
             answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]
-            rows = self.records.of_batch(chosen, answered, again)
+            rows = self.records.of_batch(chosen, answered)
             written = {row["item_id"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
 

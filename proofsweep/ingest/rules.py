@@ -17,6 +17,7 @@ _FROM_SCAN = {
     *(Reason.MISSING_AUDIO, Reason.NOT_IN_MESSAGE, Reason.UNREADABLE_MESSAGE),
     *(Reason.TEST_MESSAGE, Reason.WITHDRAWN),
 }
+VERDICTS = {"accepted", "rejected"}
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(minutes=5), timedelta(days=1)  # the wait doubles with each failure
 _ASK_AGAIN = timedelta(days=1)  # how long a rejection stands that may end without other bytes, as `unregistered` may
 
@@ -40,16 +41,6 @@ class Disposition(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
-    """What the passes so far know of one version of an item that has no answer."""
-
-    version: str  # of the audio and the sidecar together
-    since: datetime
-    tries: int = 0
-    retry_at: datetime | None = None  # when it is tried again; None if it has not failed, or is not tried again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PastAnswer:
     """The newest answer of an item in one environment, as its verdicts row has it."""
 
@@ -70,6 +61,17 @@ class PastAnswer:
         if about(self.reason).heals is not Heals.AT_SERVICE or self.verified_at is None:
             return True
         return now - self.verified_at < _ASK_AGAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """What the passes so far know of one version of an item that has no verdict."""
+
+    version: str  # of the audio and the sidecar together
+    since: datetime
+    tries: int = 0
+    retry_at: datetime | None = None  # when it is tried again; None if it has not failed, or is not tried again
+    answer: PastAnswer | None = None  # that it is ineligible, if that stands
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,7 +106,7 @@ def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sightin
 def decide(
     sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, settings: "IngestSettings"
 ) -> Decision:
-    """Return what a pass does with a listed file; one to TAKE may still turn out to be incomplete, or answered."""
+    """Return what a pass does with a listed file; one to TAKE may still turn out to be incomplete."""
     if answer is not None and is_answer(answer, row):
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=settings.settle_seconds):
@@ -144,16 +146,17 @@ def reason_of_scan(row: ManifestRow) -> str | None:
     return Reason.MISSING_AUDIO if row.audio_facts is None else None
 
 
-def may_be_same_bytes(answer: PastAnswer, row: ManifestRow) -> bool:
-    """Whether a listed file may be one that was answered, and was then touched or written again."""
-    has_digests = answer.audio_sha256 is not None and (answer.sidecar_sha256 is None) == (row.sidecar is None)
-    size_bytes = row.audio_facts.size_bytes if isinstance(row.audio_facts, FileFacts) else None
-    return has_digests and is_final(answer.outcome, answer.reason) and answer.audio_bytes == size_bytes
+def may_be_same_bytes(answer: PastAnswer | None, row: ManifestRow) -> bool:
+    """Whether a listed file may be one that has a verdict, and was then touched or delivered again."""
+    if answer is None or answer.outcome not in VERDICTS or not isinstance(row.audio_facts, FileFacts):
+        return False
+    is_same_mode = (answer.sidecar_sha256 is None) == (row.sidecar is None)
+    return is_same_mode and answer.audio_bytes == row.audio_facts.size_bytes
 
 
 def is_final(outcome: str, reason: str | None) -> bool:
     """Whether an outcome stands until the file changes."""
-    return outcome in {"accepted", "rejected"} or (outcome == "ineligible" and about(reason).heals is not Heals.HERE)
+    return outcome in VERDICTS or (outcome == "ineligible" and about(reason).heals is not Heals.HERE)
 
 
 def is_finding(outcome: str, reason: str | None) -> bool:

@@ -2,7 +2,6 @@
 
 import json
 import secrets
-from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -21,6 +20,7 @@ from proofsweep.ingest.deliveries import IN_BATCH
 from proofsweep.ingest.folder import ANSWER_COLUMNS, answer_of
 from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, FileMove, Move, MovedItem
 from proofsweep.ingest.rules import (
+    VERDICTS,
     Disposition,
     KnownBatches,
     PastAnswer,
@@ -37,9 +37,8 @@ from proofsweep.store.objects import Store
 from proofsweep.store.parts import Results
 from proofsweep.verify.item import Clock
 
-MOST_ANSWERS = 5_000  # by which a file is recognised that was touched since its answer, or is ineligible: some 2 MB
 _BATCH = 500  # files whose names are chosen and noted together
-_SIGHTINGS, _ANSWERS, _MOVES, _BATCHES = "sightings.json", "answers.json", "moves.json", "batches.json"
+_SIGHTINGS, _MOVES, _BATCHES = "sightings.json", "moves.json", "batches.json"
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
 
 _Answered = tuple[WorkItem, PastAnswer]
@@ -60,14 +59,6 @@ class Watch:
 
     def keep(self, sightings: Mapping[str, Sighting]) -> None:
         self._replace(_SIGHTINGS, {item_id: asdict(sighting) for item_id, sighting in sightings.items()})
-
-    def answers(self) -> dict[str, PastAnswer]:
-        with suppress(*_DAMAGE):
-            return {answer.item_id: answer for answer in map(_answer, json.loads(self._content(_ANSWERS) or b"[]"))}
-        return {}
-
-    def keep_answers(self, answers: Iterable[PastAnswer]) -> None:
-        self._replace(_ANSWERS, [asdict(answer) for answer in deque(answers, maxlen=MOST_ANSWERS)])
 
     def moves(self) -> tuple[str | None, list[Move]]:
         """Read the moves that did not end, and the part that takes their rows, if any; ResultsError if damaged."""
@@ -156,23 +147,17 @@ class Records:
             self._end_moves()
         return self.results.table("ingest", [name]).to_pylist() if self.has_leg(plan, leg) else []
 
-    def of_answered(self, answered: Iterable[_Answered], delivered_again: Collection[str]) -> list[Row]:
-        """Dispose of files that were answered before and still lie there; give the rows that it writes.
-
-        It writes what leaves, and what could not be moved only when it was just delivered again: a pass every minute
-        must not repeat it.
-        """
+    def of_answered(self, answered: Iterable[_Answered]) -> list[Row]:
+        """Dispose of files that were answered before and still lie there; give the rows of those that leave."""
         written: list[Row] = []
         for batch in _batches(answered):
             part = self._new_part()
-            written += self._written(part, self._disposed(batch, {}, part), delivered_again)
+            written += self._written(part, self._disposed(batch, {}, part))
             self._end_moves()
         return written
 
-    def of_batch(
-        self, chosen: Move | DisposalResult, answered: Sequence[_Answered], delivered_again: Collection[str]
-    ) -> list[Row]:
-        """Move a delivery as a whole, all of whose files are answered; give the rows that it writes, as above."""
+    def of_batch(self, chosen: Move | DisposalResult, answered: Sequence[_Answered]) -> list[Row]:
+        """Move a delivery as a whole, all of whose files are answered; give the rows of those that leave."""
         part = self._new_part()
         if isinstance(chosen, Move):
             self.watch.keep_moves(part, [*self.half.values(), chosen])
@@ -180,7 +165,7 @@ class Records:
             self._end_moves()
         else:
             rows = [self._row(*each, chosen, None) for each in answered]
-        return self._written(part, rows, delivered_again)
+        return self._written(part, rows)
 
     def of_killed_pass(self) -> list[Row]:
         """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
@@ -191,9 +176,9 @@ class Records:
             self._end_moves()
         return written
 
-    def _written(self, part: str, rows: Sequence[Row], delivered_again: Collection[str] = ()) -> list[Row]:
-        stuck = [row for row in rows if is_not_moved(row) and row["item_id"] in delivered_again]
-        new = [row for row in rows if row["disposition"] != Disposition.LEFT] + stuck
+    def _written(self, part: str, rows: Sequence[Row]) -> list[Row]:
+        """Write the rows of what leaves; a pass every minute must not repeat what stays."""
+        new = [row for row in rows if row["disposition"] != Disposition.LEFT]
         if new:
             with suppress(NameTaken):
                 self.results.create_part(part, "ingest", new)
@@ -284,29 +269,23 @@ def _batches(verified: Iterable[_Answered]) -> Iterator[list[_Answered]]:
         yield batch
 
 
-def known_after(
-    rows: Iterable[Row], sightings: Mapping[str, Sighting], answers: Mapping[str, PastAnswer], now: datetime
-) -> tuple[dict[str, Sighting], dict[str, PastAnswer]]:
-    """Return what is known of waiting files after these rows, and the newest answers, the newest last.
-
-    An answer ends the waiting, and a failure is counted.
-    """
-    waiting, answered = dict(sightings), dict(answers)
+def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now: datetime) -> dict[str, Sighting]:
+    """Return what is known of waiting files after these rows: a verdict ends the waiting, and a failure is counted."""
+    waiting = dict(sightings)
     for row in rows:
         cells: dict[str, Any] = {**row}
-        item_id = cells["item_id"]
-        if _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"])):
-            waiting.pop(item_id, None)
-            answered.pop(item_id, None)
-            answered[item_id] = PastAnswer(**{each.name: cells[each.name] for each in fields(PastAnswer)})
+        waiting.pop(cells["item_id"], None)
+        if cells["outcome"] in VERDICTS:
             continue
-        waiting[item_id] = Sighting(
+        stands = _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"]))
+        waiting[cells["item_id"]] = Sighting(
             version=text_of_versions(cells["audio_version"], cells["sidecar_version"]),
             since=cells["first_seen_at"] or now,
-            tries=cells["tries"],
+            tries=0 if stands else cells["tries"],
             retry_at=cells["retry_at"],
+            answer=PastAnswer(**{each.name: cells[each.name] for each in fields(PastAnswer)}) if stands else None,
         )
-    return waiting, answered
+    return waiting
 
 
 def _stands(outcome: str, reason: str | None, tags: Mapping[str, str]) -> bool:
@@ -342,7 +321,8 @@ def _moved_item(facts: dict[str, Any]) -> MovedItem:
 
 
 def _sighting(facts: dict[str, Any]) -> Sighting:
-    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")})
+    answer = None if facts["answer"] is None else _answer(facts["answer"])
+    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")} | {"answer": answer})
 
 
 def _time(text: str | None) -> datetime | None:

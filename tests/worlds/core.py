@@ -195,7 +195,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         facts = {"audio_version": "v", "sidecar_version": "v", "audio_bytes": len(audio), "reason": None}
         digests = {"audio_sha256": sha256(audio).hexdigest(), "sidecar_sha256": sha256(sidecar).hexdigest()}
         answer = rules.PastAnswer(run_id="r", leg=1, item_id="a", outcome="accepted", **facts, **digests)  # type: ignore[arg-type]
-        kept.of_answered([(item, answer)], ())
+        kept.of_answered([(item, answer)])
 
 
 def results_at(location: str | Path) -> Results:

@@ -60,6 +60,8 @@ class Watched:
     outcomes: dict[str, str | None] = field(
         default_factory=dict
     )  # by file name: `rejected unregistered`, None for none
+    given: dict[str, str] = field(default_factory=dict)  # the last outcome of each name; one of a touched file stays
+    sent: list[str] = field(default_factory=list)
     rested: list[float] = field(default_factory=list)
     planned: list[str] = field(default_factory=list)
     meanwhile: Callable[[], object] = lambda: None  # happens while a pass waits
@@ -131,6 +133,11 @@ class Watched:
         known = self.outcomes.get(audio.name, "accepted")
         if known is None:
             return None
+        if item["is_touched"]:
+            known = self.given[audio.name]
+        else:
+            self.sent.append(audio.name)
+        self.given[audio.name] = known
         refused = item["ineligible"]
         outcome, _, reason = known.partition(" ") if refused is None else ("ineligible", "", refused.reason)
         sidecar = None if item["sidecar"] is None else Path(str(item["sidecar"]))

@@ -51,9 +51,9 @@ def test_only_a_complete_file_is_taken_before_its_time(
     one = watched.new_pass()
     look = one.look
 
-    first = look(one.folder.catalog(), {}, {}, watched.now, known=KnownBatches())
-    later = look(one.folder.catalog(), first.sightings, {}, watched.now + timedelta(seconds=10), known=KnownBatches())
-    last = look(one.folder.catalog(), first.sightings, {}, watched.now + timedelta(seconds=900), known=KnownBatches())
+    first = look(one.folder.catalog(), {}, watched.now, known=KnownBatches())
+    later = look(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10), known=KnownBatches())
+    last = look(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900), known=KnownBatches())
 
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
@@ -73,9 +73,9 @@ def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) 
     watched.deliver("b.wav", WAV + b"another.")
     one = watched.new_pass()
 
-    first = one.look(_Twins(one.folder.catalog()), {}, {}, watched.now, known=KnownBatches())
+    first = one.look(_Twins(one.folder.catalog()), {}, watched.now, known=KnownBatches())
     settled = watched.now + timedelta(seconds=10)
-    later = one.look(_Twins(one.folder.catalog()), first.sightings, {}, settled, known=KnownBatches())
+    later = one.look(_Twins(one.folder.catalog()), first.sightings, settled, known=KnownBatches())
 
     assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
     assert [row.named_audio for row in later.ready] == ["a.wav"]

@@ -29,6 +29,7 @@ def test_waiting_files_are_read_as_they_were_kept(watch: Watch) -> None:
     kept = {
         "a": Sighting(version="v1|None", since=NOW),
         "b\udcff": Sighting(version="v2|\udcff", since=NOW, tries=2, retry_at=NOW),
+        "c": Sighting(version="v3|None", since=NOW, answer=replace(ANSWER, outcome="ineligible", verified_at=NOW)),
     }
 
     watch.keep(kept)
@@ -40,10 +41,8 @@ def test_waiting_files_are_read_as_they_were_kept(watch: Watch) -> None:
 def test_what_cannot_be_understood_counts_as_nothing(watch: Watch, content: bytes) -> None:
     """It is derived: files only wait anew."""
     watch.store.replace(f"{watch.name}/sightings.json", content)
-    watch.store.replace(f"{watch.name}/answers.json", content.replace(b"[]", b"[1]"))
 
     assert watch.sightings() == {}
-    assert watch.answers() == {}
 
 
 def test_open_runs_are_listed_until_they_are_closed(watch: Watch) -> None:
