@@ -30,7 +30,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import COUNTED, LegParts, end_leg, exchange_counts
 from proofsweep.verify.service import Service
 from proofsweep.verify.session import Heartbeat
@@ -51,7 +51,7 @@ class OperationLeg:
     leg: int
     results: Results
     service: Service
-    budget: BudgetGuard
+    budget: Budget
     journal: Journal
     said: dict[str, object] = field(default_factory=dict)  # what the receipt says besides
     _numbers: Iterator[int] = field(default_factory=count)
@@ -155,8 +155,8 @@ class Operator:
         writer = f"{os.getpid()}_{secrets.token_hex(4)}"
         journal = Journal(self.results, operation.operation_id, leg, writer, kind.table)
         bounds = self.bounds if max_calls is None else replace(self.bounds, max_calls=max_calls)
-        budget = BudgetGuard(bounds, self.service.partner, self.service.stop, self.service.clock, kept=0)
-        budget.take_snapshot(status.headroom, status.quota_reset)
+        budget = Budget(bounds, self.service.partner, self.service.stop, self.service.clock, kept=0)
+        budget.take_reading(status.headroom, status.quota_reset)
         work = OperationLeg(
             operation=operation,
             leg=leg,

@@ -23,7 +23,7 @@ from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import LegEnd, record_ended_legs, record_leg, settle_leg
 from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
 from proofsweep.verify.history import note_leg, remembered_rate
@@ -114,7 +114,7 @@ def leg_of(
         try:
             control = service.partner.for_control()
             own = bounds.shared_by(sharers)
-            budget = BudgetGuard(own, control, service.stop, service.clock, QUOTA_PROBE_SECONDS)
+            budget = Budget(own, control, service.stop, service.clock, QUOTA_PROBE_SECONDS)
             leg = leg_context(service, results, plan, number, budget, dedupe=dedupe)
         except BaseException:
             legs_of(results.store, plan, service.clock)[partition].release(number)
@@ -123,7 +123,7 @@ def leg_of(
             legs=leg.heartbeat.legs, leg=number, stop=leg.stop, drain_seconds=drain_seconds, abort=service.abort
         )
         leg.heartbeat.progress, leg.heartbeat.look_for_stop = lambda: leg.progress, requests.look
-        leg.budget.take_snapshot(status.headroom, status.quota_reset)
+        leg.budget.take_reading(status.headroom, status.quota_reset)
         with leg_session(leg, facts, service.clock):
             yield leg
     bind_key(results.store, service.key_fingerprint, settings.base_url)  # of a key that took over meanwhile

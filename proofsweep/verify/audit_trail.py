@@ -11,7 +11,7 @@ from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.budget import Budget
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class AuditTrail:
     """The rows and exchanges of a leg, on their way to the journal; safe to use from several threads."""
 
     journal: Journal
-    budget: BudgetGuard
+    budget: Budget
     unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
     completed: CompletedRows
     counters: Counters = field(default_factory=Counters)

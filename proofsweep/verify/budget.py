@@ -2,7 +2,6 @@
 
 import math
 import threading
-import time
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -24,11 +23,7 @@ CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
 LAST_PROBE_CALLS = 1  # kept for the last probe of the headroom, which a leg makes when it ends
 CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS  # a quota with less begins no item
-_MIN_CALLS_BETWEEN_SNAPSHOTS = 50  # that show what a call costs: one call of another user changes it by 2 %
-# Between what the cost of a call is believed to lie. The count at the edge may lag, but one of an item's two calls is
-# charged; a service may charge the upload to storage too, or a call twice. What is beyond was spent by others.
-_MIN_CALL_COST, _MAX_CALL_COST = 0.5, 2.0
-_MIN_SECONDS_BETWEEN_SNAPSHOTS = 1.0  # in less, a few calls that were counted early look like hundreds a second
+_LEAST_BETWEEN_READINGS = 50  # calls of this leg
 _NO_ROW = -1
 
 
@@ -39,106 +34,13 @@ def calls_of(audio: str) -> AbstractSet[Call]:
 
 @dataclass(slots=True)
 class Budget:
-    """What one leg may spend and has spent. An item in flight is owed the calls that it still needs.
+    """What one leg may spend and has spent; safe to use from several threads.
 
-    The partner's headroom is the authority. Between two snapshots of it, each call that was sent is counted at the last
-    known cost of a call, which includes what is not charged. What others spend is counted by time, at their last known
-    rate: it does not depend on this leg's calls. Every `now` is monotonic seconds of one clock.
+    An item in flight is owed the calls that it still needs. The partner's headroom is the authority; after a reading of
+    it, each keyed call that was sent counts as one (contract, Limits). It is read again before a fifth of it is spent,
+    so that other users of the key, up to four times as fast, are seen in time. When it runs out, items in flight are
+    finished, and the leg stops.
     """
-
-    bounds: Bounds = field(default_factory=Bounds)
-    kept: int = LAST_PROBE_CALLS  # calls that no item may use
-    spent: int = 0  # keyed calls of this leg
-    reset: datetime | None = None  # when the quota resets, by the last snapshot
-    _owed: dict[int, set[Call]] = field(default_factory=dict)
-    _headroom: int | None = None
-    _snapshot_at: float = 0.0
-    _spent_at_snapshot: int = 0
-    _cost: float = 1.0
-    _others_per_second: float = 0.0
-
-    def begin(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> None:
-        self._owed[row] = set(calls)
-
-    def note(self, exchange: Exchange, row: int | None) -> None:
-        if not exchange.is_charged:
-            return
-        self.spent += 1
-        self._spent_at_snapshot += exchange.call is Call.USAGE  # its own answer includes it
-        if row is not None:
-            self._owed.get(row, set()).discard(exchange.call)
-
-    def end(self, row: int) -> None:
-        self._owed.pop(row, None)
-
-    @property
-    def in_flight(self) -> int:
-        return len(self._owed)
-
-    @property
-    def owed(self) -> int:
-        """How many calls the items in flight still need."""
-        return sum(map(len, self._owed.values()))
-
-    @property
-    def left(self) -> int | None:
-        """How many calls this leg should have left in the quota, if others spent none; None without a snapshot."""
-        return None if self._headroom is None else max(0, self._headroom - round(self._cost * self._since_snapshot))
-
-    @property
-    def is_probe_due(self) -> bool:
-        """Whether enough was spent since the last snapshot to make the estimate uncertain."""
-        return self._headroom is not None and self._since_snapshot >= _MIN_CALLS_BETWEEN_SNAPSHOTS
-
-    @property
-    def can_probe(self) -> bool:
-        """Whether a call is left for a probe, besides the last probe and what the items in flight need.
-
-        A probe corrects an estimate that is too low, so this counts no more than this leg's calls, at one each.
-        """
-        return self._shortage_for(1 + self.kept, min(1.0, self._cost), sharers=1) is None
-
-    def take_snapshot(
-        self, headroom: int | None, reset: datetime | None, spent_before: int, *, now: float = 0.0
-    ) -> None:
-        """Take over the partner's figures; `spent_before` is what `spent` was before the probe was sent, at `now`.
-
-        Calls that ended during the probe count as not included in them.
-        """
-        if headroom is None:
-            return
-        if self._headroom is not None and headroom <= self._headroom:
-            fell_by, calls = self._headroom - headroom, spent_before - self._spent_at_snapshot
-            if fell_by > 0 and calls >= _MIN_CALLS_BETWEEN_SNAPSHOTS:
-                self._cost = min(_MAX_CALL_COST, max(_MIN_CALL_COST, fell_by / calls))
-            by_others = max(0.0, fell_by - self._cost * calls)
-            self._others_per_second = by_others / max(_MIN_SECONDS_BETWEEN_SNAPSHOTS, now - self._snapshot_at)
-        self._headroom, self.reset = headroom, reset
-        self._spent_at_snapshot, self._snapshot_at = spent_before, now
-
-    def shortage(self, now: float = 0.0, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> EndedBy | None:
-        """Return how the leg ends because no other item that needs these calls may begin; None if one may."""
-        others = self._others_per_second * max(0.0, now - self._snapshot_at)
-        needed = len(calls) + self.kept + self.is_probe_due
-        return self._shortage_for(needed, self._cost, others, sharers=self.bounds.sharers)
-
-    @property
-    def _since_snapshot(self) -> int:
-        return self.spent - self._spent_at_snapshot
-
-    def _shortage_for(self, calls: int, cost: float, others: float = 0.0, *, sharers: int) -> EndedBy | None:
-        needed = self.owed + calls
-        if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
-            return EndedBy.WINDOW
-        if self._headroom is None:
-            return None
-        share = (self._headroom - others - self.bounds.reserve) / sharers
-        return EndedBy.QUOTA if share < cost * (self._since_snapshot + needed) else None
-
-
-@dataclass(slots=True)
-class BudgetGuard:
-    """A leg's budget, safe to use from threads. When it runs out, items in flight are finished and the leg stops."""
 
     bounds: Bounds
     partner: "Partner"
@@ -146,38 +48,46 @@ class BudgetGuard:
     clock: Callable[[], datetime]  # a window closes by the wall clock
     probe_seconds: float = math.inf  # between two probes of the quota
     kept: int = LAST_PROBE_CALLS  # calls that no item may use
-    uptime: Callable[[], float] = time.monotonic  # all else is decided by time that never jumps
-    _budget: Budget = field(init=False)
+    quota_reset: datetime | None = None  # by the last reading
     ran_out: RunMustStop | None = None  # why no other item may begin
+    _owed: dict[int, set[Call]] = field(default_factory=dict)
+    _spent: int = 0
+    _headroom: int | None = None
+    _spent_before: int = 0  # of these calls, those that the headroom includes
+    _spent_when_asked: int = 0  # of these calls, those before the last question, answered or not
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _probing: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self._budget = Budget(self.bounds, self.kept)
-
-    @property
-    def quota_reset(self) -> datetime | None:
-        return self._budget.reset
 
     @property
     def left(self) -> int | None:
         """How many calls should be left in the key's quota; None if the service did not say."""
         with self._lock:
-            return self._budget.left
+            return None if self._headroom is None else max(0, self._headroom - self._spent + self._spent_before)
 
     @property
     def in_flight(self) -> int:
-        return self._budget.in_flight
+        return len(self._owed)
 
     def admits(self, row: int, calls: AbstractSet[Call] = CALLS_OF_A_FILE) -> bool:
-        """Whether an item that needs these calls may begin; `release` it afterwards."""
+        """Whether an item that needs these calls may begin; `release` it afterwards.
+
+        The quota is read before the leg gives up: it may have been reset, or other legs have left their part.
+        """
         self.stop_at_closing()
         if self.stop.reason is not None or self.ran_out is not None:
             return False
+        if self._is_reading_old:
+            with self._probing:
+                if self._is_reading_old:  # else another thread has read it meanwhile
+                    self._probe()
         shortage = self._begin(row, calls)
         if shortage is EndedBy.QUOTA:
-            shortage = self._begin_after_probe(row, calls)
-        elif shortage is not None:
+            with self._probing:
+                shortage = self._begin(row, calls)
+                if shortage is EndedBy.QUOTA and self.ran_out is None:
+                    self._probe()
+                    shortage = self._begin(row, calls)
+        if shortage is not None:
             self._run_out(shortage)
         return shortage is None
 
@@ -190,31 +100,41 @@ class BudgetGuard:
         if self.stop.reason is not None:
             return False
         shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
-        if shortage is EndedBy.QUOTA and not self._budget.in_flight:
+        if shortage is EndedBy.QUOTA and not self._owed:
             self.probe()
             shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
-        return shortage is None or self._budget.in_flight > 0
+        return shortage is None or bool(self._owed)
 
     def release(self, row: int) -> None:
         """Take note that an item has ended; the last one in flight ends a leg that has run out."""
         with self._lock:
-            self._budget.end(row)
+            self._owed.pop(row, None)
         self._stop_when_idle()
 
     def note(self, exchange: Exchange, row: int | None) -> None:
+        if not exchange.is_charged:
+            return
         with self._lock:
-            self._budget.note(exchange, row)
+            self._spent += 1
+            self._spent_before += exchange.call is Call.USAGE  # its own answer includes it
+            if row is not None:
+                self._owed.get(row, set()).discard(exchange.call)
 
-    def take_snapshot(self, headroom: int | None, reset: datetime | None) -> None:
-        """Take what the service said of the quota before the leg began; that exchange is noted afterwards."""
+    def take_reading(self, headroom: int | None, reset: datetime | None, spent: int | None = None) -> None:
+        """Take the partner's figures; `spent` is how much this leg had spent when it asked, all if not given.
+
+        The exchange that asked is noted afterwards. Calls that ended meanwhile count as not included.
+        """
+        if headroom is None:
+            return
         with self._lock:
-            self._budget.take_snapshot(headroom, reset, self._budget.spent, now=self.uptime())
+            self._headroom, self.quota_reset = headroom, reset
+            self._spent_before = self._spent if spent is None else spent
 
     def probe(self) -> None:
         """Ask for the headroom if a call is left for that; without an answer the count so far stands."""
         with self._probing:
-            if self._budget.can_probe:
-                self._probe()
+            self._probe()
 
     def keep_probing(self, over: threading.Event) -> None:
         """Probe the headroom from time to time (contract, Versioning 7: about every five minutes)."""
@@ -228,35 +148,40 @@ class BudgetGuard:
                 RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by=EndedBy.WINDOW)
             )
 
+    @property
+    def _is_reading_old(self) -> bool:
+        if self._headroom is None:
+            return False
+        free = self._headroom - self.bounds.reserve
+        return self._spent - self._spent_when_asked >= max(_LEAST_BETWEEN_READINGS, free / 5)
+
     def _begin(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         with self._lock:
-            shortage = self._budget.shortage(self.uptime(), calls)
+            shortage = self._shortage(len(calls) + self.kept, self.bounds.sharers)
             if shortage is None:
-                self._budget.begin(row, calls)
+                self._owed[row] = set(calls)
             return shortage
 
-    def _begin_after_probe(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
-        """Probe the quota before the leg gives up: the estimate is too low if others have stopped spending."""
-        with self._probing:
-            if self.ran_out is not None:
-                return EndedBy.QUOTA
-            shortage = self._begin(row, calls)  # another thread may have probed meanwhile
-            if shortage is EndedBy.QUOTA and self._budget.can_probe:
-                self._probe()
-                shortage = self._begin(row, calls)
-            if shortage is not None:
-                self._run_out(shortage)
-            return shortage
+    def _shortage(self, calls: int, sharers: int) -> EndedBy | None:
+        """Return how the leg ends because so many calls more are not covered; None if they are."""
+        needed = calls + sum(map(len, self._owed.values()))
+        if self.bounds.max_calls is not None and self._spent + needed > self.bounds.max_calls:
+            return EndedBy.WINDOW
+        if self._headroom is None:
+            return None
+        share = (self._headroom - self.bounds.reserve) / sharers
+        return EndedBy.QUOTA if share < self._spent - self._spent_before + needed else None
 
     def _probe(self) -> None:
         with self._lock:
-            spent, sent_at = self._budget.spent, self.uptime()
+            self._spent_when_asked = spent = self._spent
+            if self._shortage(1 + self.kept, sharers=1) is not None:
+                return
         try:
             headers = self.partner.with_attempts(1).usage(days=1)[1]
         except (CallFailed, RunMustStop):
             return
-        with self._lock:
-            self._budget.take_snapshot(headers.rate_remaining, headers.rate_reset, spent, now=sent_at)
+        self.take_reading(headers.rate_remaining, headers.rate_reset, spent)
 
     def _run_out(self, shortage: EndedBy) -> None:
         with self._lock:
@@ -265,13 +190,13 @@ class BudgetGuard:
 
     def _stop_when_idle(self) -> None:
         with self._lock:
-            if self.ran_out is not None and not self._budget.in_flight:
+            if self.ran_out is not None and not self._owed:
                 self.stop.pull(self.ran_out)
 
     def _sentence(self, shortage: EndedBy) -> str:
-        bounds, left = self.bounds, self._budget.left or 0
+        bounds = self.bounds
         if shortage is EndedBy.WINDOW:
             return f"Of the {bounds.max_calls:,} calls that it was given, none are left for another."
-        left_at_the_end = max(0, left - self._budget.owed)
-        when = reset_clause(self._budget.reset, self.clock())
-        return f"Calls left in the key's quota: {left_at_the_end:,}, reserved: {bounds.reserve:,}; {when}."
+        left = max(0, (self.left or 0) - sum(map(len, self._owed.values())))
+        when = reset_clause(self.quota_reset, self.clock())
+        return f"Calls left in the key's quota: {left:,}, reserved: {bounds.reserve:,}; {when}."

@@ -33,7 +33,7 @@ from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegPro
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail, Counters
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.budget import Budget
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
@@ -59,7 +59,7 @@ class Heartbeat:
     legs: Legs
     leg: int
     flush: Callable[[], None]  # makes durable what the leg has finished
-    budget: BudgetGuard
+    budget: Budget
     stop: StopSwitch
     store_outage_seconds: float  # how long the results store may fail before the leg ends
     look_for_stop: Callable[[], None] = lambda: None  # called every second; ResultsError: the store fails
@@ -215,7 +215,7 @@ class LegContext:
     verify: VerifyContext
     completed: CompletedRows
     parts: LegParts
-    budget: BudgetGuard
+    budget: Budget
     control: Control
     trail: AuditTrail
     heartbeat: Heartbeat
@@ -276,7 +276,7 @@ class LegContext:
 
 
 def leg_context(
-    service: Service, results: Results, plan: Plan, leg: int, budget: BudgetGuard, *, dedupe: bool
+    service: Service, results: Results, plan: Plan, leg: int, budget: Budget, *, dedupe: bool
 ) -> LegContext:
     """Make what the threads of this process share of a leg that it holds."""
     _say_if_fewer(service.pace.workers, service.workers.most)

@@ -30,7 +30,7 @@ from proofsweep.store.rows import RowContext, planned_row
 from proofsweep.verify import attribution
 from proofsweep.verify.attribution import Control
 from proofsweep.verify.audit_trail import AuditTrail
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.probes import ControlCalls, KnownFiles
@@ -138,7 +138,7 @@ class LegBuilder:
         """Build the context of a leg; it is for the test to take it."""
         journal = Journal(self.results, plan.run_id, number, writer="w")
         partner = self.partner.in_new_session(self.unattributed.append)
-        budget = BudgetGuard(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
+        budget = Budget(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
         completed = CompletedRows.load(self.results, plan)
         trail = AuditTrail(journal, budget, self.unattributed, completed)
         verify = replace(self.verify, partner=partner)

@@ -125,7 +125,7 @@ def test_the_quota_is_asked_for_while_all_others_are_held(
 ) -> None:
     """By this leg's account no call is left for a control; the service knows better."""
     service.usual[Call.VERIFY] = REJECTED
-    leg.budget.take_snapshot(2, None)
+    leg.budget.take_reading(2, None)
     leg.dispatcher.hold(is_held=True)
     found: list[ControlFinding] = []
 

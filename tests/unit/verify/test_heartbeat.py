@@ -16,7 +16,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import StopRequests
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.budget import Budget
 from proofsweep.verify.session import Heartbeat
 
 from ...worlds.waiting import wait_for
@@ -64,7 +64,7 @@ class CountingStore(FolderStore):
         self.heartbeats += name == "_runs/r/legs/001/heartbeat.json"
 
 
-class OpenWindow(BudgetGuard):
+class OpenWindow(Budget):
     """A budget whose window never closes."""
 
     def __init__(self) -> None:

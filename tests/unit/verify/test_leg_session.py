@@ -29,7 +29,7 @@ from proofsweep.verify.attempt import (
     supersede,
     unfinished_partitions,
 )
-from proofsweep.verify.budget import BudgetGuard
+from proofsweep.verify.budget import Budget
 from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.worker import verify_batch
 
@@ -77,7 +77,7 @@ def planned(new_leg: LegBuilder) -> Planned:
 @contextmanager
 def held(planned: Planned) -> Iterator[LegContext]:
     leg = planned.new_leg.leg(planned.plan, open_leg(planned.results, planned.plan, lambda: NOW, {}))
-    leg.budget.take_snapshot(1_000, RESET)
+    leg.budget.take_reading(1_000, RESET)
     with leg_session(leg, BEGUN, lambda: NOW):
         yield leg
 
@@ -201,7 +201,7 @@ def break_down(*_arguments: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("thread", "kind", "work"), [("heartbeat", Heartbeat, "keep"), ("quota", BudgetGuard, "keep_probing")]
+    ("thread", "kind", "work"), [("heartbeat", Heartbeat, "keep"), ("quota", Budget, "keep_probing")]
 )
 def test_a_helper_thread_that_fails_ends_the_leg(
     planned: Planned,
