@@ -259,14 +259,23 @@ class App:
 
     def forecast(self, need: "Need", status: "ServiceStatus", bounds: Bounds) -> "Forecast":
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
-        from proofsweep.verify.attempt import forecast_leg
+        from proofsweep.verify.forecast import Means, forecast
         from proofsweep.verify.history import measured_legs, remembered_rate
+        from proofsweep.verify.threads import most_open_files, workers_that_fit
 
         rate = None
         with suppress(ConfigError, ResultsError):
             rate = remembered_rate(self.results, self.service)
-        pace, history = self.settings.pace, measured_legs(self.results, self.environment)
-        return forecast_leg(need, status, bounds, rate=rate, pace=pace, history=history, now=utc_now())
+        pace = self.settings.pace
+        means = Means(
+            headroom=status.headroom,
+            reset=status.quota_reset,
+            bounds=bounds,
+            rate=rate,
+            first_rate=pace.first_rate,
+            workers=workers_that_fit(pace.workers, most_open_files()),
+        )
+        return forecast(need, means, measured_legs(self.results, self.environment), utc_now())
 
     # --- Runs and their legs
 

@@ -1,17 +1,13 @@
 """One attempt at a run, from lease to receipt: no other may be alive, and those that died before are settled first."""
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from dataclasses import asdict
 from functools import partial
 
-from proofsweep.client.stop import StopSwitch
 from proofsweep.config.logs import Event, log
-from proofsweep.config.sections import PaceSettings
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
@@ -23,62 +19,17 @@ from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import LegEnd, record_ended_legs, record_leg, settle_leg
-from proofsweep.verify.forecast import Forecast, Means, Measurement, Need, forecast
 from proofsweep.verify.history import note_leg, remembered_rate
 from proofsweep.verify.item import Clock
 from proofsweep.verify.rate_leases import rate_leases
-from proofsweep.verify.service import Service, ServiceStatus
+from proofsweep.verify.service import Service
 from proofsweep.verify.session import LegContext, leg_context
-from proofsweep.verify.threads import most_open_files, workers_that_fit
 
-QUOTA_PROBE_SECONDS = 300.0  # between two probes of the headroom (contract, Versioning 7: about every five minutes)
-_LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request is seen
 # Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
 _MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
-
-
-@dataclass(slots=True, kw_only=True)
-class StopRequests:
-    """Looks for a request to stop a leg, and stops it as Ctrl-C does; used by one thread."""
-
-    legs: Legs
-    leg: int
-    stop: StopSwitch
-    drain_seconds: float  # time that items in flight have then
-    abort: Callable[[], None]  # abandons the items in flight
-    _token: str | None = field(default=None, repr=False)
-    _look_at: float = -math.inf
-    _abort_at: float | None = None
-
-    def look(self) -> None:
-        """Look for a request when that is due, and abandon what is in flight when its time is over.
-
-        Raises:
-            ResultsError: the store cannot be read.
-        """
-        now = self.legs.uptime()
-        if self._abort_at is not None:
-            if now >= self._abort_at:
-                self._abort_at = math.inf
-                self.abort()
-        elif now >= self._look_at:
-            self._look_at = now + _LOOK_SECONDS
-            self._look(now)
-
-    def _look(self, now: float) -> None:
-        if self._token is None:
-            holder = self.legs.holder(self.leg)
-            self._token = "" if holder is None else holder.token
-        reason = self.legs.stop_asked(self.leg, self._token) if self._token else None
-        if reason is None:
-            return
-        self._abort_at = now + self.drain_seconds
-        log(Event.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, why=reason.message)
-        self.stop.pull(reason)
 
 
 @contextmanager
@@ -109,20 +60,21 @@ def leg_of(
     service.dispatcher.remember(None if rate is None else rate / sharers)
     with rate_leases(results.store, service, plan).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)
-        facts = leg_facts(service, status, flow_run_id)
+        facts: Row = {
+            "key_fingerprint": service.key_fingerprint,
+            "flow_run_id": flow_run_id,
+            "quota_before": status.headroom,
+            "service_version": status.version,
+            "service_commit": status.commit,
+            "service_deployed_at": status.deployed_at,
+        }
         number = open_leg(results, plan, service.clock, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
         try:
-            control = service.partner.for_control()
             own = bounds.shared_by(sharers)
-            budget = Budget(own, control, service.stop, service.clock, QUOTA_PROBE_SECONDS)
-            leg = leg_context(service, results, plan, number, budget, dedupe=dedupe)
+            leg = leg_context(service, results, plan, number, own, dedupe=dedupe, drain_seconds=drain_seconds)
         except BaseException:
             legs_of(results.store, plan, service.clock)[partition].release(number)
             raise
-        requests = StopRequests(
-            legs=leg.heartbeat.legs, leg=number, stop=leg.stop, drain_seconds=drain_seconds, abort=service.abort
-        )
-        leg.heartbeat.progress, leg.heartbeat.look_for_stop = lambda: leg.progress, requests.look
         leg.budget.take_reading(status.headroom, status.quota_reset)
         with leg_session(leg, facts, service.clock):
             yield leg
@@ -137,9 +89,10 @@ def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=len(leg.completed.own))
     try:
         leg.trail.write_unattributed()
+        publish = partial(leg.parts.publish_as_it_grows, leg.trail.journal, leg.stop)
         with (
             background_thread("heartbeat", leg.heartbeat.keep, leg.stop.pull),  # (3)
-            background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.journal, leg.stop), leg.stop.pull),
+            background_thread("commit", publish, leg.stop.pull),
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
             settle_legs_before(results, plan, clock, leg.leg)  # (4)
@@ -152,7 +105,7 @@ def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
         raise
     finally:
         facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
-        facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.lane.rate}
+        facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
         _settle(leg, facts, clock, time.process_time() - cpu_then)  # (5)
         note_leg(results, plan.run_id)
 
@@ -182,18 +135,6 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
     with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
         row = settle_leg(leg.results, leg.plan, end, Legs(leg.results.store, leg.plan.run_id, clock), leg.parts)
     log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
-
-
-def leg_facts(service: Service, status: ServiceStatus, flow_run_id: str | None) -> Row:
-    """Return the cells of a leg's row in `runs` that are known when it begins; its lease has them too."""
-    return {
-        "key_fingerprint": service.key_fingerprint,
-        "flow_run_id": flow_run_id,
-        "quota_before": status.headroom,
-        "service_version": status.version,
-        "service_commit": status.commit,
-        "service_deployed_at": status.deployed_at,
-    }
 
 
 def _ended_by(leg: LegContext) -> EndedBy:
@@ -316,26 +257,3 @@ def plan_to_work_on(results: Results, run_id: str, environment: str, *, sidecar_
             "set: set service.sidecar_field."
         )
     return plan
-
-
-def forecast_leg(
-    need: Need,
-    status: ServiceStatus,
-    bounds: Bounds,
-    *,
-    rate: float | None,
-    pace: PaceSettings,
-    history: Sequence[Measurement],
-    now: datetime,
-) -> Forecast:
-    """Forecast a leg that begins now on this machine; `rate` is the key's, if anybody has learned it."""
-    means = Means(
-        headroom=status.headroom,
-        reset=status.quota_reset,
-        bounds=bounds,
-        rate=rate,
-        first_rate=pace.first_rate,
-        workers=workers_that_fit(pace.workers, most_open_files()),
-        ask_seconds=QUOTA_PROBE_SECONDS,
-    )
-    return forecast(need, means, history, now)

@@ -15,46 +15,33 @@ from proofsweep.verify.budget import Budget
 
 
 @dataclass(slots=True)
-class Counters:
-    """Counts that worker threads add to, and a progress display reads."""
-
-    rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
-    audio_bytes: int = 0  # of the files that the service answered
-    calls: int = 0  # keyed calls
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def note(self, done: Finished) -> None:
-        with self._lock:
-            self.rows[word_for(done.outcome)] += 1
-            if done.read is not None and isinstance(done.outcome, Accepted | Rejected):
-                self.audio_bytes += done.read.size_bytes
-
-    def note_call(self, exchange: Exchange) -> None:
-        with self._lock:
-            self.calls += exchange.is_charged
-
-
-@dataclass(slots=True)
 class AuditTrail:
-    """The rows and exchanges of a leg, on their way to the journal; safe to use from several threads."""
+    """The rows and exchanges of a leg on their way to the journal, and their counts; safe for several threads."""
 
     journal: Journal
     budget: Budget
     unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
     completed: CompletedRows
-    counters: Counters = field(default_factory=Counters)
+    rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
+    answered_bytes: int = 0  # of the files that the service answered
+    calls: int = 0  # keyed calls
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def write(self, done: Finished, row: Row) -> None:
-        self.counters.note(done)
         self.journal.add(row, [])
         self.completed.add(int(str(row["manifest_row"])))
+        with self._lock:
+            self.rows[word_for(done.outcome)] += 1
+            if done.read is not None and isinstance(done.outcome, Accepted | Rejected):
+                self.answered_bytes += done.read.size_bytes
 
     def note(self, manifest_row: int | None, exchange: Exchange) -> None:
         """Write down an exchange of a row; of no row for None."""
         run_id, leg = self.journal.run_id, self.journal.leg
         self.journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
         self.budget.note(exchange, manifest_row)
-        self.counters.note_call(exchange)
+        with self._lock:
+            self.calls += exchange.is_charged
 
     def flush(self) -> None:
         """Make all of it durable; ResultsError if the store cannot be written: it is kept for the next time."""

@@ -1,5 +1,6 @@
 """One leg as the threads of a process share it: what remains to be done; and the thread that keeps it alive."""
 
+import math
 import os
 import secrets
 import sys
@@ -21,7 +22,7 @@ from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode
-from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
@@ -32,7 +33,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Control
-from proofsweep.verify.audit_trail import AuditTrail, Counters
+from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.commit import LegParts
@@ -44,17 +45,19 @@ from proofsweep.verify.service import Service
 # A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
 # written down: half of it stops work for a slow write, twice as long risks twice the work.
 _SLOW_WRITE_SECONDS = 5.0
+_LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request to stop is seen
 # While it waits for these, nobody knows how long it takes.
 _NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
 _STEP_SECONDS = 1.0  # counts are kept once in so many seconds
 _RATE_SECONDS = 60.0  # what "now" means for a rate
 _ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
+QUOTA_PROBE_SECONDS = 300.0  # between two readings of the headroom (contract, Versioning 7: about every five minutes)
 _KEPT = int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1
 
 
 @dataclass(slots=True, kw_only=True)
 class Heartbeat:
-    """Shows that one leg is alive, and that what it does can be written down."""
+    """Shows that one leg is alive, that what it does can be written down, and that nobody asked it to stop."""
 
     legs: Legs
     leg: int
@@ -62,13 +65,17 @@ class Heartbeat:
     budget: Budget
     stop: StopSwitch
     store_outage_seconds: float  # how long the results store may fail before the leg ends
-    look_for_stop: Callable[[], None] = lambda: None  # called every second; ResultsError: the store fails
+    drain_seconds: float = math.inf  # that items in flight have, once somebody asked the leg to stop
+    abort: Callable[[], None] = lambda: None  # abandons them then
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
     is_settling: bool = False  # the leg's work is over, and its last rows are being written
     _has_told_stop: bool = False
     _beaten_at: Sign = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
+    _token: str | None = field(default=None, repr=False)
+    _look_at: float = -math.inf
+    _abort_at: float = math.inf
 
     def __post_init__(self) -> None:
         self._beaten_at = self.legs.now()  # taking the lease is a sign of life
@@ -105,14 +112,14 @@ class Heartbeat:
                     self._beat()
 
     def write(self) -> None:
-        """Give a sign of life when it is due, and flush.
+        """Hear who asks the leg to stop, give a sign of life when it is due, and flush.
 
         Raises:
             ResultsError: the store failed; what could not be written is kept for the next time.
         """
         self._writing_since = time.monotonic()
         try:
-            self.look_for_stop()
+            self._look_for_stop()
             if self._is_due():
                 self._beat()
                 if self.legs.is_superseded(self.leg):
@@ -122,6 +129,24 @@ class Heartbeat:
         finally:
             self._writing_since = None
         self._failing_since = None
+
+    def _look_for_stop(self) -> None:
+        """Look for a request when that is due, and abandon what is in flight when its time is over."""
+        now = self.legs.uptime()
+        if now >= self._abort_at:
+            self._abort_at = math.inf
+            self.abort()
+        if now < self._look_at:
+            return
+        self._look_at = now + _LOOK_SECONDS
+        if self._token is None:
+            holder = self.legs.holder(self.leg)
+            self._token = "" if holder is None else holder.token
+        reason = self.legs.stop_asked(self.leg, self._token)
+        if reason is not None:
+            self._look_at, self._abort_at = math.inf, now + self.drain_seconds
+            log(Event.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, why=reason.message)
+            self.stop.pull(reason)
 
     def _write_or_complain(self) -> None:
         try:
@@ -159,39 +184,17 @@ class ProgressMeter:
     """The counts of a leg's last minutes; safe to use from several threads. Times are monotonic seconds."""
 
     _samples: deque[tuple[float, int, int]] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    _moved_at: float | None = None
-    _rows: int = 0
     _waits_for: WaitsFor | None = None
     _waits_since: datetime | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, now: float, rows: int, calls: int) -> None:
         with self._lock:
-            if self._moved_at is None or rows != self._rows:
-                self._moved_at, self._rows = now, rows
             if not self._samples or now - self._samples[-1][0] >= _STEP_SECONDS:
                 self._samples.append((now, rows, calls))
 
-    @property
-    def speed(self) -> Speed | None:
-        """How fast it went in the last minute; None before a second has passed."""
-        return self._over(_RATE_SECONDS)
-
-    def seconds_left(self, remaining: int) -> float | None:
-        """Return the time for so many rows, by the rate of the last ten minutes; None without a rate."""
-        speed = self._over(_ESTIMATE_SECONDS)
-        return None if speed is None or not speed.rows else remaining / speed.rows
-
-    def is_quiet(self, now: float) -> bool:
-        return self._moved_at is not None and now - self._moved_at >= QUIET_SECONDS
-
-    def waits_since(self, waits_for: WaitsFor | None, now: datetime) -> datetime | None:
-        with self._lock:
-            if waits_for is not self._waits_for:
-                self._waits_for, self._waits_since = waits_for, now
-            return None if waits_for is None else self._waits_since
-
-    def _over(self, seconds: float) -> Speed | None:
+    def speed(self, seconds: float) -> Speed | None:
+        """How fast it went in the last seconds; None before one has passed."""
         with self._lock:
             if not self._samples:
                 return None
@@ -202,13 +205,18 @@ class ProgressMeter:
             return None
         return Speed(rows=(last[1] - first[1]) / passed, calls=(last[2] - first[2]) / passed)
 
+    def waits_since(self, waits_for: WaitsFor | None, now: datetime) -> datetime | None:
+        with self._lock:
+            if waits_for is not self._waits_for:
+                self._waits_for, self._waits_since = waits_for, now
+            return None if waits_for is None else self._waits_since
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LegContext:
     plan: Plan
     leg: int
     results: Results
-    journal: Journal
     stop: StopSwitch
     workers: Executor  # the threads of this process; the items of two batches share them
     dispatcher: Dispatcher
@@ -219,7 +227,6 @@ class LegContext:
     control: Control
     trail: AuditTrail
     heartbeat: Heartbeat
-    counters: Counters
     row_context: RowContext
     meter: ProgressMeter = field(default_factory=ProgressMeter)
     in_doubt_before: AbstractSet[int] = frozenset()  # rows that were in doubt when the last leg ended; they come last
@@ -230,24 +237,27 @@ class LegContext:
 
     @property
     def progress(self) -> LegProgress:
-        lane, meter, counters = self.lane, self.meter, self.counters
-        before, done, now = self.completed.before, counters.rows.total(), self.verify.clock()
-        meter.take(self.dispatcher.clock(), done, counters.calls)
-        waits_for, speed = self._waits_for(lane), meter.speed
-        left = meter.seconds_left(len(self.completed.own) - (before or 0) - done)
+        lane, meter, trail = self.dispatcher.status(), self.meter, self.trail
+        before, done, now = self.completed.before, trail.rows.total(), self.verify.clock()
+        meter.take(self.dispatcher.clock(), done, trail.calls)
+        waits_for, speed, usual = self._waits_for(lane), meter.speed(_RATE_SECONDS), meter.speed(_ESTIMATE_SECONDS)
         is_paused = lane.pause_seconds >= LEAST_PAUSE_SECONDS
+        seconds_left = None
+        if usual is not None and usual.rows and waits_for not in _NO_ESTIMATE:
+            remaining = len(self.completed.own) - (before or 0) - done
+            seconds_left = remaining / usual.rows + lane.pause_seconds * is_paused
         return LegProgress(
             rows=len(self.completed.own),
             finished_before=before,
-            counts=dict(counters.rows),
+            counts=dict(trail.rows),
             rate=None if speed is None else speed.rows,
-            calls=counters.calls,
+            calls=trail.calls,
             call_rate=None if speed is None else speed.calls,
-            seconds_left=None if left is None or waits_for in _NO_ESTIMATE else left + lane.pause_seconds * is_paused,
+            seconds_left=seconds_left,
             lane_rate=lane.rate,
             most_at_once=lane.most,
             quota_left=self.budget.left,
-            sent_bytes=counters.audio_bytes,
+            sent_bytes=trail.answered_bytes,
             in_flight=self.budget.in_flight,
             uploads=lane.uploads,
             paused_until=now + timedelta(seconds=lane.pause_seconds) if is_paused else None,
@@ -257,7 +267,7 @@ class LegContext:
         )
 
     def _waits_for(self, lane: LaneStatus) -> WaitsFor | None:
-        is_quiet = self.meter.is_quiet(self.dispatcher.clock())
+        lately = self.meter.speed(QUIET_SECONDS)
         applies = {
             WaitsFor.SETTLE: self.heartbeat.is_settling,
             WaitsFor.STOP: self.stop.reason is not None,
@@ -265,24 +275,21 @@ class LegContext:
             WaitsFor.OUTAGE: lane.is_outage,
             WaitsFor.START: self.completed.before is None,
             WaitsFor.PAUSE: lane.pause_seconds >= LEAST_PAUSE_SECONDS,
-            WaitsFor.UPLOADS: is_quiet and lane.uploads > 0,
+            WaitsFor.UPLOADS: lane.uploads > 0 and lately is not None and not lately.rows,
             WaitsFor.NEW_FILES: lane.yields,
         }
         return next((each for each, does in applies.items() if does), None)
 
-    @property
-    def lane(self) -> LaneStatus:
-        return self.dispatcher.status()
-
 
 def leg_context(
-    service: Service, results: Results, plan: Plan, leg: int, budget: Budget, *, dedupe: bool
+    service: Service, results: Results, plan: Plan, leg: int, bounds: Bounds, *, dedupe: bool, drain_seconds: float
 ) -> LegContext:
-    """Make what the threads of this process share of a leg that it holds."""
+    """Make what the threads of this process share of a leg that it holds; the bounds are its own."""
     _say_if_fewer(service.pace.workers, service.workers.most)
     journal = Journal(results, plan.run_id, leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
     partition = plan.partition_of_leg(leg)
     completed = CompletedRows(results, plan, partition)
+    budget = Budget(bounds, service.partner.for_control(), service.stop, service.clock, QUOTA_PROBE_SECONDS)
     trail = AuditTrail(journal, budget, service.unattributed, completed)
     legs = legs_of(results.store, plan, service.clock)[partition]
     root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
@@ -302,11 +309,10 @@ def leg_context(
         outage_seconds=service.retry.breaker_seconds,
     )
     recovered = recovered_sidecars(results) if plan.pairs else frozenset()
-    return LegContext(
+    context = LegContext(
         plan=plan,
         leg=leg,
         results=results,
-        journal=journal,
         stop=service.stop,
         workers=service.workers,
         dispatcher=service.dispatcher,
@@ -323,11 +329,14 @@ def leg_context(
             budget=budget,
             stop=service.stop,
             store_outage_seconds=service.retry.breaker_seconds,
+            drain_seconds=drain_seconds,
+            abort=service.abort,
         ),
-        counters=trail.counters,
         row_context=RowContext(plan.run_id, leg, plan.environment, recovered),
         in_doubt_before=legs.in_doubt_before(leg),
     )
+    context.heartbeat.progress = lambda: context.progress
+    return context
 
 
 def _say_if_fewer(wanted: int, workers: int) -> None:

@@ -52,7 +52,7 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, dedupe: bool | None, flow_r
         stopped = leg.stop.reason
         if stopped is not None and stopped.ended_by != EndedBy.BREAKER:
             return
-        rest = left_of(rest, leg.counters.calls, utc_now())
+        rest = left_of(rest, leg.trail.calls, utc_now())
 
 
 def _work_elsewhere(

@@ -72,4 +72,4 @@ def _exit_now(app: App) -> None:
 
 def _flush_journal(leg: LegContext) -> None:
     with suppress(ResultsError):
-        leg.journal.flush()
+        leg.trail.journal.flush()

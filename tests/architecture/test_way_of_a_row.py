@@ -90,7 +90,7 @@ def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path
         (piece,) = leg.completed.batches()
         with trace.on():
             verify_batch(leg, piece)
-            leg.journal.flush()
+            leg.trail.journal.flush()
 
     assert len(trace.modules) <= FILE_MODULES, sorted(trace.modules)
     assert len(trace.functions) <= FILE_FUNCTIONS, sorted(trace.functions)

@@ -153,7 +153,6 @@ class LegBuilder:
             plan=plan,
             leg=number,
             results=self.results,
-            journal=journal,
             stop=self.stop,
             workers=self.workers,
             dispatcher=self.partner.session.context.dispatcher,
@@ -171,7 +170,6 @@ class LegBuilder:
                 stop=self.stop,
                 store_outage_seconds=1.0,
             ),
-            counters=trail.counters,
             row_context=RowContext(plan.run_id, number, plan.environment),
         )
 

@@ -61,7 +61,7 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 CHOSEN = {
     "control_wait_seconds": "verify.attribution.CONTROL_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
-    "quota_probe_seconds": "verify.attempt.QUOTA_PROBE_SECONDS",
+    "quota_probe_seconds": "verify.session.QUOTA_PROBE_SECONDS",
     "resume_days": "verify.resume.RESUME_DAYS",
     "rows_per_part": "verify.commit.ROWS_PER_PART",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.verify.attempt import StopRequests
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.session import Heartbeat
 
@@ -204,18 +202,12 @@ def test_nothing_begins_while_a_write_is_unanswered(
 def test_a_request_to_stop_is_seen_although_nothing_can_be_written(leg: Leg) -> None:
     """A person stops a run because its disk is full."""
     leg.journal.error = ResultsError("It is full.")
-    leg.heartbeat.look_for_stop = lambda: leg.stop.pull(RunMustStop("Asked.", ended_by=EndedBy.CANCELLED))
+    ask(leg)
 
     with pytest.raises(ResultsError):
         leg.heartbeat.write()
 
     assert leg.stop.reason is not None
-
-
-def requests_of(leg: Leg, aborted: list[float]) -> StopRequests:
-    return StopRequests(
-        legs=leg.legs, leg=1, stop=leg.stop, drain_seconds=12.0, abort=lambda: aborted.append(leg.journal.now)
-    )
 
 
 def ask(leg: Leg) -> bool:
@@ -230,12 +222,13 @@ def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seco
 ) -> None:
     """Files are abandoned once, and their rows remain; a leg of a night makes some thousands of requests."""
     found: list[float] = []
-    requests = requests_of(leg, found)
+    leg.heartbeat.drain_seconds = 12.0
+    leg.heartbeat.abort = lambda: found.append(leg.journal.now)
     if is_asked:
         ask(leg)
 
     for _ in range(60):
-        requests.look()
+        leg.heartbeat.write()
         leg.journal.now += 1.0
 
     assert found == aborted
@@ -248,10 +241,11 @@ def test_another_holder_of_the_same_leg_is_not_stopped(leg: Leg) -> None:
     leg.legs.release(1)
     leg.legs.take(1)
 
-    requests_of(leg, []).look()
+    leg.heartbeat.write()
     before = leg.stop.reason
     ask(leg)
-    requests_of(leg, []).look()
+    leg.journal.now += 5.0
+    leg.heartbeat.write()
 
     assert before is None
     assert leg.stop.reason is not None

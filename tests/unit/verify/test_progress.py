@@ -15,7 +15,6 @@ from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Fini
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress, WaitsFor, together
-from proofsweep.verify.audit_trail import Counters
 from proofsweep.verify.session import ProgressMeter, Speed
 
 from ..conftest import LegBuilder
@@ -78,40 +77,32 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
     for second in range(600, 661):
         meter.take(float(second), 2 * (second - 600), 5 * (second - 600))
 
-    assert meter.speed == Speed(rows=2.0, calls=5.0)
-
-
-def test_the_time_left_is_told_by_the_last_ten_minutes() -> None:
-    """A pause of a minute does not make it endless."""
-    meter = ProgressMeter()
-    for second in range(601):
-        meter.take(float(second), min(second, 540), 0)
-
-    assert meter.speed == Speed(rows=0.0, calls=0.0)
-    assert meter.seconds_left(90) == pytest.approx(100.0)
+    assert meter.speed(60.0) == Speed(rows=2.0, calls=5.0)
 
 
 def test_a_leg_is_quiet_when_no_row_ends_for_a_while() -> None:
     """Before the first count nothing is known."""
     meter = ProgressMeter()
-    assert not meter.is_quiet(1_000.0)
+    assert meter.speed(10.0) is None
 
     meter.take(0.0, 0, 0)
     meter.take(5.0, 1, 2)
     meter.take(14.0, 1, 9)
 
-    assert (meter.is_quiet(14.0), meter.is_quiet(15.0)) == (False, True)
+    assert meter.speed(10.0) == Speed(rows=0.0, calls=pytest.approx(7 / 9))
+    assert meter.speed(20.0) == Speed(rows=pytest.approx(1 / 14), calls=pytest.approx(9 / 14))
 
 
-def test_rows_are_counted_by_outcome_and_bytes_by_answer() -> None:
+def test_rows_are_counted_by_outcome_and_bytes_by_answer(new_leg: LegBuilder) -> None:
     """A file that got no answer was not verified, though it was sent; no thread loses one."""
-    counters = Counters()
+    trail = new_leg.leg(new_leg.plan(1)).trail
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(counters.note, [ended(outcome) for outcome in (ACCEPTED, ACCEPTED, REJECTED, FAILED)] * 300))
+        rows = [ended(outcome) for outcome in (ACCEPTED, ACCEPTED, REJECTED, FAILED)] * 300
+        list(pool.map(lambda done: trail.write(done, {"manifest_row": 0}), rows))
 
-    assert counters.rows == {"accepted": 600, "rejected": 300, "failed": 300}
-    assert counters.audio_bytes == 90_000
+    assert trail.rows == {"accepted": 600, "rejected": 300, "failed": 300}
+    assert trail.answered_bytes == 90_000
 
 
 def test_a_run_is_as_far_as_its_legs_together() -> None:

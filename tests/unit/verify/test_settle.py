@@ -114,10 +114,10 @@ def test_so_many_rows_are_published_beside_the_work(
     if is_closed:
         settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.KILLED), new_leg.legs(plan))
 
-    with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.journal, leg.stop)):
+    with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.trail.journal, leg.stop)):
         for row in (1, 2):
             leg.trail.journal.add(verdict(plan, 1, row), [])
-            leg.journal.flush()
+            leg.trail.journal.flush()
         late = time.monotonic() + 20
         while time.monotonic() < late and not (leg.stop.reason if is_closed else rows_of(results, plan)):
             time.sleep(0.01)

@@ -44,7 +44,7 @@ def item_of(leg: LegContext, number: int = 0) -> WorkItem:
 
 
 def written(leg: LegContext) -> list[int]:
-    leg.journal.flush()
+    leg.trail.journal.flush()
     return sorted(row for row in journal_rows(leg.results, leg.plan, leg.leg) if row is not None)
 
 
@@ -55,7 +55,7 @@ def test_an_item_ends_as_a_row_in_the_journal(leg: LegContext, service: Scripted
     assert [item.manifest_row for item in leg.completed.items()] == [0, 2]
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [1, 1, 1]
     assert service.calls == THREE_CALLS
-    assert leg.counters.rows == {"accepted": 1}
+    assert leg.trail.rows == {"accepted": 1}
 
 
 def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: ScriptedService) -> None:
@@ -64,7 +64,7 @@ def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: 
     item = replace(item_of(leg), ineligible=Ineligible(Reason.EMPTY, "No bytes."))
 
     assert work_item(leg, item)
-    assert leg.counters.rows == {"ineligible": 1}
+    assert leg.trail.rows == {"ineligible": 1}
     assert service.calls == []
 
 
@@ -76,7 +76,7 @@ def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, servi
     assert not work_item(leg, item_of(leg))
     assert written(leg) == []
     assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [0]
-    assert leg.counters.rows == {}
+    assert leg.trail.rows == {}
 
 
 def test_rows_that_were_in_doubt_before_come_last(large_leg: LegContext) -> None:
@@ -160,7 +160,7 @@ def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: Scrip
 
     assert leg.stop.reason is None
     assert written(leg) == [0, 1, 2]
-    assert leg.counters.rows == {"accepted": 3}
+    assert leg.trail.rows == {"accepted": 3}
     assert leg.control.put_aside == set()
 
 
@@ -174,7 +174,7 @@ def test_a_failure_that_a_late_control_believes_needs_no_second_try(
     work(leg)
 
     assert written(leg) == [0, 1, 2]
-    assert leg.counters.rows == {"failed": 2, "accepted": 1}
+    assert leg.trail.rows == {"failed": 2, "accepted": 1}
 
 
 def test_the_last_round_asks_the_service_for_each_file(
