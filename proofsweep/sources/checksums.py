@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from io import BytesIO, TextIOWrapper
 from typing import Final, NamedTuple
 
@@ -53,20 +52,13 @@ _BARE = re.compile(r"()([0-9A-Fa-f]{8,})()\s*")
 _ESCAPES: Final = {r"\\": "\\", r"\n": "\n", r"\r": "\r"}
 
 _BAG_MARK = "bagit.txt"  # the file that makes a folder a bag
-_FETCH = "fetch.txt"
 _PAYLOAD = "data/"
 _BAG_MANIFEST = re.compile(r"manifest-([\w-]+)\.txt", re.IGNORECASE)
 _BAG_ESCAPE = re.compile(r"%(0A|0D|25)", re.IGNORECASE)
 
-# A million files of 200 letters each: a larger file is no list.
-MOST_LINES = 1_000_000
-MOST_BYTES = 256 * 1024 * 1024
-# A path has at most 4,096 bytes on Linux, all of which may be escaped, and the longest digest 128.
-MOST_LINE_LETTERS = 8_448
-# So much of a list shows its encoding. Binary content of 256 MiB would take half a minute.
-_JUDGED_BYTES = 4 * 1024 * 1024
-# A file whose first lines hold no checksum is no list. To read all lines of one takes ten seconds.
-_LINES_IN_VAIN = 1_000
+# Half a million files of 200 letters each: a larger file is no list.
+MOST_BYTES = 128 * 1024 * 1024
+_JUDGED_BYTES = 4 * 1024 * 1024  # so much of a list shows its encoding
 
 _Cells = tuple[bytes, str, str, bool, bytes | None]
 
@@ -87,7 +79,6 @@ class Checksums:
         self._ignored = ignored
         self._table: sqlite3.Connection | None = None  # digests by file; in composed Unicode, since archives change it
         self._payloads: list[str] = []
-        self._fetched: set[str] = set()
         self._looked_into: set[str] = set()
 
     def close(self) -> None:
@@ -111,7 +102,7 @@ class Checksums:
         in_bag = map(_BAG_MANIFEST.fullmatch, names if _BAG_MARK in names else ())
         manifests = {each[0]: algorithm_named(each[1]) or "" for each in in_bag if each is not None}
         if manifests:
-            self._begin_bag(folder, manifests, has_fetch=_FETCH in names)
+            self._begin_bag(folder, manifests)
         known = frozenset(names if lists else ())
         for name in lists:
             if name not in manifests:
@@ -153,8 +144,6 @@ class Checksums:
         for file, bag in () if self._table is None else self._table.execute(_MISSING):
             named, shown = os.fsdecode(file), one_line(os.fsdecode(bag))
             detail = f"The manifest of the bag {shown} names this file, and it was not delivered."
-            if named in self._fetched:
-                detail += f" Its {_FETCH} leaves it at an address, which is never asked: the bag is incomplete."
             yield posixpath.join(self._base.root, named), Ineligible(Reason.MISSING_AUDIO, detail)
 
     def _note_seen(self, names: Iterable[str]) -> None:
@@ -162,28 +151,20 @@ class Checksums:
             with self._table:
                 self._table.executemany(_SEEN, ((_key(each),) for each in names))
 
-    def _begin_bag(self, folder: str, manifests: Mapping[str, str], *, has_fetch: bool) -> None:
+    def _begin_bag(self, folder: str, manifests: Mapping[str, str]) -> None:
         self._payloads.append(self._base.named(posixpath.join(folder, _PAYLOAD, "x"))[:-1])
         for name, algorithm in sorted(manifests.items()):
             found = self._lines(posixpath.join(folder, name), self._source, algorithm)
             self._read_found(self._in_bag(found, folder))
-        if has_fetch:  # each line is an address, a size and a path
-            with suppress(CatalogError):
-                lines = lines_of_list(posixpath.join(folder, _FETCH), self._source)
-                paths = (path_in_bag(parts[2]) for line in lines if (parts := line.split(None, 2))[2:])
-                self._fetched |= {self._base.named(posixpath.join(folder, path)) for path in paths if path is not None}
 
     def _lines(self, location: str, source: Files, usual: str | None) -> Iterator[ChecksumLine]:
-        unused, has_any = 0, False
+        has_any = False
         for line in lines_of_list(location, source):
             if (found := line_of(line, usual)) is not None:
                 has_any = True
                 yield found
             elif line.strip() and not line.startswith(_COMMENTS):
-                unused += 1
                 self._ignored[Cause.UNUSED_CHECKSUMS] += 1
-            if unused > _LINES_IN_VAIN and not has_any:
-                break
         if not has_any:
             raise CatalogError(f"{one_line(location)}: there is no checksum in it that can be compared")
 
@@ -317,20 +298,12 @@ def _lines_of(file: OpenFile | None) -> Iterator[str]:
     with buffered(file) as plain:
         before = file.facts()
         if before.size_bytes > MOST_BYTES:
-            raise _too_large(f"{MOST_BYTES:,} bytes")
+            raise SourceError(f"It has more than {MOST_BYTES:,} bytes.", reason=Reason.UNREADABLE_FILE)
         judged = plain.read(_JUDGED_BYTES)
         encoding = encoding_of(BytesIO(judged[: judged.rfind(b"\n") + 1] or judged))  # not of half a letter at its end
         plain.seek(0)
-        text = TextIOWrapper(plain, encoding.codec, encoding.errors, newline="\n")
-        for number, line in enumerate(iter(partial(text.readline, MOST_LINE_LETTERS + 1), ""), start=1):
-            if number > MOST_LINES:
-                raise _too_large(f"{MOST_LINES:,} lines")
-            if len(line) > MOST_LINE_LETTERS:
-                raise _too_large(f"{MOST_LINE_LETTERS:,} letters in line {number:,}")
+        text = TextIOWrapper(plain, encoding.codec, encoding.errors, newline="\n")  # closes the file with itself
+        for line in text:
             yield line.rstrip("\r\n")
         if file.facts() != before:
             raise SourceError("It changed while it was read: let its delivery finish.", reason=Reason.SOURCE_CHANGED)
-
-
-def _too_large(bound: str) -> SourceError:
-    return SourceError(f"It has more than {bound}.", reason=Reason.UNREADABLE_FILE)

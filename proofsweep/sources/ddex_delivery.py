@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import IO, Final
@@ -69,11 +70,6 @@ class NamedFiles:
     # what is named and not there, with where it should be; and why, if that is not allowed.
     missing: list[tuple[str, Naming, Ineligible | None]] = field(default_factory=list)
     no_rows: dict[str, Cause] = field(default_factory=dict)  # clips, other resources, and files that were sent again
-    are_all: bool = False  # other files of the folder are not asked for, since one message is the catalog
-
-    def leave_out(self, location: str) -> bool:
-        is_named = location in self.here or self.no_rows.get(location, Cause.REPLACED) is not Cause.REPLACED
-        return self.are_all and not is_named
 
 
 NOTHING_NAMED: Final = NamedFiles()
@@ -157,11 +153,11 @@ class Deliveries:
             for folder in release.folders:
                 for row in rows_in(folder, found):
                     naming = found.here.pop(row.audio or "", None)
-                    if naming is None:
+                    if naming is not None:
+                        self.counts.files += 1
+                        yield self._placed(row, row.refused or self._finding(naming.message), release, naming)
+                    elif self._only is None:
                         yield self._unnamed(row, release)
-                    else:
-                        is_link = posixpath.basename(row.audio or "") in folder.links
-                        yield self._named(row, naming, release, is_link=is_link)
             left_out = ((location, naming, None) for location, naming in found.here.items())
             for location, naming, refused in (*left_out, *found.missing):
                 if not has_no_row(location):
@@ -170,14 +166,13 @@ class Deliveries:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
                 yield self._placed(row_at(each.location), refused, release)
-        for batch in self.batches.values():
-            for name in absent_messages(batch, self._source):
-                self.counts.missing += 1
-                detail = "The manifest of the batch names this message, and it is not there."
-                row = row_at(below(batch.location, next(candidates(name), name)))
-                refused = Ineligible(Reason.MISSING_AUDIO, detail)
-                tags = {"batch": posixpath.basename(batch.location)}
-                yield replace(row, refused=refused, tags=tags, batch=batch.location)
+        refused = Ineligible(Reason.MISSING_AUDIO, "The manifest of the batch names this message, and it is not there.")
+        absent = [(batch, name) for batch in self.batches.values() for name in self._absent_from(batch)]
+        for batch, name in absent:
+            self.counts.missing += 1
+            row = row_at(below(batch.location, next(candidates(name), name)))
+            tags = {"batch": posixpath.basename(batch.location)}
+            yield replace(row, refused=refused, tags=tags, batch=batch.location)
 
     def _add(self, release: _ReleaseFolder, found: XmlFile) -> None:
         if found.message is None:
@@ -225,7 +220,7 @@ class Deliveries:
 
     def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
         """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
-        found = NamedFiles(are_all=self._only is not None)
+        found = NamedFiles()
         batch = self.batches[self._batch_of[release.location]]
         locations = {message.location for message in release.messages}
         locations |= {at for each in batch.releases for at in self._releases[each].leading_up}
@@ -276,15 +271,6 @@ class Deliveries:
             return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
         return below(folder, next((path for path in paths if "\\" not in path), paths[0])), naming, None
 
-    def _named(
-        self, row: ManifestRow, naming: Naming, release: _ReleaseFolder, *, is_link: bool = False
-    ) -> ManifestRow:
-        self.counts.files += 1
-        refused, batch = row.refused or self._finding(naming.message), self._batch_of[release.location]
-        if refused is None and is_link and not is_within(os.path.realpath(row.audio or ""), os.path.realpath(batch)):
-            refused = Ineligible(Reason.OUTSIDE_CATALOG, f"This link leads out of the batch {one_line(batch)}.")
-        return self._placed(row, refused, release, naming)
-
     def _unnamed(self, row: ManifestRow, release: _ReleaseFolder) -> ManifestRow:
         if row.refused is not None:
             return self._placed(row, row.refused, release)
@@ -327,23 +313,17 @@ class Deliveries:
             return Ineligible(Reason.WITHDRAWN, f"{message.sender} withdrew the release {message.release_id} later.")
         return None
 
+    def _absent_from(self, batch: Batch) -> list[str]:
+        """Name the messages that a batch's manifest names and that are not in it, as it names them.
 
-def absent_messages(batch: Batch, source: Files) -> list[str]:
-    """Name the messages that a batch's manifest names and that are not in it, as it names them.
-
-    A message is there if a release of the batch has its ID, or the ID of its release, or if its location names the
-    release's folder. A completion file that is no manifest, or that cannot be read, names none.
-    """
-    if batch.completion is None or not batch.completion.lower().endswith(".xml"):
-        return []
-    known = {composed(posixpath.basename(at)) for at in batch.releases}
-    known |= {text for release in batch.releases.values() for text in (release.message_id, release.release_id) if text}
-    try:
-        if (file := source.open(batch.completion)) is None:
-            return []
-        with file:
-            return [words[0] for words in messages_named(file) if words and known.isdisjoint(map(composed, words))]
-    except SourceError:
+        A message is there if a release of the batch has its ID, or the ID of its release, or if its location names the
+        release's folder. A completion file that is no manifest, or that cannot be read, names none.
+        """
+        known = {composed(posixpath.basename(at)) for at in batch.releases}
+        known |= {text for each in batch.releases.values() for text in (each.message_id, each.release_id) if text}
+        with suppress(SourceError), self._source.open(batch.completion or "") or nullcontext() as file:
+            named_there = () if file is None else messages_named(file)
+            return [words[0] for words in named_there if words and known.isdisjoint(map(composed, words))]
         return []
 
 

@@ -7,7 +7,7 @@ request for each of a million objects would take hours.
 import os
 import posixpath
 import sqlite3
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, lru_cache
@@ -35,7 +35,6 @@ from proofsweep.sources.names import caseless, composed
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
-_GUESSES = 20  # rows whose files are looked for below the root before no more is guessed about the paths of one drive
 _FOLDERS_KEPT = 64  # whose names are kept
 # Rows in more folders of a bucket are looked up in the folders above, among keys that nobody wants.
 MOST_LISTINGS = 100
@@ -63,8 +62,7 @@ class CellLocations:
     def __init__(self, base: CatalogBase, path_maps: Iterable[tuple[str, str]]) -> None:
         self._base = base
         self._maps = PathMaps(path_maps)
-        self._found_maps: dict[str, str] = {}  # by drive, the map under which a file of it is there
-        self._tried = Counter[str]()
+        self._guesses: dict[str, str | None] = {}  # by drive, what its first missing file shows
 
     def located(self, cell: str | None, folder: str, guess: str | None) -> tuple[Sequence[str], str | None]:
         """Return the locations that a cell may name, the likeliest first; if it names none, what may be shown of it.
@@ -92,14 +90,19 @@ class CellLocations:
             return hint_for(written)
         parts = _forward(written).split("/")
         head = 4 if written.startswith("\\\\") else 1  # a server and its share, or a drive
-        drive, root = _backward(parts[:head]), self._base.root
-        if drive not in self._found_maps and self._tried[drive] < _GUESSES and not is_bucket(root):
-            self._tried[drive] += 1
-            below = (at for at in range(head, len(parts)) if posixpath.isfile(posixpath.join(root, *parts[at:])))
-            if (at := next(below, None)) is not None:
-                self._found_maps[drive] = f"{_backward(parts[:at])}={root}"
-        given = self._found_maps.get(drive) or f"{_backward(parts[: min(head + 1, len(parts) - 1)])}=FOLDER"
+        if parts[head - 1] not in self._guesses:
+            self._guesses[parts[head - 1]] = self._guess(parts, head)
+        beginning = "\\".join(parts[: min(head + 1, len(parts) - 1)])
+        given = self._guesses[parts[head - 1]] or f"{beginning}=FOLDER"
         return f" (this looks like a Windows path: give --path-map '{one_line(given)}')"
+
+    def _guess(self, parts: Sequence[str], head: int) -> str | None:
+        """Return the map under which a file lies below the root; None if it does not, or the root is in a bucket."""
+        root = self._base.root
+        for at in range(head, len(parts)):
+            if not is_bucket(root) and posixpath.isfile(posixpath.join(root, *parts[at:])):
+                return "\\".join(parts[:at]) + f"={root}"
+        return None
 
     def _as_written(self, cell: str, folder: str) -> tuple[str, str | None]:
         proof_id = proof_id_of(cell)
@@ -140,10 +143,6 @@ class PathMaps:
 
 def _forward(written: str) -> str:
     return written.replace("\\", "/")
-
-
-def _backward(parts: Sequence[str]) -> str:
-    return "\\".join(parts)
 
 
 class NameLookup:

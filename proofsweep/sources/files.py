@@ -216,7 +216,6 @@ class _Walk:
         folders: list[str] = []
         links: list[str] = []
         others: list[str] = []
-        linked: set[str] = set()
         left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
         with os.scandir(path) as entries:
             for entry in entries:
@@ -230,8 +229,6 @@ class _Walk:
                     (links if entry.is_symlink() else folders).append(entry.name)
                 else:
                     (files if _is_file(entry) else others).append(entry.name)
-                    if entry.is_symlink():
-                        linked.add(entry.name)
         unfinished = self._rule.unfinished_in(files)
         left_out[LeftOut.UNFINISHED] += {*unfinished.values()}
         files = [name for name in files if name not in unfinished]
@@ -240,7 +237,6 @@ class _Walk:
         found = Folder(
             location=path,
             files=files,
-            links=frozenset(linked),
             left_out={why: names for why, names in left_out.items() if names},
             unfinished=frozenset(unfinished),
             unreadable=others,

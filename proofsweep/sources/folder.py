@@ -125,7 +125,7 @@ class FolderScan(Catalog):
         lists: list[str] = []
         for name in folder.files:
             path = posixpath.join(folder.location, name)
-            if is_sidecar(name) or (named.leave_out(path) and not is_list_name(name)):
+            if is_sidecar(name):
                 continue
             cause = self._why_no_row(path, named)
             if cause is None:
@@ -149,7 +149,7 @@ class FolderScan(Catalog):
                 yield self.row_at(path, beside, sidecars.contested.get(name), folder.known)
         for why, names in folder.left_out.items():
             self.ignored[Cause(why)] += len(names)
-        orphans = [] if named.are_all else sorted({*sidecars.orphans()} - folder.unfinished)
+        orphans = sorted({*sidecars.orphans()} - folder.unfinished)
         self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
         self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)

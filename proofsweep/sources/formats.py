@@ -61,6 +61,7 @@ _UNLISTED = {
     b"#!AMR": "AMR",
     b"ADIF": "AAC without a container",
     b"\x7f\xfe\x80\x01": "DTS",
+    b"\x0b\x77": "AC-3",
 }
 """Audio that the contract does not list, by the bytes with which it begins."""
 _OTHER_LAYERS: Mapping[int | None, str] = {
@@ -82,13 +83,6 @@ _KBITS = {
     True: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
     False: (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
 }
-# An AC-3 frame: its bytes at 48 kHz are four for each kbit/s, and at the other rates in proportion (ETSI TS 102 366).
-_AC3_SYNC = b"\x0b\x77"
-_AC3_HEADER_BYTES = 6
-_AC3_KBITS = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640)
-_AC3_HERTZ = (48000, 44100, 32000)
-_AC3_NEWEST, _EAC3_OLDEST, _EAC3_NEWEST = 10, 11, 16  # versions of the bit stream
-
 _NO_KBITS = (0, 15)  # free format, which few players support, and a forbidden value
 _HERTZ = {
     (version, rate): hertz
@@ -169,7 +163,7 @@ def unlisted_audio(head: bytes) -> str | None:
             return words if _NO_TEXT.search(head) else None
     if head.startswith(_UTF_16_MARK):
         return None
-    return "AC-3" if _is_ac3(head) else _OTHER_LAYERS.get(mpeg_layer(head))
+    return _OTHER_LAYERS.get(mpeg_layer(head))
 
 
 def _format_after_tag(rest: bytes) -> AudioFormat:
@@ -204,24 +198,6 @@ def _frame_bytes(frame: bytes) -> int:
     version, kbits, rate, padding = frame[1] >> 3 & 3, frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
     mpeg_1 = version == _MPEG_1
     return (144_000 if mpeg_1 else 72_000) * _KBITS[mpeg_1][kbits - 1] // _HERTZ[version, rate] + padding
-
-
-def _is_ac3(head: bytes) -> bool:
-    """Whether a frame of AC-3 or E-AC-3 begins here and, if the bytes reach that far, another one follows it."""
-    size = _ac3_frame_bytes(head)
-    return size > 0 and (len(head) < size + len(_AC3_SYNC) or head[size:].startswith(_AC3_SYNC))
-
-
-def _ac3_frame_bytes(frame: bytes) -> int:
-    if len(frame) < _AC3_HEADER_BYTES or not frame.startswith(_AC3_SYNC):
-        return 0
-    version, rate, size_code = frame[5] >> 3, frame[4] >> 6, frame[4] & 0x3F
-    if _EAC3_OLDEST <= version <= _EAC3_NEWEST:
-        return 2 * ((frame[2] & 7) << 8 | frame[3]) + 2
-    if version > _AC3_NEWEST or rate >= len(_AC3_HERTZ) or size_code >= 2 * len(_AC3_KBITS):
-        return 0
-    words = _AC3_KBITS[size_code // 2] * 96_000 // _AC3_HERTZ[rate]
-    return 2 * (words + (size_code % 2 if _AC3_HERTZ[rate] == 44_100 else 0))  # noqa: PLR2004 - it alone has odd frames
 
 
 @dataclass(frozen=True, slots=True)

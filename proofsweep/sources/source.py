@@ -18,7 +18,6 @@ _BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
 class Folder:
     location: str  # of the folder itself
     files: list[str]  # names of its files; links that lead nowhere are among them
-    links: frozenset[str] = frozenset()  # of the files, those that are links
     left_out: Mapping[LeftOut, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
     unfinished: frozenset[str] = frozenset()  # names of files that are still written, whether they are there or not
     unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder

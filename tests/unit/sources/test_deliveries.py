@@ -147,15 +147,6 @@ def test_location_outside_of_the_batch_is_refused(tmp_path: Path, written: str) 
     assert told(scan(tmp_path / "B")) == {str(tmp_path / "secret.wav"): "outside_catalog", "2/a.wav": "I1"}
 
 
-def test_link_out_of_the_batch_is_refused(tmp_path: Path) -> None:
-    """Also to a file of the catalog."""
-    release(tmp_path / "B1" / "1", "a.wav")
-    release(tmp_path / "B2" / "2", "a.wav", "b.wav", put=["b.wav"])
-    (tmp_path / "B2" / "2" / "a.wav").symlink_to(tmp_path / "B1" / "1" / "a.wav")
-
-    assert told(scan(tmp_path))["B2/2/a.wav"] == "outside_catalog"
-
-
 def test_release_may_name_files_of_its_batch(tmp_path: Path) -> None:
     """In the folder of another release, or beside them; each is one row, with the first one that names it there."""
     release(tmp_path / "B" / "1", "../2/shared.wav", put=[])

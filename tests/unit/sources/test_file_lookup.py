@@ -78,16 +78,6 @@ def test_the_longest_beginning_that_fits_is_replaced(written: str, mapped: str) 
     assert MAPS.mapped(written) == mapped
 
 
-def test_a_hint_names_the_map_under_which_the_file_is_there(tmp_path: Path) -> None:
-    """Once one was found for a drive, all its rows have it."""
-    (tmp_path / "Alba").mkdir()
-    (tmp_path / "Alba" / "a.wav").touch()
-    cells = CellLocations(CatalogBase(str(tmp_path)), ())
-
-    assert rf"give --path-map 'D:\Archiv\Musik={tmp_path}'" in cells.hint(r"D:\Archiv\Musik\Alba\a.wav")
-    assert rf"'D:\Archiv\Musik={tmp_path}'" in cells.hint(r"D:\other.wav")
-
-
 @pytest.mark.parametrize("root", ["/mnt", "s3://bucket"])
 def test_a_hint_says_how_a_map_is_written(root: str) -> None:
     """Where no file is found, the person knows the folder; a bucket is not asked."""
