@@ -169,7 +169,7 @@ def leave_run(results: Results, plan: Plan) -> None:
 
 def note(results: Results, plan: Plan) -> None:
     """Keep the index, as a run does when its leg ends."""
-    note_leg(results, plan.run_id)
+    note_leg(results, plan)
 
 
 def row_of(plan: Plan, row: int, began: datetime) -> Row:

@@ -81,7 +81,7 @@ def _take(step: str, store: Path) -> None:
         case "end the next":
             settle_leg(results, plan, LegEnd(leg=2, ended_by=EndedBy.COMPLETE), Legs(results.store, RUN))
         case "update the index":
-            note_leg(results, plan.run_id)
+            note_leg(results, plan)
         case _:
             _expect(describe_run(results, RUN).finished == plan.items)
 

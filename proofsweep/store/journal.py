@@ -41,7 +41,7 @@ class Journal:
     _flushing: threading.Lock = field(default_factory=threading.Lock)
     _segments: int = 0
     _last: Counter[str] = field(default_factory=Counter)
-    _unconfirmed: dict[str, "_Rows"] = field(default_factory=dict)
+    _taken: dict[str, "_Rows"] = field(default_factory=dict)  # of one flush, and not known to be written
     _small: defaultdict[str, list["_Rows"]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, row: Row | None, exchanges: Sequence[Row]) -> None:
@@ -52,13 +52,19 @@ class Journal:
                 self._waiting[self.table].append(row)
 
     def flush(self) -> None:
-        """Write what waits, exchanges first, so each row's audit trail is there; what cannot be written waits."""
+        """Write what waits, exchanges first, so each row's audit trail is there.
+
+        What could not be written is written first by the next flush, unchanged: it may be there in spite of the error.
+        """
         with self._flushing:
+            self._put_taken()
             with self._lock:
-                counts = {table: len(self._waiting[table]) for table in ("exchanges", self.table)}
+                waiting, self._waiting = self._waiting, defaultdict(list)
             self._segments += 1
             for table in ("exchanges", self.table):
-                self._write(table, counts[table])
+                if rows := waiting[table]:
+                    self._taken[table] = _Rows(self._segments, pa.Table.from_pylist(rows, schema=SCHEMAS[table]))
+            self._put_taken()
 
     def cut(self) -> dict[str, int]:
         """Return up to which segment each table is written; those are never merged with later ones.
@@ -69,30 +75,18 @@ class Journal:
             self._small.clear()
             return {table: self._last[table] for table in ("exchanges", self.table)}
 
-    def _write(self, table: str, count: int) -> None:
-        """Write `count` of the rows that wait; first, unchanged, the segment whose last write got no answer."""
-        unconfirmed = self._unconfirmed.get(table)
-        if unconfirmed is not None:
-            self._put(table, unconfirmed)
-            count -= unconfirmed.rows.num_rows
-        if count:
-            with self._lock:
-                rows = self._waiting[table][:count]
-            self._put(table, _Rows(self._segments, pa.Table.from_pylist(rows, schema=SCHEMAS[table])))
-
-    def _put(self, table: str, small: "_Rows") -> None:
-        self._unconfirmed[table] = small
-        self.results.store.create(self._name(table, f"{small.number:06}"), arrow_of(small.rows))
-        del self._unconfirmed[table]
-        self._last[table] = small.number
-        self.written[table] += small.rows.num_rows
-        with self._lock:
-            del self._waiting[table][: small.rows.num_rows]
-        smalls = self._small[table]
-        smalls.append(small)
-        has_many_rows = sum(small.rows.num_rows for small in smalls) >= MERGED_ROWS
-        if len(smalls) >= MERGED_SEGMENTS or (has_many_rows and len(smalls) > 1):
-            self._merge(table)
+    def _put_taken(self) -> None:
+        for table in [*self._taken]:
+            small = self._taken[table]
+            self.results.store.create(self._name(table, f"{small.number:06}"), arrow_of(small.rows))
+            del self._taken[table]
+            self._last[table] = small.number
+            self.written[table] += small.rows.num_rows
+            smalls = self._small[table]
+            smalls.append(small)
+            has_many_rows = sum(small.rows.num_rows for small in smalls) >= MERGED_ROWS
+            if len(smalls) >= MERGED_SEGMENTS or (has_many_rows and len(smalls) > 1):
+                self._merge(table)
 
     def _merge(self, table: str) -> None:
         """Merge the small segments into one; if this ends halfway, a reader ignores those that are left."""

@@ -7,7 +7,6 @@ later in the ledger is newer; within a leg the clock decides. The base is derive
 `refresh` makes the next one of the last one and of the tail, in a process of its own while others read and write.
 """
 
-import json
 import subprocess
 import sys
 from bisect import bisect_left
@@ -16,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import count
 from pathlib import Path
@@ -27,6 +26,7 @@ from threading import Thread
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResultsError
@@ -34,7 +34,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout, schemas
 from proofsweep.store.journal import read_journal
-from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store, read_object
+from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.store.tables import ANSWERED
@@ -48,9 +48,6 @@ _MOST_LEGS = 100
 # Some 8 MB: 200 objects for ten million items.
 _FILE_ROWS = 50_000
 _STEP_ROWS = 5_000  # that are read of a file at once
-# How long a base is kept for readers that found it before the next one was whole, and how long another process waits
-# for one that is being made.
-_GRACE = timedelta(minutes=15)
 _MEMORY = "1GB"  # of the process that makes a base
 _PARTS_AT_ONCE = 4
 # Entries that legs have not got yet: after all others.
@@ -60,7 +57,6 @@ _COLUMNS = ", ".join(schemas.LATEST.names)
 _KEY = f"(item_id, environment, outcome IN {ANSWERED})"
 _NEWEST_FIRST = "entry DESC, finished_at DESC, manifest_row DESC"
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_BEGUN, _WHOLE = "-begun.json", ".json"  # how the names of what says so of a base end
 _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -84,6 +80,9 @@ class Base:
     @property
     def rows(self) -> int:
         return sum(file.rows for file in self.files)
+
+
+_BASE = TypeAdapter(Base)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +221,6 @@ def refresh(results: Results) -> None:
     if not legs:
         return
     store, name = results.store, f"{layout.LATEST_FOLDER}/{latest.index.entries_to:09}-{token_hex(4)}"
-    store.create(f"{name}{_BEGUN}", json_bytes({"at": datetime.now(UTC).isoformat()}))
     files: list[BaseFile] = []
     try:
         for table in newest_rows(results, legs, latest.base):
@@ -234,28 +232,16 @@ def refresh(results: Results) -> None:
         for each in files:
             store.delete(each.name)
         raise
-    base = asdict(Base(through=latest.index.entries_to, files=files))
-    store.create(f"{name}{_WHOLE}", json_bytes(base | {"at": datetime.now(UTC).isoformat()}))
+    store.create(f"{name}.json", json_bytes(asdict(Base(through=latest.index.entries_to, files=files))))
     _delete_old(store)
 
 
 def refresh_if_due(results: Results) -> None:
-    """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long.
-
-    Where legs end side by side, one such process is enough. ResultsError, once it has begun, if the last one failed.
-    """
-    if not Latest(results).is_due:
-        return
-    begun = [_age_of(results.store, name) for name in _begun_since(results.store)]
-    if any(age < _GRACE for age in begun):
-        return
-    command, quiet = [sys.executable, "-m", __name__, results.store.url], subprocess.DEVNULL
-    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
-    Thread(target=process.wait, daemon=True).start()
-    if begun:
-        raise ResultsError(
-            f"The process that made {layout.LATEST_FOLDER} of {results.store.url} before did not end well."
-        )
+    """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long."""
+    if Latest(results).is_due:
+        command, quiet = [sys.executable, "-m", __name__, results.store.url], subprocess.DEVNULL
+        process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
+        Thread(target=process.wait, daemon=True).start()
 
 
 def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base = Base()) -> Iterator[pa.Table]:
@@ -341,37 +327,22 @@ def _newest_base(store: Store) -> Base:
         content = store.read(name)
         if content is not None:  # else it was deleted since
             try:
-                document = json.loads(content)
-                files = [BaseFile(**file) for file in document["files"]]
-                return Base(through=int(document["through"]), files=files)
-            except (ValueError, TypeError, KeyError) as damage:
+                return _BASE.validate_json(content)
+            except ValueError as damage:
                 raise _unusable(store, name) from damage
     return Base()
 
 
 def _whole_bases(store: Store) -> list[str]:
-    names = store.names(layout.LATEST_FOLDER)
-    return [name for name in names if name.endswith(_WHOLE) and not name.endswith(_BEGUN)]
-
-
-def _begun_since(store: Store) -> list[str]:
-    """Name what says that a base was begun since the newest one is whole."""
-    newest = max(_whole_bases(store), default="")
-    return [name for name in store.names(layout.LATEST_FOLDER) if name.endswith(_BEGUN) and name > newest]
+    return [name for name in store.names(layout.LATEST_FOLDER) if name.endswith(".json")]
 
 
 def _delete_old(store: Store) -> None:
-    """Delete what is older than the base before the newest one, which has been there for a while."""
+    """Delete what is older than the base before the newest one, which readers may have found."""
     *_, kept = ["", *_whole_bases(store)[:-1]]
-    if kept and _age_of(store, kept) > _GRACE:
-        for name in reversed(store.names(layout.LATEST_FOLDER)):  # a base ends before its files do
-            if name < kept.removesuffix(_WHOLE):
-                store.delete(name)
-
-
-def _age_of(store: Store, name: str) -> timedelta:
-    document = read_object(store, name) or {}
-    return abs(datetime.now(UTC) - datetime.fromisoformat(str(document.get("at", "2000-01-01T00:00:00+00:00"))))
+    for name in reversed(store.names(layout.LATEST_FOLDER)):  # a base ends before its files do
+        if name < kept.removesuffix(".json"):
+            store.delete(name)
 
 
 def _unusable(store: Store, name: str, *, is_there: bool = True) -> ResultsError:

@@ -1,14 +1,11 @@
-"""The listing of a whole catalog: all its items, also those that a run leaves out; and what is gone since the last."""
+"""What a catalog lists: the items of a run, those of the whole catalog that it leaves out, and what is gone since."""
 
-import io
 import weakref
 from array import array
 from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import INGEST
@@ -22,69 +19,67 @@ from proofsweep.store.runs import RunIndex, RunRecord
 _OBJECT_ROWS = 100_000
 # Items that are encoded at once.
 _ROWS_AT_ONCE = 1_000
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 GONE = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
 """The items that the listing before had, and this one has not."""
 
 
 class Listing:
-    """The items of a whole catalog in its order, as Parquet objects on local disk until its run is written."""
+    """Items in their order, on local disk: nothing is written to the store before all of them are counted."""
 
     def __init__(self) -> None:
         self.rows = 0
         self._hashes = array("q")
-        self._spool = TemporaryFile()  # noqa: SIM115 - closed with the listing
-        weakref.finalize(self, self._spool.close)
-        self._sizes: list[int] = []
         self._waiting: list[Row] = []
-        self._packed = io.BytesIO()
-        self._writer: pq.ParquetWriter | None = None
+        self._file = TemporaryFile()  # noqa: SIM115 - closed with the listing
+        weakref.finalize(self, self._file.close)
+        self._writer = pa.ipc.new_stream(self._file, schemas.ITEMS, options=_COMPRESSED)
 
     def add(self, item: WorkItem) -> None:
         self.rows += 1
         self._hashes.append(hash(item.item_id))
         self._waiting.append(planned_row(item))
         if len(self._waiting) == _ROWS_AT_ONCE:
-            self._encode()
-        if self.rows % _OBJECT_ROWS == 0:
-            self._close_object()
+            self._write_waiting()
+
+    def tables(self, rows_each: int) -> Iterator[pa.Table]:
+        """Yield all items, so many in each table but the last; nothing can be added afterwards."""
+        self._write_waiting()
+        self._writer.close()
+        self._file.seek(0)
+        waiting = schemas.ITEMS.empty_table()
+        for batch in pa.ipc.open_stream(self._file):
+            waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
+            while waiting.num_rows >= rows_each:
+                yield waiting.slice(0, rows_each)
+                waiting = waiting.slice(rows_each)
+        if waiting.num_rows:
+            yield waiting
 
     def write(self, results: Results, run_id: str) -> None:
-        """Write the objects of a run; nothing can be added afterwards. ResultsError if the store cannot be written."""
-        self._close_object()
-        self._spool.seek(0)
-        for number, size in enumerate(self._sizes):
-            results.store.create(layout.listed_name(run_id, number), self._spool.read(size))
+        """Write the list of a whole catalog, of which a run leaves rows out; ResultsError if that cannot be."""
+        for number, table in enumerate(self.tables(_OBJECT_ROWS)):
+            results.store.create(layout.listed_name(run_id, number), parquet_of(table))
 
     @property
     def items(self) -> HashedItems:
         """The items, each as often as it is listed."""
         return HashedItems.of_hashes(self._hashes)
 
-    def without(self, item_ids: Iterable[str]) -> Iterator[str]:
-        listed = self.items
-        return (item_id for item_id in item_ids if item_id not in listed)
-
-    def _encode(self) -> None:
+    def _write_waiting(self) -> None:
         if self._waiting:
-            self._writer = self._writer or pq.ParquetWriter(self._packed, schemas.ITEMS, compression="zstd")
             self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=schemas.ITEMS))
             self._waiting = []
-
-    def _close_object(self) -> None:
-        self._encode()
-        if self._writer is not None:
-            self._writer.close()
-            self._sizes.append(self._spool.write(self._packed.getvalue()))
-            self._packed, self._writer = io.BytesIO(), None
 
 
 def write_gone(results: Results, run_id: str, listing: Listing, environment: str, identity: str) -> None:
     """Write which items the listing before had, and this one has not; nothing if there are none."""
-    gone = pa.table({"item_id": pa.array(set(listing.without(_listed_before(results, environment, identity))))})
-    if gone.num_rows:
-        ordered = gone.take(pc.sort_indices(gone, [("item_id", "ascending")])).cast(GONE)
-        results.store.create(layout.gone_name(run_id), parquet_of(ordered))
+    listed, before = listing.items, newest_listings(RunIndex(results).refreshed().newest_first())
+    run = before.get((environment, identity))
+    gone = {item_id for item_id in _items_listed_by(results, run) if item_id not in listed} if run else set()
+    if gone:
+        results.store.create(layout.gone_name(run_id), parquet_of(pa.table({"item_id": sorted(gone)}, schema=GONE)))
 
 
 def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecord]:
@@ -103,8 +98,7 @@ def known_elsewhere(
     for (label, other), run in newest_listings(RunIndex(results).refreshed().newest_first()).items():
         is_of_root = (label, run.plan.catalog_root, run.plan.catalog_kind) == (environment, root, "manifest")
         if is_of_root and other != identity and ("://" in other or other.startswith("/")):
-            columns = (results.object_table(name, ["item_id"])["item_id"] for name in listing_objects(results, run))
-            known = len({item_id for column in columns for item_id in column.to_pylist() if item_id in items})
+            known = len({item_id for item_id in _items_listed_by(results, run) if item_id in items})
             if 2 * known > len(items):
                 yield run, known
 
@@ -115,8 +109,6 @@ def listing_objects(results: Results, run: RunRecord) -> list[str]:
     return results.store.names(folder(run.plan.run_id))
 
 
-def _listed_before(results: Results, environment: str, identity: str) -> Iterator[str]:
-    run = newest_listings(RunIndex(results).refreshed().newest_first()).get((environment, identity))
-    for name in [] if run is None else listing_objects(results, run):
-        for item_id in results.object_table(name, ["item_id"])["item_id"].to_pylist():
-            yield str(item_id)
+def _items_listed_by(results: Results, run: RunRecord) -> Iterator[str]:
+    for name in listing_objects(results, run):
+        yield from map(str, results.object_table(name, ["item_id"])["item_id"].to_pylist())

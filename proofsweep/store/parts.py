@@ -2,13 +2,13 @@
 
 import io
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
@@ -22,6 +22,7 @@ from proofsweep.store.schemas import SCHEMAS, conformed
 
 # Planned items that are made of an object at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
+_PLAN = TypeAdapter(Plan)
 _JOURNAL, _CLOSING = b"proofsweep.journal", b"proofsweep.closing"
 
 
@@ -71,9 +72,11 @@ class Results:
         if content is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
         try:
-            return _checked(plan_of(json.loads(content)))
-        except (ValueError, TypeError, AttributeError) as damage:
+            plan = _PLAN.validate_json(content)
+            plan.run_date.isoformat()  # ValueError if it cannot be read
+        except ValueError as damage:
             raise damaged(self.store, layout.plan_name(run_id), "it is not a whole plan") from damage
+        return plan
 
     def plan_digest(self, run_id: str) -> str:
         return sha256_hex(self._required(layout.plan_name(run_id)))
@@ -165,19 +168,6 @@ def _schema(table: str, columns: list[str] | None) -> pa.Schema:
     return whole if columns is None else pa.schema(map(whole.field, columns)).with_metadata(whole.metadata)
 
 
-def plan_of(document: dict[str, Any]) -> Plan:
-    """Read a plan from its document; what a later version has added is ignored."""
-    known = {field.name for field in fields(Plan)}
-    return Plan(**{name: value for name, value in document.items() if name in known})
-
-
-def _checked(plan: Plan) -> Plan:
-    plan.run_date.isoformat()
-    if not all(isinstance(count, int) for count in (plan.items, plan.batch_items)):
-        raise TypeError("a plan counts in whole numbers")
-    return plan
-
-
 def parquet_of(table: pa.Table) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(table, buffer, compression="zstd")
@@ -187,11 +177,6 @@ def parquet_of(table: pa.Table) -> bytes:
 def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
-
-
-def receipted_parts(receipt: Mapping[str, Any]) -> list[Part]:
-    """Return the parts that a receipt names; KeyError, ValueError or TypeError if it is damaged."""
-    return [Part(name=each["name"], rows=int(each["rows"]), sha256=each["sha256"]) for each in receipt["parts"]]
 
 
 def ended_parts(store: Store, plan: AnyRun) -> dict[int, list[Part]]:

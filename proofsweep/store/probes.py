@@ -4,14 +4,13 @@ A row is known by its pass and its call. A part is written before the objects of
 ever missing; a reader that meets both takes one of them.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, date, datetime
-from itertools import count
+from itertools import groupby
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.exchanges import Call
@@ -24,9 +23,6 @@ _TABLE = "probes"
 _KEY = ["operation_id", "call"]
 
 _QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
-# Objects in which the newest probe is looked for.
-_NEWEST_OBJECTS = 12
-
 # Days of which hours may wait for their part: also those of the last pass before a pause, and of the turn of a day.
 _NEWEST_DAYS = 2
 
@@ -43,9 +39,10 @@ def publish_hours(results: Results, now: datetime) -> None:
     """
     this_hour = f"{now.astimezone(UTC):%Y%m%dT%H}"  # as the IDs of its passes begin
     for folder in results.store.folders(_TABLE)[-_NEWEST_DAYS:]:
-        for hour, passes in _waiting(results.store.names(f"{_TABLE}/{folder}")).items():
+        waiting = [name for name in results.store.names(f"{_TABLE}/{folder}") if not _is_of_hour(name)]
+        for hour, passes in groupby(waiting, lambda name: _pass_in(name)[: len(this_hour)]):
             if hour < this_hour:
-                _publish(results, date.fromisoformat(folder.removeprefix("run_date=")), hour, passes)
+                _publish(results, date.fromisoformat(folder.removeprefix("run_date=")), hour, [*passes])
 
 
 def read_probes(results: Results, columns: Sequence[str] | None = None, days: Iterable[date] | None = None) -> pa.Table:
@@ -67,46 +64,24 @@ def read_probes(results: Results, columns: Sequence[str] | None = None, days: It
 
 
 def newest_quota(results: Results, environment: str, day: date) -> tuple[datetime, int, datetime | None] | None:
-    """Return when monitoring was last told the quota of an environment on a day, the calls left, and the reset.
-
-    Only a few objects are read.
-    """
-    names = sorted(results.store.names(layout.table_folder(_TABLE, day)), key=_hour_in)[-_NEWEST_OBJECTS:]
-    rows = [row for table in _present(results, names, _QUOTA) for row in table.to_pylist()]
+    """Return when monitoring was last told the quota of an environment on a day, the calls left, and the reset."""
     told = [
         (row["started_at"], row["rate_remaining"], row["rate_reset"])
-        for row in rows
+        for row in read_probes(results, _QUOTA, [day]).to_pylist()
         if (row["environment"], row["call"]) == (environment, Call.USAGE) and row["rate_remaining"] is not None
     ]
     return max(told, key=lambda each: each[0], default=None)
 
 
-def _waiting(names: Iterable[str]) -> dict[str, list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        if not _is_of_hour(name):
-            found[_hour_in(name)].append(name)
-    return found
-
-
 def _publish(results: Results, day: date, hour: str, passes: Sequence[str]) -> None:
-    """Write the rows that no part of the hour has; passes that came late get one more.
-
-    Whoever writes part n has read all before it, and a name is taken once: no row is in two parts.
-    """
-    rest = pa.concat_tables([results.table(_TABLE, []), *_present(results, passes, None)])
-    for number in count():
-        if not rest.num_rows:
-            break
-        name = f"{layout.table_folder(_TABLE, day)}/{hour}-{number:03}.parquet"  # nearly always there is one
-        try:
-            results.create_part(name, _TABLE, rest)
-            break
-        except NameTaken:
-            there = results.table(_TABLE, [name], _KEY[:1])[_KEY[0]]
-            rest = rest.filter(pc.invert(pc.is_in(rest[_KEY[0]], there.combine_chunks())))
+    """Write the one part of an hour, and delete the passes that it has; one that came later stays as it is."""
+    name = f"{layout.table_folder(_TABLE, day)}/{hour}-000.parquet"
+    rows = pa.concat_tables([results.table(_TABLE, []), *_present(results, passes, None)])
+    with suppress(NameTaken):
+        results.create_part(name, _TABLE, rows)
+    published = frozenset(results.table(_TABLE, [name], _KEY[:1])[_KEY[0]].to_pylist())
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        list(pool.map(results.store.delete, passes))
+        list(pool.map(results.store.delete, [each for each in passes if _pass_in(each) in published]))
 
 
 def _present(results: Results, names: Iterable[str], columns: list[str] | None) -> Iterator[pa.Table]:
@@ -124,8 +99,8 @@ def _read(results: Results, name: str, columns: list[str] | None) -> pa.Table | 
         raise
 
 
-def _hour_in(name: str) -> str:
-    return name.rpartition("/")[2][: len("20261120T10")]
+def _pass_in(name: str) -> str:
+    return name.rpartition("/")[2].removesuffix(".parquet")
 
 
 def _is_of_hour(name: str) -> bool:

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
 QUIET_SECONDS = 10.0  # without a finished row for so long, a person asks what the leg does
@@ -93,6 +95,9 @@ class LegProgress:
         return facts | times | numbers | {"counts": dict(self.counts), "waiting": self.waiting}
 
 
+_PROGRESS = TypeAdapter(LegProgress)
+
+
 def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> LegProgress:
     """Return the progress of a run by that of its open legs, which work on different partitions.
 
@@ -127,15 +132,9 @@ def _sum(counts: Iterable[_Number | None]) -> _Number | None:
 
 def progress_in(document: object) -> LegProgress | None:
     """Read what `document` wrote; None if it cannot be understood, as that of a later version may be."""
-    if not isinstance(document, dict):
-        return None
-    facts: dict[str, Any] = {name: document[name] for name in LegProgress.__slots__ if name in document}
     try:
-        facts |= {name: _time(facts.get(name)) for name in ("paused_until", "waits_since")}
-        facts["waits_for"] = None if facts.get("waits_for") is None else WaitsFor(facts["waits_for"])
-        facts["counts"] = {str(word): int(count) for word, count in facts["counts"].items()}
-        return LegProgress(**facts)
-    except (TypeError, ValueError, KeyError, AttributeError):
+        return _PROGRESS.validate_python(document)
+    except ValidationError:
         return None
 
 
@@ -145,7 +144,3 @@ def _files(count: int) -> str:
 
 def _text(at: datetime | None) -> str | None:
     return None if at is None else at.isoformat(timespec="seconds")
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -6,17 +6,17 @@ one in their place.
 """
 
 import gzip
-import json
 import re
 import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from proofsweep.config.locations import resolved_location
 from proofsweep.domain.endings import EndedBy, ending_of
@@ -26,7 +26,7 @@ from proofsweep.store.layout import INDEX_FOLDER, kind_of
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
-from proofsweep.store.parts import Results, plan_of
+from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
 
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
@@ -153,6 +153,9 @@ class IndexedRuns:
         return [plan for plan in plans if environment in {None, plan.environment}]
 
 
+_INDEX = TypeAdapter(IndexedRuns)
+
+
 def has_begun_leg(store: Store, run: RunRecord) -> bool:
     """Whether a leg began of which the record does not know the end."""
     return any(map(Legs(store, run.plan.run_id).is_taken, run.next_legs))
@@ -237,8 +240,8 @@ class RunIndex:
 
     def _object(self, name: str, content: bytes) -> IndexedRuns:
         try:
-            return _indexed(json.loads(gzip.decompress(content)))
-        except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error) as damage:
+            return _INDEX.validate_json(gzip.decompress(content))
+        except (OSError, EOFError, ValueError, zlib.error) as damage:
             raise ResultsError(
                 f"{name} in the results store {self._store.url} is damaged. It is derived: delete {INDEX_FOLDER}, and "
                 "it is made anew."
@@ -246,13 +249,7 @@ class RunIndex:
 
     def _write(self, known: IndexedRuns, replaced: Iterable[str]) -> None:
         """Write an object, and delete others whose whole content it has."""
-        document = {
-            "runs": [{"plan": asdict(run.plan), "legs": list(map(asdict, run.legs))} for run in known.records.values()],
-            "pruned": known.pruned,
-            "complete_to": known.complete_to,
-            "entries_to": known.entries_to,
-        }
-        content = gzip.compress(json.dumps(document, default=str).encode("utf-8", "replace"), compresslevel=5)
+        content = gzip.compress(_INDEX.dump_json(known), compresslevel=5)
         moment = f"{self._clock().astimezone(UTC):%Y%m%dT%H%M%S%f}"
         self._store.create(f"{INDEX_FOLDER}/{moment}-{secrets.token_hex(4)}.json.gz", content)
         for name in replaced:
@@ -262,15 +259,3 @@ class RunIndex:
 def _with_entries(record: RunRecord, numbers: Mapping[tuple[str, int], int]) -> RunRecord:
     run_id = record.plan.run_id
     return replace(record, legs=[replace(leg, entry=numbers.get((run_id, leg.leg))) for leg in record.legs])
-
-
-def _indexed(document: dict[str, Any]) -> IndexedRuns:
-    runs = (
-        RunRecord(plan=plan_of(run["plan"]), legs=[LegRecord(**leg) for leg in run["legs"]]) for run in document["runs"]
-    )
-    return IndexedRuns(
-        records={run.plan.run_id: run for run in runs},
-        pruned=document["pruned"],
-        complete_to=document["complete_to"],
-        entries_to=document["entries_to"],
-    )

@@ -107,7 +107,7 @@ def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
         facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
         _settle(leg, facts, clock, time.process_time() - cpu_then)  # (5)
-        note_leg(results, plan.run_id)
+        note_leg(results, plan)
 
 
 def send_negative_control(leg: LegContext) -> None:
@@ -201,7 +201,7 @@ def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
     now = legs.clock()
     facts: Row = {"started_at": now, "finished_at": now}
     settle_leg(results, plan, LegEnd(leg=leg, ended_by=EndedBy.SUPERSEDED, facts=facts), legs)
-    note_leg(results, plan.run_id)
+    note_leg(results, plan)
 
 
 def settle_last_legs(results: Results, plan: Plan, clock: Clock) -> None:

@@ -12,6 +12,7 @@ from proofsweep.config.logs import Event, log
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.latest import refresh_if_due
+from proofsweep.store.legs import open_legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import with_instants
 from proofsweep.store.runs import LegRecord, RunIndex
@@ -27,10 +28,16 @@ _MEASURED_LEGS = 10  # enough to even out a bad night
 _MOST_START_SECONDS = 120.0  # a run that began later has waited for something
 
 
-def note_leg(results: Results, run_id: str) -> None:
+def note_leg(results: Results, plan: Plan) -> None:
     """Let what is derived know that a leg has ended; what fails now, a later leg does."""
-    _try_to(run_id, "index", lambda: RunIndex(results).refreshed())
-    _try_to(run_id, "latest", lambda: refresh_if_due(results))
+    _try_to(plan.run_id, "index", lambda: RunIndex(results).refreshed())
+    _try_to(plan.run_id, "latest", lambda: _refresh_latest(results, plan))
+
+
+def _refresh_latest(results: Results, plan: Plan) -> None:
+    """Begin to make the next base, unless another leg of the run works: the last one does it."""
+    if not any(leg.is_alive for leg in open_legs(results.store, plan)):
+        refresh_if_due(results)
 
 
 def _try_to(run_id: str, what: str, update: Callable[[], object]) -> None:

@@ -2,34 +2,29 @@
 
 import os
 import secrets
-import tempfile
 from collections.abc import Callable, Container, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
-
-import pyarrow as pa
 
 from proofsweep import __version__
 from proofsweep.config.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ResultsError
-from proofsweep.domain.items import Row, sidecar_key, utf8_text
+from proofsweep.domain.items import sidecar_key, utf8_text
 from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.selection import Selection
-from proofsweep.store import schemas
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
 from proofsweep.store.latest import Latest
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import CatalogLease
-from proofsweep.store.listings import known_elsewhere, write_gone
+from proofsweep.store.listings import Listing, known_elsewhere, write_gone
 from proofsweep.store.parts import Results
-from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.check_file import known_good_items
@@ -48,7 +43,6 @@ from proofsweep.verify.survey import (
     unsent_rows,
 )
 
-_SPOOL_ROWS = 1_000  # rows in memory before they go to disk
 _KEEP_APART = "give each its own (results.url or --results)"
 
 
@@ -153,15 +147,15 @@ class Planner:
         after_entry = Ledger(self.results.store).newest()
         run_id, survey = run_id or new_run_id(now, secrets.token_hex(3)), Survey()
         sidecar_field, check = self.service.sidecar_field, self._credential_check(listing, selection)
-        with tempfile.TemporaryDirectory(prefix="proofsweep-") as folder, closing(_Spool(folder)) as spool:
-            for item in items_of(listing.rows(), listing.name, sidecar_field, check):
-                survey.note(item)
-                spool.add(planned_row(item))
-            self._refuse_unsendable(survey, listing, selection)
-            may_begin()
-            plan = self._plan_of(listing, survey, run_id, now)
-            for number, table in enumerate(spool.tables(plan.batch_items)):
-                self.results.write_items(run_id, number, table)
+        items = Listing()
+        for item in items_of(listing.rows(), listing.name, sidecar_field, check):
+            survey.note(item)
+            items.add(item)
+        self._refuse_unsendable(survey, listing, selection)
+        may_begin()
+        plan = self._plan_of(listing, survey, run_id, now)
+        for number, table in enumerate(items.tables(plan.batch_items)):
+            self.results.write_items(run_id, number, table)
         if isinstance(listing, DueRows) and listing.skipped:
             write_gone(self.results, run_id, listing.listing, self.environment, identity)
             listing.listing.write(self.results, run_id)
@@ -228,43 +222,6 @@ def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool
         return plan.catalog_kind != INGEST and open_catalog().digest() != plan.catalog_digest
     except CatalogError:
         return True
-
-
-class _Spool:
-    """Planned rows on local disk: nothing is written to the store before all rows are counted."""
-
-    def __init__(self, folder: str) -> None:
-        self._path = f"{folder}/items"
-        self._waiting: list[Row] = []
-        self._writer = pa.ipc.new_file(self._path, schemas.ITEMS)
-
-    def close(self) -> None:
-        self._writer.close()
-
-    def add(self, row: Row) -> None:
-        self._waiting.append(row)
-        if len(self._waiting) == _SPOOL_ROWS:
-            self._write()
-
-    def tables(self, rows_each: int) -> Iterator[pa.Table]:
-        self._write()
-        self.close()
-        with pa.OSFile(self._path, "rb") as content:
-            spooled = pa.ipc.open_file(content)
-            batches = (spooled.get_batch(number) for number in range(spooled.num_record_batches))
-            waiting = schemas.ITEMS.empty_table()
-            for batch in batches:
-                waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
-                while waiting.num_rows >= rows_each:
-                    yield waiting.slice(0, rows_each)
-                    waiting = waiting.slice(rows_each)
-            if waiting.num_rows:
-                yield waiting
-
-    def _write(self) -> None:
-        if self._waiting:
-            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=schemas.ITEMS))
-            self._waiting = []
 
 
 def cautions_of(results: Results, environment: str, catalog: str) -> list[str]:

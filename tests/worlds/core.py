@@ -273,7 +273,7 @@ class StoredRun:
 
     def note(self) -> None:
         """Add the run and its legs to all that is derived from runs."""
-        history.note_leg(self.results, self.plan.run_id)
+        history.note_leg(self.results, self.plan)
         latest.refresh(self.results)
 
 

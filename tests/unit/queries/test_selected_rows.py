@@ -34,7 +34,7 @@ def results(tmp_path: Path) -> Results:
             for row, (item, outcome) in enumerate(zip("abcdef", outcomes, strict=True))
         ]
         end_leg(store, plan, rows)
-        note_leg(store, plan.run_id)
+        note_leg(store, plan)
     return store
 
 

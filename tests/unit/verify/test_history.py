@@ -56,9 +56,9 @@ def test_a_leg_that_ended_is_in_the_index_once(results: Results) -> None:
     """To note it again changes nothing."""
     plan = end(results, RUNS[0])
 
-    note_leg(results, plan.run_id)
+    note_leg(results, plan)
     noted = sorted(Path(results.store.url, "_index").iterdir())
-    note_leg(results, plan.run_id)
+    note_leg(results, plan)
 
     assert entries_of_legs(results) == {RUNS[0]: [1]}
     assert sorted(Path(results.store.url, "_index").iterdir()) == noted
@@ -66,10 +66,10 @@ def test_a_leg_that_ended_is_in_the_index_once(results: Results) -> None:
 
 def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path, results: Results) -> None:
     """The ledger has the leg, so the next one knows what the index lacks."""
-    note_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]).run_id)
+    note_leg(Results(FullStore(tmp_path)), end(results, RUNS[0]))
     before = list(tmp_path.glob("_index/*"))
 
-    note_leg(results, end(results, RUNS[1]).run_id)
+    note_leg(results, end(results, RUNS[1]))
 
     assert before == []
     assert entries_of_legs(results)[RUNS[0]] == [1]
@@ -80,7 +80,7 @@ def two_nights(results: Results) -> Results:
     for run_id, word in zip(RUNS, ("accepted", "failed"), strict=False):
         plan = plan_of_run(run_id, items=3)
         end_leg(results, plan, [answered(plan, 0, "a"), answered(plan, 1, "b", word)])
-        note_leg(results, plan.run_id)
+        note_leg(results, plan)
         refresh(results)
     return results
 

@@ -26,7 +26,7 @@ from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
-from proofsweep.store.parts import Results, receipted_parts
+from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify import commit
 from proofsweep.verify.commit import LegEnd, LegParts, settle_leg
@@ -230,7 +230,7 @@ def check(memory: Memory) -> None:
         assert closing in ([], part_names(objects, table)[-1:]), "something was published after the closing part"
     receipt = objects.get(layout.receipt_name(PLAN.run_id, 1))
     if receipt is not None:
-        named = {part.name for part in receipted_parts(json.loads(receipt))}
+        named = {part["name"] for part in json.loads(receipt)["parts"]}
         there = {name for table in TABLES for name in part_names(objects, table)}
         assert named == there, "the receipt does not name exactly the parts"
         assert set(verdicts) <= set(exchanges), "a row is without its exchanges"
