@@ -55,11 +55,16 @@ class AudioFile:
         self.sha256, sha256 = None, hashlib.sha256()
         algorithm = sha256.name if self.declared is None else self.declared[0]
         compared = sha256 if algorithm == sha256.name else hashlib.new(algorithm, usedforsecurity=False)
-        for piece, is_last in self._pieces():
+        position, size = 0, self.facts.size_bytes
+        while position < size:
+            piece = self._file.read_at(position, min(PIECE_BYTES, size - position))
+            position += len(piece)
+            if not piece or (position == size and self._file.facts() != self.facts):
+                raise SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
             sha256.update(piece)
             if compared is not sha256:
                 compared.update(piece)
-            if is_last:
+            if position == size:
                 self._require_declared(compared.hexdigest())
             yield piece
         self.sha256 = sha256.hexdigest()
@@ -69,22 +74,9 @@ class AudioFile:
 
         Raises SourceError: as `chunks`.
         """
-        if self.declared is None:
-            return
-        compared = hashlib.new(self.declared[0], usedforsecurity=False)
-        for piece, _ in self._pieces():
-            compared.update(piece)
-        self._require_declared(compared.hexdigest())
-
-    def _pieces(self) -> Iterator[tuple[bytes, bool]]:
-        """Yield each piece, and whether it is the last one: then the file is the one that was opened."""
-        position, size = 0, self.facts.size_bytes
-        while position < size:
-            piece = self._file.read_at(position, min(PIECE_BYTES, size - position))
-            position += len(piece)
-            if not piece or (position == size and self._file.facts() != self.facts):
-                raise SourceError("The file changed while it was being sent.", reason=Reason.SOURCE_CHANGED)
-            yield piece, position == size
+        if self.declared is not None:
+            self.read_through()
+            self.sha256 = None  # nothing was sent
 
     def _require_declared(self, found: str) -> None:
         if self.declared is None:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from io import BytesIO, TextIOWrapper
+from io import BytesIO
 from typing import Final, NamedTuple
 
 from proofsweep.config.locations import is_windows, is_within, one_line, path_of
@@ -17,7 +17,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import CatalogBase, Cause, Ignored
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import composed
-from proofsweep.sources.readers import encoding_of
+from proofsweep.sources.readers import encoding_of, text_of
 from proofsweep.sources.source import OpenFile, buffered
 
 _TABLE = """
@@ -302,7 +302,7 @@ def _lines_of(file: OpenFile | None) -> Iterator[str]:
         judged = plain.read(_JUDGED_BYTES)
         encoding = encoding_of(BytesIO(judged[: judged.rfind(b"\n") + 1] or judged))  # not of half a letter at its end
         plain.seek(0)
-        text = TextIOWrapper(plain, encoding.codec, encoding.errors, newline="\n")  # closes the file with itself
+        text = text_of(plain, encoding, newline="\n")  # closes the file with itself
         for line in text:
             yield line.rstrip("\r\n")
         if file.facts() != before:

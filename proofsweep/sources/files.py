@@ -170,7 +170,7 @@ class _Walk:
         self._location = location
         self._root = root
         self._rule = rule
-        self._tops: set[str] = set()
+        self._walked: set[str] = set()  # without links in their paths
         self._links = deque([location])
 
     def __iter__(self) -> Iterator[Folder]:
@@ -180,8 +180,6 @@ class _Walk:
             if self._root is not None and not is_within(real, self._root):
                 refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(self._root).message)
                 yield Folder(location=path, files=[], refused=refused)
-            elif self._is_walked(real):
-                yield Folder(location=path, files=[], is_repeated=True)
             else:
                 yield from self._tree(path, real)
 
@@ -189,9 +187,10 @@ class _Walk:
         waiting = [(top, real_top)]
         while waiting:
             path, real = waiting.pop()
-            if real in self._tops:  # a link led to it before
+            if real in self._walked:
                 yield Folder(location=path, files=[], is_repeated=True)
                 continue
+            self._walked.add(real)
             try:
                 folder, below, links = self._look_into(path)
             except OSError as error:
@@ -201,15 +200,6 @@ class _Walk:
             yield folder
             self._links += [posixpath.join(path, name) for name in links]
             waiting += [(posixpath.join(path, name), posixpath.join(real, name)) for name in reversed(below)]
-        self._tops.add(real_top)
-
-    def _is_walked(self, real: str) -> bool:
-        above = real
-        while above not in self._tops:
-            above, name = posixpath.split(above)
-            if not name or self._rule.why(name, is_folder=True) is not None:
-                return False
-        return True
 
     def _look_into(self, path: str) -> tuple[Folder, list[str], list[str]]:
         files: list[str] = []

@@ -132,8 +132,9 @@ class Manifests(Catalog):
 
     @property
     def encodings(self) -> list[str]:
-        found = (manifest.encoding for manifest in self._manifests)
-        return [*dict.fromkeys(encoding.words for encoding in found if encoding is not None)]
+        found = dict.fromkeys(manifest.encoding for manifest in self._manifests)
+        words = {"cp1252": "Windows-1252"}
+        return [words.get(each) or (each.upper() if each.startswith("utf") else each) for each in found if each]
 
     @property
     def delimiters(self) -> set[str]:
@@ -220,8 +221,7 @@ class Manifests(Catalog):
     def _lines(self, note: Note | None = None) -> Iterator[_Line]:
         """Read all manifests, without their empty rows, which are counted when the bytes are noted."""
         for manifest in self._manifests:
-            folder, words, encoding = posixpath.dirname(manifest.path), manifest.words, manifest.encoding
-            guess = encoding.name if encoding is not None and encoding.is_guess else None
+            folder, words, guess = posixpath.dirname(manifest.path), manifest.words, manifest.guess
             remark = str if note is None else partial(self._remark, manifest)
             for number, columns, cells in manifest.records(note, remark):
                 audio, bad_audio = self._cells.located(columns.audio_in(cells), folder, guess)

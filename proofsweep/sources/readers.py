@@ -10,10 +10,9 @@ import posixpath
 import re
 import shutil
 import zlib
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from io import BufferedIOBase, BufferedReader, TextIOWrapper
 from itertools import chain, count, dropwhile, islice
@@ -50,14 +49,11 @@ _FORMATS = {
     **dict.fromkeys((".xlsx", ".xlsm"), _WORKBOOK),
 }
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
+_WESTERN = "cp1252"  # Windows-1252, in which Excel writes CSV in Western Europe
+_NOT_WESTERN = frozenset("\udc81\udc8d\udc8f\udc90\udc9d")  # the bytes that it does not define
 _DELIMITERS = ",;\t"
 _MOST_LINES_OF_A_ROW = 50  # between tabs, where a quote that stays open is a letter
 _WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
-# The bytes that Windows-1252 does not define, and where its letters are: below 0xC0 are those of Mac Roman and DOS.
-_UNDEFINED_BYTES = frozenset({0x81, 0x8D, 0x8F, 0x90, 0x9D})
-_LETTER_BYTES = frozenset(range(0xC0, 0x100)) - {0xD7, 0xF7}
-_RAW_BYTE = re.compile("[\udc80-\udcff]")
-_OTHER_LETTER = re.compile("[\x80-\udc7f\udd00-\U0010ffff]")
 
 _TABLE = "save it as .xlsx or CSV"
 _ARCHIVE = "unpack it, and give the manifest or the folder that it holds"
@@ -91,32 +87,6 @@ _Record = tuple[int, tuple[str, ...], Sequence[str]]  # the same, with the names
 _PackedOrPlain = gzip.GzipFile | BufferedReader
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    name: str  # the codec's
-    is_guess: bool = False  # only the letters speak for it; then names of files may stand in their own bytes
-    has_raw_bytes: bool = False  # some bytes are not of it, which are kept as the names of files have them
-
-    @property
-    def words(self) -> str:
-        names = {"cp1252": "Windows-1252", "utf-8": "UTF-8"}
-        named = names.get(self.name, self.name.upper() if self.name.startswith("utf") else self.name)
-        return f"{named} with bytes that are not" if self.has_raw_bytes else named
-
-    @property
-    def codec(self) -> str:
-        """Return the codec's name for reading; of UTF-8 the mark at the start is left out."""
-        return "utf-8-sig" if self.name == "utf-8" else self.name
-
-    @property
-    def errors(self) -> str:
-        """Return what becomes of bytes that are not of it: in UTF-8 they stay as they are, else they are a mistake."""
-        return "surrogateescape" if self.name == "utf-8" else "strict"
-
-
-UTF_8 = Encoding("utf-8")
-
-
 class ManifestFile:
     """One manifest in any format and encoding, compressed with gzip or not."""
 
@@ -144,14 +114,18 @@ class ManifestFile:
         return self._format in {_TEXT, _JSON}
 
     @cached_property
-    def encoding(self) -> Encoding | None:
-        """Return how it is encoded: as was said, else as its bytes say; None if its format is no text."""
-        if not self._is_text:
-            return None
-        if self._settings.encoding is not None:
-            return Encoding(self._settings.encoding)
+    def encoding(self) -> str | None:
+        """Return its codec: as was said, else as its bytes say; None if its format is no text."""
+        if not self._is_text or self._settings.encoding is not None:
+            return self._settings.encoding if self._is_text else None
         with self._opened() as plain, _unpacked(plain) as unpacked:
             return encoding_of(unpacked)
+
+    @property
+    def guess(self) -> str | None:
+        """Return the codec if only the letters speak for it; then names of files may stand in their own bytes."""
+        is_guess = self._settings.encoding is None and self.encoding == _WESTERN
+        return self.encoding if is_guess else None
 
     def records(self, note: Note | None = None, remark: Callable[[str], object] = str) -> Iterator[ManifestRecord]:
         """Read it; `note` takes its bytes before the first record is given, `remark` what a person should know.
@@ -216,7 +190,7 @@ class ManifestFile:
 
     def _read(self, file: _PackedOrPlain, remark: Callable[[str], object]) -> Iterator[_Record]:
         if self._is_text:
-            with _decoded(file, self.encoding or UTF_8) as text:
+            with _decoded(file, self.encoding or "utf-8") as text:
                 yield from _json_records(text) if self._format == _JSON else self._delimited(text, remark)
             return
         with _seekable(file) as content:
@@ -296,36 +270,34 @@ def words_for(start: bytes, name: str = "") -> str | None:
     return _BY_ENDING.get(ending) or by_mark
 
 
-def encoding_of(file: BufferedIOBase) -> Encoding:
-    """Read a file to its end, and return how it is encoded; it stands at its start then.
+def encoding_of(file: BufferedIOBase) -> str:
+    """Read a file to its end, and return the codec of its text; it stands at its start then.
 
     (1) A mark at the start, or NULs where UTF-16 has them, say it. (2) What is UTF-8 is UTF-8. (3) If no letter is, and
-    most bytes are letters of Windows-1252, it is that. (4) Else it is UTF-8, and other bytes stay as they are.
+    all bytes are of Windows-1252, it is that. (4) Else it is UTF-8, and other bytes stay as they are.
     """
     try:
         start = file.read(4)
         name = marked_codec(start)
         if name not in {None, "utf-8-sig"}:
-            return Encoding(str(name))
-        return _by_letters(chain([start], iter(partial(file.read, _PIECE_BYTES), b"")))
+            return str(name)
+        found = set[str]()
+        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        for piece in chain([start], iter(partial(file.read, _PIECE_BYTES), b""), [b""]):
+            text = decoder.decode(piece, final=not piece)
+            found |= set() if text.isascii() else {*text}
     finally:
         file.seek(0)
+    raw = {each for each in found if "\udc80" <= each <= "\udcff"}
+    has_letters = not "".join(found - raw).isascii()
+    return _WESTERN if raw and not has_letters and not raw & _NOT_WESTERN else "utf-8"
 
 
-def _by_letters(pieces: Iterator[bytes]) -> Encoding:
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    has_letters, raw = False, Counter[int]()
-    for piece in chain(pieces, [b""]):
-        if piece and piece.isascii() and not decoder.getstate()[0]:
-            continue
-        text = decoder.decode(piece, final=not piece)
-        has_letters = has_letters or _OTHER_LETTER.search(text) is not None
-        raw.update("".join(_RAW_BYTE.findall(text)).encode("utf-8", "surrogateescape"))
-    if not raw:
-        return UTF_8
-    letters = sum(count for byte, count in raw.items() if byte in _LETTER_BYTES)
-    is_windows = not has_letters and not _UNDEFINED_BYTES & raw.keys() and 2 * letters >= raw.total()
-    return Encoding("cp1252", is_guess=True) if is_windows else Encoding("utf-8", has_raw_bytes=True)
+def text_of(file: _PackedOrPlain, encoding: str, newline: str = "") -> TextIOWrapper:
+    """Return a file's text. In UTF-8 its mark is left out, and other bytes stay as the names of files have them."""
+    is_utf_8 = encoding == "utf-8"
+    codec, errors = ("utf-8-sig", "surrogateescape") if is_utf_8 else (encoding, "strict")
+    return TextIOWrapper(file, codec, errors, newline=newline)
 
 
 @contextmanager
@@ -349,10 +321,10 @@ def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _decoded(file: _PackedOrPlain, encoding: Encoding) -> Iterator[TextIOWrapper]:
+def _decoded(file: _PackedOrPlain, encoding: str) -> Iterator[TextIOWrapper]:
     if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
         raise ValueError(f"it is {words}")
-    text = TextIOWrapper(file, encoding.codec, errors=encoding.errors, newline="")
+    text = text_of(file, encoding)
     try:
         yield text
     finally:
