@@ -20,9 +20,13 @@ from proofsweep.domain.exchanges import Call, Exchange, may_be_outage
 # Measured together: python -m benchmarks.simulation
 _SPARE_SLOTS = 8  # slots beyond what the rate needs
 _SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
+_OLD_SLOT_SECONDS = 45.0  # half as many files are uploaded at once while a slot is older
 _LOST_SLOT_SECONDS = 900.0  # when a slot whose item never reported is forgotten
 _OLDEST_SLOT_SECONDS = 120.0  # the highest age that counts for the average
 _SLOT_AGE_WEIGHT = 0.02  # the weight of one slot in the average age
+# The way to the service stalls when so many more calls than usual leave without an answer, and for no longer than this.
+_UNUSUAL_CALLS, _LONGEST_STALL_SECONDS = 4, 3.0
+_SILENCE_GROWTH, _SILENCE_SHRINKING = 1.25, 0.99  # of what is usual: so that one silence in 23 is longer
 _SMALL_LIMIT = 16  # what was learned of the rate before so small a limit was found comes from the limit
 
 
@@ -62,6 +66,9 @@ class CallQueue:
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
         self._uploading: set[Hashable] = set()
+        self._unanswered = 0  # calls that left since the last answer
+        self._usual_silence = 8.0  # the most calls that usually leave between two answers
+        self._left_at = -math.inf
 
     def enter(self, priority: Priority, holder: Hashable, *, is_for_slot: bool = False) -> Ticket:
         """Queue a call. Where its priority does not say that it requests a slot, `is_for_slot` does."""
@@ -89,6 +96,8 @@ class CallQueue:
     def head(self, now: float) -> Ticket | None:
         if self.limit is not None and self.in_flight >= self.limit.allowed(now):
             return None
+        if self._is_stalled(now):
+            return None
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
             return None
@@ -110,6 +119,7 @@ class CallQueue:
         self._waits = False
         self._queues[ticket.priority].popleft()
         self.in_flight += 1
+        self._unanswered, self._left_at = self._unanswered + 1, now
         ticket.in_flight = self.in_flight
         if ticket.is_for_slot:
             self._slots[ticket.holder] = now
@@ -173,17 +183,28 @@ class CallQueue:
         self.pacer.pause(now, share.pause_seconds)
 
     def _close(self, ticket: Ticket) -> None:
-        self.in_flight -= not ticket.is_over
+        if ticket.is_over:
+            return
+        self.in_flight -= 1
         ticket.is_over = True
+        if self._unanswered:
+            self._usual_silence *= _SILENCE_GROWTH if self._unanswered > self._usual_silence else _SILENCE_SHRINKING
+        self._unanswered = 0
+
+    def _is_stalled(self, now: float) -> bool:
+        """Whether the machine or the way to the service stands still, so that calls would arrive in a clump."""
+        if now > self._left_at + _LONGEST_STALL_SECONDS:  # calls that hang for longer hold back no others
+            self._usual_silence, self._unanswered = max(self._usual_silence, self._unanswered), 0
+        return self._unanswered > self._usual_silence + _UNUSUAL_CALLS
 
     def _slots_are_enough(self, now: float) -> bool:
-        enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
-        if len(self._slots) < enough and len(self._uploading) < self.most_uploads:
-            return False
-        oldest = next(iter(self._slots))
-        if now - self._slots[oldest] > _LOST_SLOT_SECONDS:  # its holder never reported its end
+        oldest, uploads = next(iter(self._slots), None), self.most_uploads
+        if oldest is not None and now - self._slots[oldest] > _LOST_SLOT_SECONDS:  # its holder never reported its end
             self.drop(oldest, None)
-        return True
+        elif oldest is not None and now - self._slots[oldest] > _OLD_SLOT_SECONDS:  # they share a slow link
+            uploads /= 2
+        enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
+        return len(self._slots) >= enough or len(self._uploading) >= uploads
 
 
 FAILURES_IN_A_ROW = 10  # so many failures of a call in a row ask for a control

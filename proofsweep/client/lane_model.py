@@ -141,7 +141,7 @@ def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple
 _LEAST_CALLS_PER_SECOND = 0.01  # the lowest rate learned
 _MOST_LOG_EXCESS = 0.007  # how far above the rate the pace stays after 429s that came late, as a share
 _CYCLES = 5  # cycles that the fit remembers
-_MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful
+MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful
 _MOST_SHRINKING_SHARE = 0.6  # the smallest new size of the bucket, as a share of the old one
 
 
@@ -190,7 +190,7 @@ class LaneModel:
     def _fit(self, cycle: Cycle, seen: Circumstances, *, is_wider: bool) -> None:
         before = self.bucket
         # Else one call more means another rate.
-        is_meaningful = seen.is_first or seen.is_narrower or cycle.calls >= _MEANINGFUL_CALLS
+        is_meaningful = seen.is_first or seen.is_narrower or cycle.calls >= MEANINGFUL_CALLS
         least = _LEAST_CALLS_PER_SECOND if is_meaningful else before.rate / 2
         least_burst = 1.0 if seen.is_first else _MOST_SHRINKING_SHARE * before.burst
         fitted = fit(self._cycles, self._likely_burst(cycle, seen, is_wider=is_wider), least_burst)

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from proofsweep.client.lane_model import (
     FIRST_QUIET_SECONDS,
+    MEANINGFUL_CALLS,
     ChanceTest,
     Circumstances,
     Contention,
@@ -55,7 +56,9 @@ _FIRST_TEST_MARGIN = 0.45  # groups are first sent while the pace is lowered by 
 _ACCEPTED_SHARES = 1.5  # the share of 429s accepted by chance, in shares that the test has met
 _MOST_ACCEPTED = 0.055  # and at most
 # Of a rate that another process learned: the cycles that it counts for, and the change that voids earlier 429s.
-_CALM_CYCLES, _MUCH = 2, 0.2
+_CALM_CYCLES, _MUCH = 3, 0.2
+# Seconds after it until a 429 counts again: the others may not know yet that the parts are new.
+_SETTLE_SECONDS = 2.0
 _GIVEN_UP_MARGIN = 0.6  # the margin at which it was no chance
 
 
@@ -143,7 +146,7 @@ class Pacer:
             self._refusals.forget()
         self._is_searching = False
         self.learned_rate = self.pace = rate
-        self._stopped_at = now  # a 429 to an earlier call shows nothing about this rate
+        self._stopped_at = now + _SETTLE_SECONDS  # a 429 to an earlier call shows nothing about this rate
         self._recorder.begin(Sent(now, 0))
         self._begin()
 
@@ -182,7 +185,7 @@ class Pacer:
     def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
         if cycle.calls and self._is_searching:
             self._search(cycle, pause_seconds)
-        elif cycle.calls and self._is_due and not self._is_frequent:
+        elif cycle.calls and self._is_due(cycle) and not self._is_frequent:
             self._learn(self._refusals.whole(), is_narrower=False)
         elif not self._is_searching and (agreeing := self._refusals.agreeing()):
             self._learn(joined(agreeing), is_narrower=True)
@@ -194,9 +197,11 @@ class Pacer:
         self.pace = self.bucket.rate
         return True
 
-    @property
-    def _is_due(self) -> bool:
-        return self.is_shared or self._level < 1.0 + _DUE_SHARE * self._credit
+    def _is_due(self, cycle: Cycle) -> bool:
+        """Whether a 429 was to be expected: as others take a part of the tokens, so few calls show nothing."""
+        if self.is_shared:
+            return cycle.calls >= MEANINGFUL_CALLS
+        return self._level < 1.0 + _DUE_SHARE * self._credit
 
     @property
     def _is_frequent(self) -> bool:

@@ -18,7 +18,6 @@ _MOST_PAUSE_SECONDS = 120.0  # a lease that was written with a clock that jumped
 _IDLE_PART = 0.1  # of its weight, while a process sends less than its part
 _HUNGER_WEIGHT = 0.3  # of one look in whether it does
 _FOUND_WEIGHT = 0.5  # of a new rate in the known one, as logarithms: one process alone sees few calls
-_LEAST_RATE = 0.7  # calls per second that are worth a part; below, each finds its part alone
 _CHANGE = 0.03  # a change of the part by less is no news
 
 
@@ -90,13 +89,13 @@ class RateShare:
         if report.learned_rate not in (None, self._known_rate):
             whole, learned = self._found(report.learned_rate, whole if self.part < 1.0 else None), learned + 1
         part = weight / (weight + sum(lease.weight for lease in others))
-        if whole is not None and part * whole < _LEAST_RATE:
-            part = 1.0
         is_other_part = abs(part - self.part) > _CHANGE * self.part
         is_new = is_other_part or (part < 1.0 and learned > self._own.learned)
         rate = part * whole if is_new and whole is not None else None
         self._known_rate = report.learned_rate if rate is None else rate
         self.part = part if is_new else self.part
+        if pause_seconds and whole:  # one begins after the other, as the bucket may hold a single call
+            pause_seconds += sum(token < self.token for token in leases) / whole
         yields = any(lease.weight > self.weight for lease in others)
         lease = self._news(weight, whole, learned, report.pause_seconds, now)
         return Share(part=self.part, rate=rate, pause_seconds=pause_seconds, lease=lease, yields=yields)

@@ -76,22 +76,55 @@ def test_no_more_uploads_begin_than_are_set() -> None:
     assert len(served(queue, now=2.0)) == 2
 
 
+def test_fewer_uploads_begin_while_one_takes_long() -> None:
+    """They share a slow link, and their slots would get old."""
+    queue = CallQueue(Pacer(known_rate=1e6), most_uploads=8)
+    for holder in range(12):
+        queue.enter(Priority.NEW_SLOT, holder)
+    for ticket in served(queue):
+        queue.was_answered(ticket)
+    for holder in (4, 5, 6, 7):
+        queue.drop(holder, None)
+
+    assert served(queue, now=60.0) == []
+
+    queue.drop(0, None)
+    assert len(served(queue, now=60.0)) == 1
+
+
+@pytest.mark.parametrize("later", [1.0, 5.0])
+def test_calls_that_are_not_answered_hold_others_back_for_a_moment(later: float) -> None:
+    """When the way to the service stands still, they would arrive in a clump; after three seconds they only hang."""
+    queue = fast_queue()
+    for holder in range(40):
+        queue.enter(Priority.OTHER, holder)
+
+    first = served(queue)
+    more = served(queue, now=1.0 + later)
+
+    assert 8 < len(first) < 16
+    assert bool(more) == (later > 3.0)
+
+    queue.was_answered(first[0])
+    assert served(queue, now=2.0 + later)
+
+
 def test_a_slot_that_is_not_used_makes_room() -> None:
     """An upload that fails, or an item that ends, leaves no slot behind."""
-    queue = CallQueue(Pacer(first_rate=0.001))
+    queue = CallQueue(Pacer(first_rate=0.1))
     tickets = []
     for holder in range(9):
         queue.enter(Priority.NEW_SLOT, holder)
-        ticket = queue.take_next(holder * 2000.0)
+        ticket = queue.take_next(holder * 20.0)
         queue.was_uploaded(holder)
         tickets.append(ticket)
     queue.enter(Priority.NEW_SLOT, 9)
-    full = queue.wake_at(17_000.0)
+    full = queue.wake_at(170.0)
 
     queue.drop(3, tickets[3])
 
     assert full == math.inf
-    assert queue.wake_at(17_000.0) < math.inf
+    assert queue.wake_at(170.0) < math.inf
 
 
 def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> None:
