@@ -1,5 +1,9 @@
 """Where a new key is kept: beside its place until it is tested, then in its place. It is never shown."""
 
+import errno
+import os
+import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -7,12 +11,14 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.client.keys import drafts_beside, key_block, key_file, settle_drafts, waiting_file, write_draft
-from proofsweep.config.local_files import sync_folder
+from proofsweep.client.keys import key_block, key_file
+from proofsweep.config.local_files import sync_file, sync_folder
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
 
 _PROBE_BYTES = 4096  # bytes that a test of the folder writes: a disk must have room for a key
+_ACL = "system.posix_acl_access"
+_NO_ACL = frozenset({errno.ENODATA, errno.ENOTSUP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +59,16 @@ class FileKeyStore:
         return key_file(self.path)() if self.path.exists() else None
 
     def waiting(self) -> SecretStr | None:
-        """Read the file beside it, if it exists, or what a killed command has left of it."""
-        settle_drafts(self.path)
-        return key_file(self._waiting)() if self._waiting.exists() else None
+        """Read the file beside it; an empty one is what a killed command had begun."""
+        is_begun = self._waiting.exists() and self._waiting.stat().st_size
+        return key_file(self._waiting)() if is_begun else None
 
     def leftovers(self) -> list[str]:
-        files = [self._waiting, *(draft for draft, _ in drafts_beside(self.path))]
-        return [str(each) for each in files if each.exists()]
+        return [self.waiting_name] if self._waiting.exists() else []
 
     def keep(self, key: SecretStr) -> None:
-        """Write a file that those can read who can read the key file, and sync it and its folder."""
         with _told(self._waiting):
-            draft = write_draft(self.path, key.get_secret_value().encode() + b"\n")
-            try:
-                draft.replace(self._waiting)
-            except FileNotFoundError:  # another command took it for what a killed one has left
-                if key not in {self.waiting(), self.current()}:
-                    raise
-            sync_folder(self.path.parent)
+            self._write(self._waiting, key.get_secret_value().encode() + b"\n")
 
     def promote(self) -> None:
         with _told(self.path):
@@ -78,7 +76,6 @@ class FileKeyStore:
                 raise ConfigError(f"{self.path} exists; the new key is in {self._waiting}.")
             self._waiting.replace(self.path)
             sync_folder(self.path.parent)
-        settle_drafts(self.path)
 
     def discard(self) -> None:
         with _told(self._waiting):
@@ -88,14 +85,28 @@ class FileKeyStore:
         with _told(self.path):
             if self.path.exists() and self.path.stat().st_dev != self.path.parent.stat().st_dev:
                 raise ConfigError(f"The key file {self.path} is mounted, so it cannot be replaced.")
-            write_draft(self.path, b"\0" * _PROBE_BYTES)
-            for draft, key in drafts_beside(self.path):
-                if not key:  # this one, and what a killed command had begun
-                    draft.unlink(missing_ok=True)
+            probe = self.path.with_name(f".{self.path.name}-probe")
+            self._write(probe, b"\0" * _PROBE_BYTES)
+            probe.unlink()
+
+    def _write(self, place: Path, content: bytes) -> None:
+        """Write a file durably; it has the rights of the key file before its first byte, or is for its owner only."""
+        place.unlink(missing_ok=True)
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                if self.path.exists():
+                    _take_rights(descriptor, self.path)
+                file.write(content)
+                sync_file(file)
+        except BaseException:
+            place.unlink(missing_ok=True)
+            raise
+        sync_folder(place.parent)
 
     @property
     def _waiting(self) -> Path:
-        return waiting_file(self.path)
+        return self.path.with_name(f"{self.path.name}.new")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,3 +190,38 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ConfigError(f"The key's place {path} cannot be written ({error.strerror}).") from error
+
+
+def _take_rights(descriptor: int, path: Path) -> None:
+    """Set on a new file the owner, group, mode and ACL of a key file: the same people can read both, and no others.
+
+    The ACL comes before the mode: a mode alone may let people in whom the ACL keeps out.
+    """
+    try:
+        old, acl = path.stat(), _acl_of(path)
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+        if acl is not None:
+            os.setxattr(descriptor, _ACL, acl)
+        elif _acl_of(descriptor) is not None:
+            os.removexattr(descriptor, _ACL)  # its folder gives one to each new file
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+        new = os.fstat(descriptor)
+        is_same = (new.st_uid, new.st_gid, new.st_mode) == (old.st_uid, old.st_gid, old.st_mode)
+        if not is_same or _acl_of(descriptor) != acl:
+            raise PermissionError(errno.EPERM, "the file system gives it others")
+    except OSError as error:
+        raise ConfigError(
+            f"A new file cannot have the owner, group, mode and ACL of the key file {path} ({error.strerror}), so "
+            "those who read the key could not read the new one."
+        ) from error
+
+
+def _acl_of(file: Path | int) -> bytes | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        return os.getxattr(file, _ACL)
+    except OSError as error:
+        if error.errno in _NO_ACL:
+            return None
+        raise

@@ -59,7 +59,7 @@ def test_a_worker_that_reads_the_key_by_its_group_reads_the_new_one(proofsweep: 
 
 def test_doctor_names_what_a_killed_rotation_has_left(proofsweep: Command, key_file: Path) -> None:
     """And says what to do; the key itself is not shown."""
-    key_file.with_name(".partner-key-0123456789abcdef").write_text("pk_left\n")
+    key_file.with_name("partner-key.new").write_text("pk_left\n")
 
     done = proofsweep("doctor")
 

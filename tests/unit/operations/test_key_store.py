@@ -2,15 +2,13 @@
 
 import errno
 import os
+import struct
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.client import keys
-from proofsweep.client.keys import key_file
 from proofsweep.domain.errors import ConfigError
-from proofsweep.operations import key_store as key_stores
 from proofsweep.operations.key_store import BlockKeyStore, FileKeyStore, KeyStore, SecretBlocks
 
 OLD, NEW = SecretStr("pk_old"), SecretStr("pk_new")
@@ -137,46 +135,50 @@ def test_a_new_file_never_replaces_another_one(tmp_path: Path) -> None:
     assert (tmp_path / "key").read_text() == "pk_other"
 
 
-DRAFT = ".key-0123456789abcdef"
-"""What a command leaves that is killed while it writes a new key."""
+def _access(*others: tuple[int, int, int]) -> bytes:
+    """Return an ACL of mode 640, with further entries: tag, rights and ID (Linux, posix_acl_xattr.h, version 2)."""
+    entries = [(0x01, 6, 2**32 - 1), *others, (0x04, 0, 2**32 - 1), (0x10, 4, 2**32 - 1), (0x20, 0, 2**32 - 1)]
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
 
 
-def test_a_key_that_a_killed_command_has_left_waits(tmp_path: Path) -> None:
-    """It may be the only copy: the service gives it again for 24 hours only."""
+def _set_acl(path: Path, kind: str, acl: bytes) -> None:
+    try:
+        os.setxattr(path, f"system.posix_acl_{kind}", acl)
+    except OSError as error:
+        pytest.skip(f"needs a file system with ACLs: {error.strerror}")
+
+
+def test_an_acl_is_kept(tmp_path: Path) -> None:
+    """A worker that reads the key by an entry of its own reads the new one, too."""
+    (tmp_path / "key").write_text("pk_old")
+    _set_acl(tmp_path / "key", "access", _access((0x02, 4, 4711)))
+    acl = os.getxattr(tmp_path / "key", "system.posix_acl_access")
+
+    FileKeyStore.of(tmp_path / "key").keep(NEW)
+
+    assert os.getxattr(tmp_path / "key.new", "system.posix_acl_access") == acl
+    assert (tmp_path / "key.new").stat().st_mode & 0o777 == 0o640
+
+
+def test_an_acl_that_a_folder_gives_to_new_files_lets_nobody_in(tmp_path: Path) -> None:
+    """The old file was there before, and has none."""
+    (tmp_path / "key").write_text("pk_old")
+    (tmp_path / "key").chmod(0o640)
+    _set_acl(tmp_path, "default", _access((0x02, 4, 4711)))
+
+    FileKeyStore.of(tmp_path / "key").keep(NEW)
+
+    assert "system.posix_acl_access" not in os.listxattr(tmp_path / "key.new")
+    assert (tmp_path / "key.new").stat().st_mode & 0o777 == 0o640
+
+
+def test_what_a_killed_command_had_begun_is_no_key(tmp_path: Path) -> None:
+    """The same command writes it again."""
     (tmp_path / "key").write_text("pk_old\n")
-    (tmp_path / DRAFT).write_text("pk_new\n")
+    (tmp_path / "key.new").touch()
     key_store = FileKeyStore.of(tmp_path / "key")
 
-    assert key_store.leftovers() == [str(tmp_path / DRAFT)]
-    assert (key_store.waiting(), key_store.current()) == (NEW, OLD)
-    assert key_store.leftovers() == [str(tmp_path / "key.new")]
-
-
-@pytest.mark.parametrize("content", [b"", b"pk_ne", b"\0" * 4096])
-def test_what_a_killed_command_had_begun_is_no_key(tmp_path: Path, content: bytes) -> None:
-    """The next check deletes it; files of other names stay."""
-    (tmp_path / "key").write_text("pk_old\n")
-    for name in (DRAFT, ".key-b-0123456789abcdef", ".key-notes"):
-        (tmp_path / name).write_bytes(content)
-    key_store = FileKeyStore.of(tmp_path / "key")
-
-    assert key_store.waiting() is None
-    key_store.check()
-
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".key-b-0123456789abcdef", ".key-notes", "key"]
-
-
-def test_a_key_that_another_command_took_over_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was read between its last byte and its name: it waits there already."""
-    (tmp_path / "key").write_text("pk_old\n")
-    key_store, written = FileKeyStore.of(tmp_path / "key"), keys.write_draft
-
-    def write(path: Path, content: bytes) -> Path:
-        draft = written(path, content)
-        assert key_file(path)() == OLD
-        return draft
-
-    monkeypatch.setattr(key_stores, "write_draft", write)
+    assert (key_store.waiting(), key_store.leftovers()) == (None, [str(tmp_path / "key.new")])
     key_store.keep(NEW)
 
     assert key_store.waiting() == NEW
