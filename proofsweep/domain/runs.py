@@ -15,6 +15,8 @@ BATCH_ITEMS = 10_000  # planned items in one object, which is one Prefect task o
 SMALL_RUN_ITEMS = 200
 INGEST = "ingest"
 """The kind of catalog that a pass makes of the files that are ready: it says nothing of the rest of its folder."""
+REPORT = "report"
+"""The kind of an exported list that is verified again: it says nothing of the rest of the catalog of its run."""
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
@@ -72,12 +74,17 @@ class Plan:
     partitions: int = 1  # a leg works on one; legs of different partitions may be alive at the same time
 
     @property
+    def lists_a_part(self) -> bool:
+        """Whether what it lists is a part of its catalog by its kind, as the views say `is_partial`."""
+        return self.catalog_kind in {INGEST, REPORT}
+
+    @property
     def has_chosen_rows(self) -> bool:
-        """Whether the run stands for a part of its catalog: by its kind, as views say `is_partial`, or by a condition.
+        """Whether the run stands for a part of its catalog: by its kind, or by a condition.
 
         A run of a condition has listed the whole catalog, so that `coverage` may count by it; others have not.
         """
-        return self.catalog_kind == INGEST or self.unmet > 0
+        return self.lists_a_part or self.unmet > 0
 
     @property
     def identity(self) -> str:

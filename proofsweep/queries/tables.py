@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from proofsweep.domain.reasons import reason_entries, remedy_for
-from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import quoted
 from proofsweep.store import layout, schemas
 from proofsweep.store.latest import Latest, newest_per_item
@@ -126,7 +126,7 @@ def _plan_row(run: RunRecord) -> Mapping[str, object]:
     return {
         **{name: getattr(run.plan, name) for name in _OF_PLAN},
         "deployment": " ".join(_deployment(run)) or None,
-        "is_partial": run.plan.catalog_kind == INGEST,
+        "is_partial": run.plan.lists_a_part,
         "remaining": run.remaining,
         "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
     }

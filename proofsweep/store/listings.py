@@ -8,7 +8,6 @@ from tempfile import TemporaryFile
 import pyarrow as pa
 
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.runs import INGEST
 from proofsweep.store import layout, schemas
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import Results, parquet_of
@@ -86,7 +85,7 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
     """Return of each environment and catalog identity the newest run that listed the whole; runs come newest first."""
     newest: dict[tuple[str, str], RunRecord] = {}
     for run in runs:
-        if run.plan.catalog_kind != INGEST:
+        if not run.plan.lists_a_part:
             newest.setdefault((run.plan.environment, run.plan.identity), run)
     return newest
 

@@ -14,7 +14,7 @@ from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.items import sidecar_key, utf8_text
-from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
+from proofsweep.domain.runs import INGEST, OUTCOMES, REPORT, Plan, new_run_id
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.selection import Selection
@@ -154,9 +154,11 @@ class Planner:
         self._refuse_unsendable(survey, listing, selection)
         may_begin()
         plan = self._plan_of(listing, survey, run_id, now)
+        if listing.reported_run is not None and identity != resolved_location(listing.location):
+            plan = replace(plan, catalog_kind=REPORT)
         for number, table in enumerate(items.tables(plan.batch_items)):
             self.results.write_items(run_id, number, table)
-        if isinstance(listing, DueRows) and listing.skipped:
+        if isinstance(listing, DueRows) and listing.skipped and not plan.lists_a_part:
             write_gone(self.results, run_id, listing.listing, self.environment, identity)
             listing.listing.write(self.results, run_id)
         plan = replace(

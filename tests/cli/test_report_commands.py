@@ -36,13 +36,17 @@ def delivery(workdir: Path, running: sandbox.Running, catalog: Path) -> Path:
 
 
 def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Path) -> None:
-    """Verify, list by supplier, export for each, verify the list again: every item keeps its id and its tags."""
+    """Verify, list by supplier, export for each, verify the list again: every item keeps its id and its tags.
+
+    A list that is verified again is a part of its catalog: no other file is gone.
+    """
     first = verified(delivery)
 
     listed = proofsweep("rejects", "--by", "Supplier")
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
     again = verified(files[0], root=str(delivery.parent))
+    coverage = proofsweep("query", "SELECT files, gone FROM coverage", "--format", "json")
     only = verified(delivery, only=("unreadable",))
 
     assert (listed.returncode, exported.returncode) == (0, 0)
@@ -56,6 +60,7 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     assert [row["item_id"] for row in bad] == ["@0", "@1"]
     assert rows[again] == [bad[0]]
     assert rows[only] == bad
+    assert json.loads(coverage.stdout) == [{"files": 4, "gone": 0}]
     assert (workdir / "out").is_dir()
 
 
