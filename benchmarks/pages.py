@@ -1,4 +1,4 @@
-"""Write the page of a catalog and of a night: `python -m benchmarks.pages [--full]`.
+"""Write the page of a catalog and of a run: `python -m benchmarks.pages [--full]`.
 
 A first night verifies the whole catalog, each later one a small part of it. Each page is written by a process of its
 own; its peak memory includes all it loaded. The ratio is to DuckDB's count of all rows by outcome, without a view.
@@ -20,8 +20,9 @@ import pyarrow as pa
 from benchmarks.a_year import plan_at
 from benchmarks.queries import QuickFolder, measured, part_of
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.queries.catalog import PageChoice
-from proofsweep.reports.pages import catalog_page, night_page
+from proofsweep.queries.catalog import catalog_facts
+from proofsweep.queries.run_facts import run_facts
+from proofsweep.reports.pages import catalog_page, run_page
 from proofsweep.store import layout, schemas
 from proofsweep.store.latest import refresh
 from proofsweep.store.ledger import EntryKind, Ledger
@@ -33,7 +34,7 @@ from proofsweep.store.schemas import SCHEMAS
 
 _PART_ROWS = 10_000
 _CATALOG = "s3://masters/catalog"
-PAGES = ("catalog, without tags", "catalog, by supplier", "catalog, by supplier, since a week", "night, the last one")
+PAGES = ("catalog, without tags", "catalog, by supplier", "run, the last one")
 
 
 def leave_night(results: Results, plan: Plan, first: int, lots: np.random.Generator) -> None:
@@ -83,11 +84,10 @@ def write(store: Path, page: str) -> None:
     newest = next(RunIndex(results).refreshed().newest_first()).plan
     began = time.perf_counter()
     if page == PAGES[-1]:
-        text = night_page(results, newest.run_id, now, PageChoice(tags=["supplier"]))
+        text = run_page(run_facts(results, newest.run_id, tags=["supplier"]), str(store), now)
     else:
-        tags = ["supplier"] if "supplier" in page else []
-        since = (now - timedelta(days=7)).date() if "since" in page else None
-        text = catalog_page(results, newest.environment, now, PageChoice(tags=tags, since=since))
+        facts = catalog_facts(results, newest.environment, tags=["supplier"] if "supplier" in page else [])
+        text = catalog_page(facts, str(store), "", now)
     seconds = time.perf_counter() - began
     (peak,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
     print(seconds, int(peak.split()[1]) / 1024, len(text.encode()))

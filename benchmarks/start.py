@@ -12,7 +12,7 @@ from statistics import median
 
 from benchmarks.children import run, run_program
 
-_EXTRAS = ("altair", "boto3", "botocore", "c2pa", "dask", "distributed", "prefect_dask", "vl_convert")
+_EXTRAS = ("boto3", "botocore", "c2pa", "dask", "distributed", "prefect_dask")
 _CORE = f"""
 import sys
 from importlib.machinery import PathFinder

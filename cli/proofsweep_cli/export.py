@@ -9,12 +9,12 @@ from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import did_you_mean, printable
-from proofsweep.queries.catalog import PageChoice
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.explain import packet_of_failed_calls
 from proofsweep.reports.export import ENDINGS, LETTER, Exported
 from proofsweep.reports.export import export as export_rows
 from proofsweep.reports.letters import TOLD_OUTCOMES, letter_texts, shipped_template
+from proofsweep.store.ledger import Ledger
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
@@ -159,13 +159,6 @@ def report(
         help="Count by this tag of the manifest, and show it of each file; may be given again. By default the "
         "supplier's tag of the config.",
     ),
-    since: datetime | None = typer.Option(
-        None,
-        "--since",
-        metavar="DATE",
-        formats=["%Y-%m-%d"],
-        help="Without RUN: count what broke and what was mended since this UTC day, too.",
-    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
 ) -> int:
@@ -175,25 +168,22 @@ def report(
 
     Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html`
     """
-    from proofsweep.reports import pages  # noqa: PLC0415 - DuckDB and Altair
+    from proofsweep.queries.catalog import catalog_facts  # noqa: PLC0415 - DuckDB
+    from proofsweep.queries.run_facts import run_facts  # noqa: PLC0415 - the same
+    from proofsweep.reports import pages  # noqa: PLC0415 - Jinja
 
     app = open_app(config, results)
-    of_catalog = [word for word, value in (("--catalog", catalog), ("--since", since)) if value]
     place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
-    choice = PageChoice(
-        catalog=catalog,
-        tags=by or [],
-        since=None if since is None else since.date(),
-        usual_tag=app.settings.ingest.supplier_tag,
-    )
-    store, now = app.results, datetime.now(UTC)
+    store, now, supplier_tag = app.results, datetime.now(UTC), app.settings.ingest.supplier_tag
     if run_id is None:
-        page = pages.catalog_page(store, app.environment, now, choice)
-    elif of_catalog:
-        raise UsageError(f"{of_catalog[0]} is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
+        facts = catalog_facts(store, app.environment, catalog, tags=by or [], supplier_tag=supplier_tag)
+        page = pages.catalog_page(facts, store.store.url, Ledger(store.store).head(), now)
+    elif catalog:
+        raise UsageError(f"--catalog is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     else:
         packet = packet_of_failed_calls(store, store.plan(run_id))
-        page = pages.night_page(store, run_id, now, choice, packet=packet)
+        done = run_facts(store, run_id, tags=by or [], supplier_tag=supplier_tag)
+        page = pages.run_page(done, store.store.url, now, packet=packet)
     size = pages.write_page(place, page)
     console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED

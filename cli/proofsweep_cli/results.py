@@ -1,7 +1,6 @@
 """`proofsweep rejects`, `diff` and `explain`: which files need attention, what changed, and all about one file."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, groupby
@@ -14,6 +13,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Plan, duration_of, new_run_id
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.one_pass import given_up_items
+from proofsweep.queries.attention import AttentionGroup, attention_groups
 from proofsweep.queries.changes import (
     COLUMNS,
     PREVIOUS,
@@ -24,7 +24,7 @@ from proofsweep.queries.changes import (
     words_of_cause,
 )
 from proofsweep.queries.search import LikelyItems, Search, searching
-from proofsweep.queries.selected_rows import AttentionGroup, SelectedRows, attention_groups
+from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
 from proofsweep.reports.explain import (
     explain_call,
@@ -56,6 +56,7 @@ from proofsweep_cli.screen import (
 )
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
+_OF_GROUP = ("value", "outcome", "reason", "is_alone", "is_given_up", "rows", "in_words", "what_to_do")
 _FORMATS = ("table", "csv", "json", "markdown")
 
 
@@ -133,10 +134,8 @@ def rejects(
     """
     app = open_app(config, results)
     selected = SelectedRows.of(app.results, run_id, app.environment, NEED_ATTENTION)
-    groups, gone = (
-        attention_groups(selected, limit, by, given_up_items(app.results, app.settings.ingest)),
-        selected.gone(),
-    )
+    groups = attention_groups(selected, limit, by, given_up_items(app.results, app.settings.ingest))
+    gone = selected.gone()
     if as_json:
         print_json(_group_json(selected, groups) | {"gone": gone})
         return ExitCode.ACCEPTED
@@ -174,9 +173,9 @@ def _print_groups(out: Screen, groups: Sequence[AttentionGroup], value: str | No
         kind = styled(f"{group.rows:,} {group.outcome}", COLOURS.get(group.outcome, ""))
         out.line("  ", kind, f": {group.in_words} ({group.reason})", sep="")
         out.print(Padding(group.what_to_do, (0, 0, 0, 2), expand=False), style="italic")
-        for file, line in zip(group.files, group.lines, strict=True):
-            where = f" ({line})" if line and line != file else ""
-            out.line(f"    {file or '(no audio named)'}{where}")
+        for each in group.files:
+            where = f" ({each.line})" if each.line and each.line != each.file else ""
+            out.line(f"    {each.file or '(no audio named)'}{where}")
         if group.rows > len(group.files):
             out.print(f"    … and {group.rows - len(group.files):,} more")
 
@@ -187,7 +186,11 @@ def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dic
         "run_id": None if selected.plan is None else selected.plan.run_id,
         "pruned_on": selected.pruned_on,
         "rows": sum(group.rows for group in groups),
-        "groups": [asdict(group) | {"in_words": group.in_words, "what_to_do": group.what_to_do} for group in groups],
+        "groups": [
+            {name: getattr(group, name) for name in _OF_GROUP}
+            | {"files": [each.file for each in group.files], "lines": [each.line or "" for each in group.files]}
+            for group in groups
+        ],
         "results": selected.results.store.url,
     }
 

@@ -1,14 +1,13 @@
 """What changed in a run, by the view `changes`: the counts and the files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
 
 import duckdb
 
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.domain.runs import INGEST, Plan
+from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.views import quoted
 from proofsweep.store.parts import Results
@@ -21,6 +20,7 @@ COLUMNS = (
     *("before_run_id", "run_id"),
 )
 _RUBRICS = ("before_grade_rubric_version", "now_grade_rubric_version")
+_MOST_CHANGED = 50  # files of a kind on a page
 _FETCHED = 5_000  # rows in memory at once
 _WITH_ONE_RUN = """
 CREATE OR REPLACE VIEW store.comparisons AS
@@ -35,25 +35,47 @@ WHERE before.run_id = {before} AND now.run_id = {now}
 UNION ALL
 SELECT {now}, {now}, true, false, false, false, NULL
 """
-_SINCE = """
-CREATE OR REPLACE TEMP TABLE comparisons_since AS
-WITH
-    chosen AS (
-        FROM store.plans
-        WHERE list_contains(getvariable('environments'), environment) AND run_id >= {first}
-    ),
-    before AS (
-        FROM store.comparisons
-        SEMI JOIN (SELECT min(run_id) AS at_run FROM chosen GROUP BY identity) AS firsts USING (at_run)
-    )
-SELECT
-    'since' AS at_run, run_id, run_id >= {first} AS is_now, false AS may_be_gone, true AS may_be_new,
-    (SELECT bool_or(is_first) FROM before) AS is_first, (SELECT max(older_than) FROM before) AS older_than
-FROM (SELECT run_id FROM chosen UNION SELECT run_id FROM before)
+# Each run is named in a condition of its own: then only its files and those before it are opened.
+_CHANGED = """
+SELECT {columns}, cause IS NOT DISTINCT FROM 'rubric_changed' AND change = 'changed' AS is_rubric
+FROM changes WHERE run_id = {run_id}
 """
-SINCE = "since"
-"""The run in whose place `changes` has what changed since a day."""
+_FILES = """
+SELECT
+    change, count(*),
+    arg_min(
+        struct_pack(
+            file := coalesce(file, ''), audio := coalesce(now_audio, before_audio), item_id := item_id, cause := cause,
+            outcome := CASE change WHEN 'fixed' THEN before_outcome ELSE coalesce(now_outcome, before_outcome) END,
+            reason := CASE change WHEN 'fixed' THEN before_reason ELSE coalesce(now_reason, before_reason) END,
+            tags := [{shown}]::VARCHAR[]
+        ),
+        (coalesce(file, ''), item_id), {most}
+    )
+FROM changed WHERE change <> 'changed' GROUP BY change
+"""
 PREVIOUS = "previous"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
+    """A file that changed, with the outcome and reason that are worth telling: of a mended one, those before."""
+
+    file: str
+    audio: str | None
+    item_id: str
+    cause: str | None
+    outcome: str
+    reason: str | None
+    tags: Sequence[str | None]  # its values of the tags that are shown, in their order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFiles:
+    """The files with one kind of change: how many, and the first ones by their names."""
+
+    files: int
+    shown: Sequence[ChangedFile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +132,26 @@ def words_of_cause(cause: str | None) -> str:
     return known.get(cause) or str(cause).replace("_", " ")
 
 
-def compare_since(connection: duckdb.DuckDBPyConnection, day: date) -> None:
-    """Let `changes` compare now with when a day (UTC) began, as the run `SINCE`; it knows of nothing gone or new."""
-    connection.execute(_SINCE.format(first=quoted(f"{day:%Y%m%d}T")))
-    connection.execute("CREATE OR REPLACE VIEW store.comparisons AS FROM comparisons_since")
+def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> None:
+    """Make the table `changed` of what changed in some runs."""
+    columns = ", ".join((*COLUMNS, *_RUBRICS, "before_audio", "now_audio", "tags"))
+    found = (_CHANGED.format(columns=columns, run_id=quoted(run_id)) for run_id in run_ids)
+    connection.execute(f"CREATE TEMP TABLE changed AS {' UNION ALL '.join(found)}")
+
+
+def changes_in(connection: duckdb.DuckDBPyConnection, run_id: str) -> RunChanges:
+    connection.execute(f"SET VARIABLE compared_run = {quoted(run_id)}")
+    create_changed(connection, [run_id])
+    return RunChanges(connection)
+
+
+def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
+    """Return by kind which files of the table `changed` broke, were mended, are gone or new; tags by name and SQL."""
+    found = connection.execute(_FILES.format(shown=", ".join(shown.values()), most=_MOST_CHANGED)).fetchall()
+    return {
+        change: ChangedFiles(files=files, shown=[ChangedFile(**each) for each in first])
+        for change, files, first in found
+    }
 
 
 @contextmanager
@@ -124,13 +162,7 @@ def run_changes(comparison: Comparison) -> Iterator[RunChanges]:
         if comparison.before is not None:
             sides = {"now": quoted(now.run_id), "before": quoted(comparison.before.run_id)}
             connection.execute(_WITH_ONE_RUN.format(**sides))
-        connection.execute(f"SET VARIABLE compared_run = {quoted(now.run_id)}")
-        connection.execute(
-            f"CREATE TEMP TABLE changed AS SELECT {', '.join((*COLUMNS, *_RUBRICS))}, "  # noqa: S608 - our own names
-            "cause IS NOT DISTINCT FROM 'rubric_changed' AND change = 'changed' AS is_rubric "
-            f"FROM changes WHERE run_id = {quoted(now.run_id)}"
-        )
-        yield RunChanges(connection)
+        yield changes_in(connection, now.run_id)
 
 
 def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
@@ -150,7 +182,7 @@ def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
     earlier = [run for run in reversed(runs) if run.plan.environment == now.environment]
     if against == "baseline":
         finished = [run for run in earlier if run.remaining == 0 and not run.plan.skipped]
-        whole = [run for run in finished if run.plan.catalog_kind != INGEST]
+        whole = [run for run in finished if not run.plan.lists_a_part]
         earlier = [run for run in whole if run.plan.identity == now.identity]
     if not earlier:
         raise ResultsError(f"There is nothing to compare the run {now.run_id} with: no earlier run is like it.")

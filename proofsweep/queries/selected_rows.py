@@ -1,8 +1,7 @@
 """Rows that somebody asks for: those of one run, or of each item of the catalogs the one that says how it stands."""
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import pyarrow as pa
@@ -10,10 +9,7 @@ import pyarrow.compute as pc
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.reasons import plain_words_for, remedy_for
 from proofsweep.domain.runs import OUTCOMES, Plan
-from proofsweep.domain.tags import key_of_value, known_tag, tag_of
-from proofsweep.domain.verdicts import Verdict
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import environment_in
 from proofsweep.store.parts import Results
@@ -22,7 +18,7 @@ from proofsweep.store.prunings import prunings_of
 _CURRENT = """
     SELECT {columns}, coalesce(run_id, listed_run_id) AS of_run
     FROM catalog
-    WHERE list_contains($1::VARCHAR[], outcome) AND ($2 OR state NOT IN ('gone', 'moved'))
+    WHERE list_contains($1::VARCHAR[], outcome) AND state NOT IN ('gone', 'moved')
     ORDER BY of_run, leg, manifest_row
 """
 _GONE = """
@@ -43,7 +39,6 @@ class SelectedRows:
     environment: str  # the service's label; rows of others are never mixed in
     plan: Plan | None = None  # the run; None for how each item of the catalogs stands now
     outcomes: Sequence[str] = OUTCOMES  # of the rows
-    has_gone: bool = False  # whether items that their catalog lists no more are among them
 
     @classmethod
     def of(cls, results: Results, run_id: str | None, environment: str, outcomes: Sequence[str] = OUTCOMES) -> Self:
@@ -92,7 +87,7 @@ class SelectedRows:
 
     def gone(self) -> int:
         """Count the items that would be among these if their catalog listed them still; 0 for a run."""
-        if self.plan is not None or self.has_gone:
+        if self.plan is not None:
             return 0
         with answering(self.results, self.environment, "catalog") as connection:
             [(count,)] = connection.execute(_GONE, [list(self.outcomes)]).fetchall()
@@ -102,72 +97,12 @@ class SelectedRows:
         named = (_NAMED_OTHERWISE.get(name, name) for name in columns)
         query = _CURRENT.format(columns=", ".join(named))
         with answering(self.results, self.environment, "catalog") as connection:
-            found = connection.sql(query, params=[list(self.outcomes), self.has_gone])
+            found = connection.sql(query, params=[list(self.outcomes)])
             for batch in found.to_arrow_reader(_FETCHED):
                 table = pa.Table.from_batches([batch])
                 for run_id in table["of_run"].unique().to_pylist():
                     rows = table.filter(pc.field("of_run") == run_id).drop_columns(["of_run"])
                     yield self.results.plan(str(run_id)), rows
-
-
-@dataclass(slots=True, kw_only=True)
-class AttentionGroup:
-    """Files with the same outcome and reason, and the same value of a tag if one was asked for."""
-
-    value: str | None  # of the tag; None if the files have no such tag, or none was asked for
-    outcome: str
-    reason: str
-    is_alone: bool = False  # whether they came without a sidecar
-    is_given_up: bool = False  # whether passes over a watched folder have tried them as often as they do
-    rows: int = 0  # how many there are
-    files: list[str] = field(default_factory=list)  # the first ones, as seen from the catalog's root
-    lines: list[str] = field(default_factory=list)  # of each of these, the manifest and the line; empty in a folder
-
-    @property
-    def in_words(self) -> str:
-        return plain_words_for(self.outcome, self.reason)
-
-    @property
-    def what_to_do(self) -> str:
-        given_up = "; given up: no pass tries it again before it is delivered anew" if self.is_given_up else ""
-        return remedy_for(self.reason, is_alone=self.is_alone) + given_up
-
-
-def attention_groups(
-    selected: SelectedRows, most_files: int, tag: str | None = None, given_up: Collection[str] = ()
-) -> list[AttentionGroup]:
-    """Count rows by kind and a tag's values, the largest first, with some names; UsageError if no row has the tag."""
-    groups: dict[tuple[str | None, str, str, bool, bool], AttentionGroup] = {}
-    spellings: dict[str, str] = {}
-    columns = ["audio", "sidecar", "relative_path", "manifest_line", "outcome", "reason", "item_id"]
-    columns += ["tags"] if tag else []
-    known: dict[str, None] = {}
-    for _, table in selected.tables(columns):
-        for row in table.to_pylist():
-            tags = json.loads(row["tags"] or "{}") if tag else {}
-            known |= dict.fromkeys(tags)
-            value = None if tag is None else tag_of(tags, tag)
-            key = None if value is None else key_of_value(value)
-            if value is not None and key is not None:
-                spellings[key] = min(value, spellings.get(key, value))
-            outcome, reason = row["outcome"], row["reason"] or ""
-            is_given_up = outcome != "rejected" and row["item_id"] in given_up
-            is_alone = reason == Verdict.UNREADABLE and row["sidecar"] is None
-            group = AttentionGroup(value=key, outcome=outcome, reason=reason, is_alone=is_alone)
-            group = groups.setdefault((key, outcome, reason, is_alone, is_given_up), group)
-            group.is_given_up = is_given_up
-            group.rows += 1
-            if len(group.files) < most_files:
-                group.files.append(row["relative_path"] or row["audio"] or "")
-                group.lines.append(row["manifest_line"] or "")
-    if tag and groups:
-        known_tag(tag, known)
-    for group in groups.values():
-        group.value = None if group.value is None else spellings[group.value]
-    return sorted(
-        groups.values(),
-        key=lambda each: (each.value is None, each.value or "", OUTCOMES.index(each.outcome), -each.rows, each.reason),
-    )
 
 
 def items_standing(results: Results, environment: str, words: Sequence[str]) -> Iterator[str]:

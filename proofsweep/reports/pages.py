@@ -1,9 +1,9 @@
-"""The pages of a catalog and of a night: one HTML file each, which needs no network."""
+"""The pages of a catalog and of a run: one HTML file each, which needs no network."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
 from hashlib import sha256
@@ -15,96 +15,85 @@ from markupsafe import Markup
 from proofsweep import __version__
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.items import Row, proof_id_of
+from proofsweep.domain.reasons import plain_words_for
 from proofsweep.domain.runs import OUTCOMES
-from proofsweep.domain.text import duration_text, minute_of, printable
+from proofsweep.domain.text import minute_of, printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
-from proofsweep.queries.catalog import CatalogCounts, PageChoice, catalog_facts
-from proofsweep.queries.changes import Comparison, run_changes, words_of_cause
-from proofsweep.queries.nights import Measures, NightResult, attention_of, measures_of, nights_of, standing_of
-from proofsweep.queries.status import NEED_ATTENTION, RunStatus, describe_run, environment_in
-from proofsweep.reports.charts import Chart, bars, histogram, lines, night_bars, night_line
+from proofsweep.queries.attention import AttentionFile, AttentionGroup
+from proofsweep.queries.catalog import CatalogCounts, CatalogFacts, Night
+from proofsweep.queries.changes import ChangedFile, words_of_cause
+from proofsweep.queries.run_facts import RunFacts
+from proofsweep.queries.status import NEED_ATTENTION, RunStatus
+from proofsweep.reports.charts import Chart, bars, lines
 from proofsweep.reports.run import calls_of, ending_of, notes_of
-from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import open_store
-from proofsweep.store.parts import Results
 
 _FOLDER = Path(__file__).parent
 _BEGINNING = b"<!doctype html>"
+_LONGEST_NAME, _LONGEST_VALUE = 260, 60  # letters: a name of a file system has 255
 _PACE = {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"}
 _TIMES = {"uploads": "uploads", "slot": "slot", "verify": "verify"}
-_MOST_SECONDS = 120.0  # of a night; longer ones are shown in minutes
+_TURNED = {  # each change in the words of the page, of one file and of several
+    "broken": ("broke", "broke", "Why now"),
+    "fixed": ("was mended", "were mended", "What was wrong"),
+    "gone": ("is gone", "are gone", "How it stood"),
+    "new": ("is new", "are new", "How it stands"),
+}
 
 
-def night_page(
-    results: Results,
-    run_id: str,
-    made_at: datetime,
-    choice: PageChoice = PageChoice(),  # noqa: B008 - it is frozen
-    *,
-    packet: str = "",
-) -> str:
-    """Write the page of a run; UsageError for an unknown tag, ResultsError for an unknown run."""
-    run = describe_run(results, run_id)
-    measures, standing = measures_of(results, run.plan), standing_of(results, run)
-    attention = attention_of(results, run, choice)
-    with run_changes(Comparison(results, run.plan)) as found:
-        counts = [(change, words_of_cause(cause), files) for change, cause, files in found.counts()]
-        changes = counts, found.as_before()
-    return _template("night.html.jinja").render(
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The files of which the same is to be done."""
+
+    what_to_do: str
+    groups: Sequence[AttentionGroup]
+
+    @property
+    def files(self) -> int:
+        return sum(group.rows for group in self.groups)
+
+    @property
+    def shown(self) -> list[tuple[AttentionFile, str]]:
+        """The first files, each with why, by their names."""
+        named = [(each, group.in_words) for group in self.groups for each in group.files]
+        return sorted(named, key=lambda each: each[0].file)
+
+
+def run_page(facts: RunFacts, results_url: str, made_at: datetime, *, packet: str = "") -> str:
+    run, standing = facts.run, facts.standing
+    open_now = sum(map(run.rows, NEED_ATTENTION))
+    return _template("run.html.jinja").render(
+        facts=facts,
         run=run,
         sentence=_sentence_of_run(run),
         ending=ending_of(run),
         notes=notes_of(run),
-        standing=standing,
-        earlier=max(standing[2] - sum(map(run.rows, NEED_ATTENTION)), 0) if standing else 0,
-        changes=changes,
-        by_tag=attention.by_tag,
-        tags=[tag for tag, _ in attention.by_tag],
-        kinds=attention.kinds,
+        earlier=max(int(str(standing["need_attention"])) - open_now, 0) if standing else 0,
+        kinds=_kinds_of(facts.groups),
         calls=calls_of(run),
         quota=_quota_of(run),
-        pace=_pace_of(measures),
-        grades=_grades_of(measures),
-        measures=measures,
+        pace=_pace_of(facts.pace),
+        grades=_grades_of(facts.grades),
         packet=packet,
         head=run.head,
-        results=results.store.url,
+        results=results_url,
         made_at=made_at,
     )
 
 
-def catalog_page(
-    results: Results,
-    environment: str,
-    made_at: datetime,
-    choice: PageChoice = PageChoice(),  # noqa: B008 - it is frozen
-) -> str:
-    """Write the page of the catalogs as they stand; UsageError for an unknown tag, ResultsError if there is no run."""
-    label = environment_in(results, environment)
-    nights = nights_of(results, label, choice.catalog)
-    if not nights and choice.catalog is not None:
-        raise ResultsError(f"There is no run of the catalog {printable(choice.catalog)} in {results.store.url}.")
-    spans = [("In the last run", "changed")]  # of which changes are shown, in words, each with its table
-    spans += [] if choice.since is None else [(f"Since {_day_of(choice.since)}", "changed_since")]
-    newest = {night.identity: night.run_id for night in nights}
-    with catalog_facts(results, label, choice, list(newest.values())) as facts:
-        counts, shares = facts.counts(), facts.shares_by([night.run_id for night in nights])
-        nights = [replace(night, answered_percent=share) for night, share in zip(nights, shares, strict=False)]
-        return _template("catalog.html.jinja").render(
-            environment_label=label,
-            counts=counts,
-            sentence=sentence_of(counts),
-            catalogs=facts.by_catalog(),
-            tags=list(facts.tags),
-            tables=[facts.by_tag(tag) for tag in facts.tags],
-            changes=[(words, facts.turned(table, "broken"), facts.turned(table, "fixed")) for words, table in spans],
-            kinds=facts.kinds(),
-            nights=nights[::-1],
-            charts=_trend_of(nights),
-            head=Ledger(results.store).head(),
-            results=results.store.url,
-            made_at=made_at,
-        )
+def catalog_page(facts: CatalogFacts, results_url: str, head: str, made_at: datetime) -> str:
+    return _template("catalog.html.jinja").render(
+        facts=facts,
+        counts=facts.counts,
+        sentence=sentence_of(facts.counts),
+        kinds=_kinds_of(facts.groups),
+        nights=facts.nights[::-1],
+        charts=_trend_of(facts.nights),
+        head=head,
+        results=results_url,
+        made_at=made_at,
+    )
 
 
 def write_page(place: str, page: str) -> int:
@@ -115,6 +104,13 @@ def write_page(place: str, page: str) -> int:
     else:
         _write(Path(place), content)
     return len(content)
+
+
+def _kinds_of(groups: Sequence[AttentionGroup]) -> list[Kind]:
+    kinds: dict[str, list[AttentionGroup]] = {}
+    for group in groups:
+        kinds.setdefault(group.what_to_do, []).append(group)
+    return sorted((Kind(what, of_kind) for what, of_kind in kinds.items()), key=lambda kind: -kind.files)
 
 
 def _sentence_of_run(run: RunStatus) -> str:
@@ -154,36 +150,75 @@ def _quota_of(run: RunStatus) -> list[str]:
     return sentences
 
 
-def _pace_of(measures: Measures) -> list[Chart]:
-    if len(measures.pace) < 2:  # noqa: PLR2004 - of a single point no line is drawn
+def _pace_of(rows: Sequence[Row]) -> list[Chart]:
+    moments = [row["moment"] for row in rows if isinstance(row["moment"], datetime)]
+    if len(moments) < 2:  # noqa: PLR2004 - of a single point no line is drawn
         return []
+    is_short = (moments[-1] - moments[0]).total_seconds() < 600  # noqa: PLR2004 - of ten minutes, seconds are told apart
+    names = [f"{moment:%H:%M:%S}" if is_short else f"{moment:%H:%M}" for moment in moments]
     return [
-        lines("Calls per second", measures.pace, _PACE, "calls per second"),
-        lines("Median time of a call", measures.pace, _TIMES, "milliseconds"),
+        _lines_over_time("Calls per second", "calls per second", names, rows, _PACE),
+        _lines_over_time("Median time of a call, in milliseconds", "milliseconds", names, rows, _TIMES),
     ]
 
 
-def _grades_of(measures: Measures) -> list[Chart]:
-    charts = [bars("Files by classification", measures.classifications)] if measures.classifications else []
-    charts += [bars("Files by risk category", measures.risks)] if measures.risks else []
-    for grade in ("human", "ai", "unknown"):
-        rows = [row for row in measures.grades if row["grade"] == grade]
-        charts += [histogram(f"Grade {grade}", rows)] if rows else []
+def _lines_over_time(
+    title: str, unit: str, names: Sequence[str], rows: Sequence[Row], columns: Mapping[str, str]
+) -> Chart:
+    series = {
+        words: [None if row[name] is None else float(str(row[name])) for row in rows] for name, words in columns.items()
+    }
+    most = ", ".join(
+        f"{words} {max((each or 0 for each in values), default=0):,.1f}" for words, values in series.items()
+    )
+    return lines(title, names, series, f"{title}, over time (UTC); at most, in {unit}: {most}.")
+
+
+def _grades_of(rows: Sequence[Row]) -> list[Chart]:
+    """Draw how many files have which value of a grade, all on one axis."""
+    places = [int(str(row["place"])) for row in rows]
+    charts = []
+    for grade in dict.fromkeys(str(row["grade"]) for row in rows):
+        step = float(str(rows[0]["step"]))
+        axis = range(10) if step == 0.1 else range(min(0, *places), max(places) + 1)  # noqa: PLR2004 - tenths of a share
+        found = {row["place"]: int(str(row["files"])) for row in rows if row["grade"] == grade}
+        names = [f"{place * step:.10g}" for place in axis]
+        spoken = ", ".join(f"{files:,} from {names[axis.index(int(str(place)))]}" for place, files in found.items())
+        counts = [found.get(place, 0) for place in axis]
+        charts.append(bars(f"Grade {grade}, from", names, {"files": counts}, f"Grade {grade}, files: {spoken}."))
     return charts
 
 
-def _trend_of(nights: Sequence[NightResult]) -> list[Chart]:
+def _trend_of(nights: Sequence[Night]) -> list[Chart]:
     if len(nights) < 2:  # noqa: PLR2004 - of a single night there is no trend
         return []
-    charts = [night_bars("Files checked in each night", nights, {outcome: outcome for outcome in OUTCOMES})]
-    if nights[-1].answered_percent is not None:
-        charts.append(night_line("Share of today's files with an answer", nights, "%"))
-    unit = "seconds" if max(night.seconds for night in nights) < _MOST_SECONDS else "minutes"
-    return [
-        *charts,
-        night_bars("Calls to the service in each night", nights, {"calls": "calls"}),
-        night_bars(f"{unit.capitalize()} of work in each night", nights, {unit: unit}),
-    ]
+    names = [f"{night.day.day} {night.day:%b}" for night in nights]
+    counts = {outcome: [night.rows[outcome] for night in nights] for outcome in OUTCOMES}
+    last = ", ".join(f"{values[-1]:,} {outcome}" for outcome, values in counts.items())
+    title = "Files checked in each night"
+    spoken = f"{title}: {len(nights)} nights from {names[0]} to {names[-1]}; in the last one {last}."
+    charts = [bars(title, names, counts, spoken)]
+    shares = [night.answered_percent for night in nights]
+    known = [share for share in shares if share is not None]
+    if known:
+        title = "Share of today's files with an answer"
+        spoken = f"{title}: {known[0]:.1f} % on {names[0]}, {known[-1]:.1f} % on {names[-1]}."
+        charts.append(lines(f"{title}, in %", names, {"%": shares}, spoken, lowest=min(int(min(known)), 99)))
+    return charts
+
+
+def shown_name(of: AttentionFile | ChangedFile) -> tuple[str, str]:
+    """Return a file's folder and name on one line; of a very long one the end. A proof ID is not for a page."""
+    is_file = of.audio is None or proof_id_of(of.audio) is None
+    line = printable(of.file if is_file and of.file else of.item_id)
+    short = line if len(line) <= _LONGEST_NAME else "…" + line[-_LONGEST_NAME:]
+    folder, slash, name = short.rstrip("/").rpartition("/")
+    return folder + slash, name
+
+
+def _short(value: str | None) -> str:
+    line = printable(value or "\N{EN DASH}")
+    return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
 
 
 def _template(name: str) -> jinja2.Template:
@@ -208,10 +243,11 @@ def jinja_environment() -> jinja2.Environment:
         "script_digest": b64encode(sha256(script.encode()).digest()).decode(),
         "style": Markup((_FOLDER / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "meaning": MEANING_OF_VALID,
+        "turned": _TURNED,
         "version": __version__,
     }
     made.filters |= {"number": "{:,}".format, "percent": percent_of, "minute": minute_of, "day": _day_of}
-    made.filters["duration"] = duration_text
+    made.filters |= {"name": shown_name, "short": _short, "why": plain_words_for, "cause": words_of_cause}
     return made
 
 

@@ -41,6 +41,7 @@ def _rows(plan: Plan, night: int) -> Iterator[Row]:
         kind = row // 12 % len(_REASONS)
         supplier = _SUPPLIERS[row % 7 % 3]
         tags = {"supplier": supplier, "label": f"Label {row % 5}", "release": f"Release {row // 12}"}
+        tags |= {"isrc": f"QZNUL26{row:05}", "artist": f"Artist Number {row % 97}"}
         folder = f"{supplier.split()[0]}/Collected Recordings, Volume {row // 12} (Remastered 2026)"
         cells: Row = {
             "relative_path": f"{folder}/{row % 12 + 1:02} A Title that is not too short.wav",

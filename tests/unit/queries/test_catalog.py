@@ -1,12 +1,12 @@
-"""The facts of pages: the view `catalog`, counted, and how the nights of a run or a catalog went."""
+"""The facts of pages: how the catalogs stand and went night by night, and what a run did."""
 
-from collections.abc import Iterator
-from datetime import date
+import os
 
 import pytest
 
-from proofsweep.queries.catalog import CatalogFacts, PageChoice, catalog_facts, shown_name
-from proofsweep.queries.nights import measures_of, nights_of
+from proofsweep.queries.catalog import CatalogFacts, catalog_facts
+from proofsweep.queries.run_facts import run_facts
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights
@@ -14,23 +14,18 @@ from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.reported_store import PLAN, fill
 
-LAST = five_nights.NIGHTS[-1].run_id
 
-
-@pytest.fixture
-def filled(results: Results) -> Results:
-    return five_nights.fill(results)
-
-
-@pytest.fixture
-def facts(filled: Results) -> Iterator[CatalogFacts]:
-    with catalog_facts(filled, "beta", PageChoice(tags=["supplier", "release"]), [LAST]) as found:
-        yield found
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> CatalogFacts:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _file: None)
+        results = five_nights.fill(Results(FolderStore(tmp_path_factory.mktemp("nights"))))
+        return catalog_facts(results, "beta", tags=["supplier", "release"])
 
 
 def test_the_values_that_need_most_come_first(facts: CatalogFacts) -> None:
     """A page names a hundred of them; all are counted."""
-    releases = facts.by_tag("release")
+    _, releases = facts.tables
 
     needs = [each.counts.need_attention for each in releases.values]
     assert needs == sorted(needs, reverse=True)
@@ -38,14 +33,27 @@ def test_the_values_that_need_most_come_first(facts: CatalogFacts) -> None:
     assert (len(releases.values), releases.left_out) == (100, 0)
 
 
-@pytest.mark.parametrize(("day", "broken", "fixed"), [(20, 3, 3), (19, 3, 6), (17, 3, 12), (16, 0, 0)])
-def test_what_turned_since_a_day_is_told_by_its_ends(filled: Results, day: int, broken: int, fixed: int) -> None:
-    """What broke and was mended between is neither; before the first night there is nothing to compare with."""
-    choice = PageChoice(since=date(2026, 11, day))
+def test_files_have_their_isrc_and_artist_beside_the_tags_that_are_asked_for(facts: CatalogFacts) -> None:
+    """Of what needs attention, and of what changed."""
+    [group, *_] = facts.groups
 
-    with catalog_facts(filled, "beta", choice, [LAST]) as found:
-        assert found.turned("changed_since", "broken").files == broken
-        assert found.turned("changed_since", "fixed").files == fixed
+    assert facts.tags == ["supplier", "release", "isrc", "artist"]
+    assert (len(group.files[0].tags), group.files[0].tags[2:]) == (4, ["QZNUL2600019", "Artist Number 19"])
+    assert {change: found.files for change, found in facts.changes.items()} == {"broken": 3, "fixed": 3}
+    assert facts.changes["broken"].shown[0].tags[3] == "Artist Number 19"
+
+
+def test_what_is_gone_and_new_is_named(results: Results) -> None:
+    """As it stood, and as it stands."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED})
+    night(results, TUESDAY, {"a": ACCEPTED, "c": FAILED})
+
+    changes = catalog_facts(results, "beta").changes
+
+    named = {
+        change: [(each.item_id, each.outcome, each.reason) for each in found.shown] for change, found in changes.items()
+    }
+    assert named == {"gone": [("b", "rejected", "tampered")], "new": [("c", "failed", "timeout")]}
 
 
 def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
@@ -55,53 +63,80 @@ def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
     night(results, TUESDAY, {"a": FAILED | a, "b": ACCEPTED | b, "c": ACCEPTED})
     night(results, WEDNESDAY, {"a": REJECTED | a, "b": REJECTED | b, "c": ACCEPTED})
 
-    with catalog_facts(results, "beta", PageChoice(tags=["supplier"]), [WEDNESDAY]) as found:
-        values = found.by_tag("supplier").values
+    [table] = catalog_facts(results, "beta", tags=["supplier"]).tables
+    values = table.values
 
     days = {each.value: each.oldest.strftime("%A") for each in values if each.oldest is not None}
     assert days == {"A": "Monday", "B": "Wednesday"}
 
 
-@pytest.mark.parametrize(
-    ("file", "audio", "shown"),
-    [
-        ("a/b.wav", "/c/a/b.wav", ("a/", "b.wav")),
-        ("b.wav", "/c/b.wav", ("", "b.wav")),
-        ("folder/", "/c/folder/", ("", "folder")),
-        ("proof:P-1", "proof:P-1", ("", "item-1")),
-        ("", "", ("", "item-1")),
-        ("a\u202e\nb.wav", None, ("", "a\\u202e\\nb.wav")),
-        ("a/" + "x" * 200, None, ("", "…" + "x" * 120)),
-    ],
-)
-def test_a_name_is_one_line_without_a_proof_id(file: str, audio: str | None, shown: tuple[str, str]) -> None:
-    """Of a very long one the end is shown."""
-    assert shown_name(file, audio, "item-1") == shown
-
-
 def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None:
     """Points are at least a second apart; a file that took more than two calls is named."""
-    measures = measures_of(fill(results), PLAN)
+    facts = run_facts(fill(results), PLAN.run_id)
 
-    assert sum(float(str(point["calls"])) * int(str(point["step"])) for point in measures.pace) == pytest.approx(5)
-    assert sum(float(str(point["throttled"])) * int(str(point["step"])) for point in measures.pace) == pytest.approx(1)
-    assert sum(float(str(point["failed"])) * int(str(point["step"])) for point in measures.pace) == pytest.approx(1)
-    assert {point["verify"] for point in measures.pace} == {10.0, None}
-    assert measures.grades == [{"grade": "ai", "tenth": 0.0, "files": 3}, {"grade": "human", "tenth": 0.9, "files": 3}]
-    assert measures.classifications == [{"label": "<b>mixed</b>", "files": 3}]
-    assert measures.risks == [{"label": "low", "files": 3}]
-    assert [row["seconds"] for row in measures.slowest] == [0.2, 0.1]
-    assert measures.retried == [{"audio": "/c/4", "calls": 9}]
+    assert sum(float(str(point["calls"])) * int(str(point["step"])) for point in facts.pace) == pytest.approx(5)
+    assert sum(float(str(point["throttled"])) * int(str(point["step"])) for point in facts.pace) == pytest.approx(1)
+    assert sum(float(str(point["failed"])) * int(str(point["step"])) for point in facts.pace) == pytest.approx(1)
+    assert {point["verify"] for point in facts.pace} == {10.0, None}
+    assert [(row["grade"], row["place"], row["step"], row["files"]) for row in facts.grades] == [
+        ("ai", 0, 0.1, 3),
+        ("human", 9, 0.1, 3),
+    ]
+    assert facts.labels["Classification"] == [{"label": "<b>mixed</b>", "files": 3}]
+    assert facts.labels["Risk category"] == [{"label": "low", "files": 3}]
+    assert [row["seconds"] for row in facts.slowest] == [0.2, 0.1]
+    assert facts.retried == [{"file": "/c/4", "calls": 9}]
+    assert facts.standing == {"accepted": 3, "files": 6, "need_attention": 2}
 
 
-def test_a_pass_is_a_night(results: Results) -> None:
-    """Runs of another environment or catalog, and those that never began, are none here."""
-    part = plan_of_run("20261119T020000Z_000aa", 1, catalog_kind="ingest")
-    other = plan_of_run("20261120T020000Z_000aa", 1, environment="production")
-    elsewhere = plan_of_run("20261121T020000Z_000aa", 1, catalog="/d")
-    for plan in (part, other, elsewhere):
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([0.0, 0.25, 1.0], [(0, 0.1), (2, 0.1), (9, 0.1)]),
+        ([3.0, 50.0, 97.0], [(0, 10.0), (5, 10.0), (9, 10.0)]),
+        ([-1.0, 0.5], [(-5, 0.2), (2, 0.2)]),
+        ([float("nan"), 7.0], [(7, 1.0)]),
+    ],
+)
+def test_grades_are_counted_in_the_range_in_which_they_come(
+    results: Results, values: list[float], found: list[tuple[int, float]]
+) -> None:
+    """The contract names none."""
+    plan = plan_of_run(MONDAY, len(values))
+    end_leg(results, plan, [answered(plan, row, str(row), grade_human=value) for row, value in enumerate(values)])
+
+    grades = run_facts(results, plan.run_id).grades
+
+    assert [(row["place"], row["step"]) for row in grades] == [(place, pytest.approx(step)) for place, step in found]
+
+
+def test_a_proof_is_not_named_among_the_slowest(results: Results) -> None:
+    """Who reads a page may not read its ID."""
+    plan = plan_of_run(MONDAY)
+    end_leg(results, plan, [answered(plan, 0, "an item", audio="proof:prf_1", verify_ms=5.0, calls=3)])
+
+    facts = run_facts(results, plan.run_id)
+
+    assert (facts.slowest[0]["file"], facts.retried[0]["file"]) == ("an item", "an item")
+
+
+def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
+    """Passes too. Those of another environment or catalog, and those that asked for files again, are none here."""
+    for run_id, facts in {
+        "20261119T020000Z_000aa": {"catalog_kind": "ingest"},
+        "20261120T020000Z_000aa": {"environment": "production"},
+        "20261121T020000Z_000aa": {"catalog": "/d"},
+        "20261122T020000Z_000aa": {},
+        "20261122T220000Z_000aa": {},
+        "20261123T020000Z_000aa": {"selection": "--only tampered"},
+        "20261124T020000Z_000aa": {"catalog_kind": "report"},
+    }.items():
+        plan = plan_of_run(run_id, 1, **facts)  # type: ignore[arg-type]  # the test's own words
         end_leg(results, plan, [answered(plan, 0, "a")])
-    results.write_plan(plan_of_run("20261122T020000Z_000aa", 1))
+    results.write_plan(plan_of_run("20261125T020000Z_000aa", 1))
 
-    assert [night.run_id for night in nights_of(results, "beta", None)] == [part.run_id, elsewhere.run_id]
-    assert [night.run_id for night in nights_of(results, "beta", part.catalog)] == [part.run_id]
+    every = catalog_facts(results, "beta").nights
+    own = catalog_facts(results, "beta", "/c/catalog.csv").nights
+
+    assert [(night.day.day, night.checked) for night in every] == [(19, 1), (21, 1), (22, 2)]
+    assert [(night.day.day, night.checked) for night in own] == [(19, 1), (22, 2)]

@@ -7,7 +7,8 @@ import pytest
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.selected_rows import SelectedRows, attention_groups
+from proofsweep.queries.attention import attention_groups
+from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.store import schemas
 from proofsweep.store.objects import open_store
@@ -101,7 +102,7 @@ def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
     """Its name counts in any case. Rows without it come last."""
     groups = attention_groups(selected, 9, "SUPPLIER")
 
-    assert [(each.value, each.reason, each.files) for each in groups] == [
+    assert [(each.value, each.reason, [file.file for file in each.files]) for each in groups] == [
         ("Nord", "tampered", ["/c/a"]),
         ("Nord", "unreadable", ["/c/f"]),
         ("Süd", "timeout", ["/c/c"]),
@@ -112,7 +113,7 @@ def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
 
 def test_a_tag_that_no_row_has_is_refused(selected: SelectedRows) -> None:
     """A list of all files without it would read as if it was forgotten in the manifest."""
-    with pytest.raises(UsageError, match=r"'suplier' \(did you mean supplier\?\); there are supplier, isrc"):
+    with pytest.raises(UsageError, match=r"'suplier' \(did you mean Supplier\?\); there are Supplier, isrc"):
         attention_groups(selected, 9, "suplier")
 
 

@@ -1,78 +1,48 @@
 """Charts are SVG whose texts stay texts."""
 
-from datetime import UTC, datetime, timedelta
+import re
 
-from proofsweep.queries.nights import NightResult
-from proofsweep.reports.charts import bars, histogram, lines, night_bars, night_line
+from proofsweep.reports.charts import bars, lines
 
 
-def test_labels_of_others_are_escaped_and_short() -> None:
-    """A classification is whatever the service sends."""
-    svg = bars("Labels", [{"label": "<script>alert(1)</script>\n" + "y" * 100, "files": 3}]).svg
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>(.*?)</text>", svg)
+
+
+def heights(svg: str, series: int) -> list[float]:
+    return [float(each) for each in re.findall(rf'class="s{series}"[^>]*height="([0-9.]+)"', svg)]
+
+
+def test_names_of_others_are_escaped() -> None:
+    """A name below a chart may be whatever a catalog has."""
+    svg = bars("Labels", ["<script>alert(1)</script>"], {"files": [3]}, "").svg
 
     assert "<script" not in svg
     assert "&lt;script" in svg
-    assert "y" * 61 not in svg
 
 
-def test_a_histogram_has_all_tenths() -> None:
-    """Also those without a file."""
-    chart = histogram("Grade human", [{"grade": "human", "tenth": 0.9, "files": 3}])
+def test_bars_are_as_high_as_their_values() -> None:
+    """Those of a second series stand on the first; the axis ends above the highest, and counts whole files."""
+    chart = bars("Files", ["20 Nov", "21 Nov"], {"accepted": [1, 2], "rejected": [1, 0]}, "said")
 
-    assert all(f">{tenth / 10:.1f}<" in chart.svg for tenth in range(10))
-    assert chart.spoken == "Grade human, files by tenths: 3 from 0.9."
-
-
-def nights(*hours: int) -> list[NightResult]:
-    began = datetime(2026, 11, 20, 1, tzinfo=UTC)
-    counts = {"rejected": 1, "failed": 0, "ineligible": 0, "remaining": 0, "calls": 10, "seconds": 60.0}
-    return [
-        NightResult(
-            run_id=f"r{hour}",
-            identity="/c",
-            began=began + timedelta(hours=hour),
-            accepted=hour,
-            answered_percent=None if hour == 1 else 90.0 + hour,
-            **counts,  # type: ignore[arg-type]  # the test's own words
-        )
-        for hour in hours
-    ]
+    accepted, rejected = heights(chart.svg, 0), heights(chart.svg, 1)
+    assert (accepted[1] / accepted[0], rejected) == (2.0, [accepted[0], 0.0])
+    assert texts(chart.svg) == ["0", "1", "2", "21 Nov", "20 Nov"]
+    assert (chart.series, chart.spoken) == (["accepted", "rejected"], "said")
 
 
-def test_nights_are_named_by_their_days() -> None:
-    """At equal distances, the last one among them; whole files only."""
-    chart = night_bars("Files", nights(0, 24, 48), {"accepted": "accepted", "rejected": "rejected"})
+def test_many_nights_have_few_names_and_the_last_one_is_among_them() -> None:
+    """So none lies over another on a phone."""
+    names = [f"{day} Nov" for day in range(1, 31)]
 
-    assert [name for name in ("20 Nov", "21 Nov", "22 Nov") if f">{name}<" in chart.svg] == [
-        "20 Nov",
-        "21 Nov",
-        "22 Nov",
-    ]
-    assert ">0.5<" not in chart.svg
-    assert chart.spoken == "Files: 3 nights from 20 Nov to 22 Nov; in the last one 48 accepted, 1 rejected."
+    named = texts(bars("Files", names, {"files": [1] * 30}, "").svg)[2:]
+
+    assert named == ["30 Nov", "24 Nov", "18 Nov", "12 Nov", "6 Nov"]
 
 
-def test_a_night_of_a_part_has_no_share_of_the_catalog() -> None:
-    """The line leaves it out."""
-    assert (
-        night_line("Covered", nights(0, 1, 24), "%").spoken == "Covered: 90.0 % on 20 Nov 01:00:00, 114.0 % on 21 Nov."
-    )
+def test_a_line_passes_over_what_is_not_known() -> None:
+    """Nothing is drawn at zero in its place."""
+    chart = lines("Calls", ["1", "2", "3"], {"calls": [2.0, None, 4.0], "failed": [None, None, None]}, "")
 
-
-def test_lines_have_a_legend_and_times_in_utc() -> None:
-    """A point without a value is left out."""
-    rows = [
-        {"moment": datetime(2026, 11, 20, hour), "calls": 2.0 * hour, "failed": None}  # noqa: DTZ001 - UTC
-        for hour in (2, 3)
-    ]
-
-    chart = lines("Calls", rows, {"calls": "uploads and verify", "failed": "no usable answer"}, "calls per second")
-
-    svg = chart.svg
-    assert svg.startswith("<svg")
-    assert "uploads and verify" in svg
-    assert "calls per second" in svg
-    assert ">03:00<" in svg
-    assert (
-        chart.spoken == "Calls, over time; at most, in calls per second: uploads and verify 6.0, no usable answer 0.0."
-    )
+    points = re.findall(r'points="([^"]*)"', chart.svg)
+    assert [len(each.split()) for each in points] == [2, 0]

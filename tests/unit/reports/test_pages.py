@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.queries.catalog import PageChoice
+from proofsweep.queries.attention import AttentionFile
+from proofsweep.queries.catalog import catalog_facts
+from proofsweep.queries.run_facts import run_facts
 from proofsweep.reports.pages import (
     catalog_page,
     jinja_environment,
-    night_page,
     percent_of,
+    run_page,
+    shown_name,
     write_page,
 )
 from proofsweep.store.parts import Results
@@ -26,9 +29,14 @@ from ...worlds.reported_store import PLAN, fill
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
+def page_of_catalog(results: Results, *tags: str, catalog: str | None = None) -> str:
+    facts = catalog_facts(results, "beta", catalog, tags=tags, supplier_tag="supplier")
+    return catalog_page(facts, results.store.url, "", NOW)
+
+
 def test_nothing_of_others_is_markup(results: Results) -> None:
     """Names, tags and classifications are text; the policy allows one script."""
-    page = catalog_page(fill(results), "beta", NOW, PageChoice(usual_tag="supplier"))
+    page = page_of_catalog(fill(results))
 
     assert "<script>document.title" not in page
     assert "\u202e" not in page
@@ -40,16 +48,17 @@ def test_nothing_of_others_is_markup(results: Results) -> None:
 def test_what_is_not_there_is_refused(results: Results) -> None:
     """A page of nothing would read as if all were well."""
     with pytest.raises(ResultsError, match="There is no run"):
-        catalog_page(results, "beta", NOW)
+        page_of_catalog(results)
     fill(results)
     with pytest.raises(UsageError, match="has the tag 'colour'"):
-        catalog_page(results, "beta", NOW, PageChoice(tags=("colour",)))
+        page_of_catalog(results, "colour")
     with pytest.raises(ResultsError, match="no run of the catalog /d"):
-        catalog_page(results, "beta", NOW, PageChoice(catalog="/d"))
+        page_of_catalog(results, catalog="/d")
 
 
 def page_of(results: Results, run_id: str, *tags: str, packet: str = "") -> str:
-    return night_page(results, run_id, NOW, PageChoice(tags=tags, usual_tag="supplier"), packet=packet)
+    facts = run_facts(results, run_id, tags=tags, supplier_tag="supplier")
+    return run_page(facts, results.store.url, NOW, packet=packet)
 
 
 def test_the_answer_stands_on_top_with_what_changed(results: Results) -> None:
@@ -63,7 +72,7 @@ def test_the_answer_stands_on_top_with_what_changed(results: Results) -> None:
     assert "1 remains.</h1>" in head
     assert "The catalog after this run, its newest: 3 of 6 files accepted, 2 need attention." in head
     assert '<th scope="row">broken</th><td data-label="files">1</td><td class="words">no answer now</td>' in text
-    assert "0 of the files of this run are as before" in text
+    assert "0 files of this run are as before" in text
     assert '<th scope="row">Acme</th><td data-label="rejected">1</td>' in text
     assert "<h3>Verify again; the service did not answer in time</h3>" in text
     assert "1 file: the credential was changed after it was issued <small>(rejected, tampered)</small>." in text
@@ -90,7 +99,7 @@ def test_a_night_without_anything_new_says_how_the_catalog_stands(results: Resul
     assert "6 of 6 files were checked in this run: 0 accepted; 6 need attention (6 failed)." in page
     assert "The catalog after this run, its newest: 19 of 40 files accepted, 21 need attention." in page
     assert "34 more rows of the catalog were not due: they keep their answers." in page
-    assert "Nothing changed." in page
+    assert "Nothing broke, nothing was mended, and no file is gone or new." in page
     assert "15 more files of the catalog need attention since earlier runs" in page
     assert "40 of 40 files were checked in this run: 19 accepted; 21 need attention" in earlier
     assert "The catalog after this run" not in earlier
@@ -130,21 +139,41 @@ def test_a_page_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) -> None:
     """In this order, under real headings; a page of a hundred such files is light."""
-    page = catalog_page(five_nights.fill(results), "beta", NOW, PageChoice(tags=("Supplier", "label")))
+    page = page_of_catalog(five_nights.fill(results), "Supplier", "label")
 
     headings = re.findall(r"<h([123])[^>]*>(.*?)</h\1>", page)
     assert headings[0] == ("1", "1,150 of 1,200 files (95.8 %) have an answer; 1,099 accepted, 101 need attention.")
     assert "25 files cannot be sent as they are. With them, 1,175 of 1,200 (97.9 %) are covered." in page
     assert [text for level, text in headings if level == "2"] == [
-        *("What changed", "Night by night", "By supplier", "By label", "Needs attention", "About this page")
+        *("What changed in the last run", "By supplier", "By label", "Needs attention", "Night by night"),
+        "About this page",
     ]
-    assert ("3", "Reject, and ask the supplier for the file as it was issued, not re-exported or edited") in headings
+    assert ("3", "Reject, and ask the supplier for the untouched original delivery") in headings
     assert "the credential in the file cannot be read <small>(rejected, unreadable)</small>" in page
     assert "3 files broke" in page
     assert "3 files were mended" in page
     assert "Süd &amp; Söhne &lt;Vertrieb&gt;" in page
     assert page.count('<tr><td class="main">') == 101 + 6
     assert len(page.encode()) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("file", "audio", "shown"),
+    [
+        ("a/b.wav", "/c/a/b.wav", ("a/", "b.wav")),
+        ("b.wav", "/c/b.wav", ("", "b.wav")),
+        ("folder/", "/c/folder/", ("", "folder")),
+        ("proof:P-1", "proof:P-1", ("", "item-1")),
+        ("", "", ("", "item-1")),
+        ("a\u202e\nb.wav", None, ("", "a\\u202e\\nb.wav")),
+        ("a/" + "x" * 300, None, ("", "…" + "x" * 260)),
+    ],
+)
+def test_a_name_is_one_line_without_a_proof_id(file: str, audio: str | None, shown: tuple[str, str]) -> None:
+    """Of one that is longer than a file system allows, the end is shown."""
+    known = {"item_id": "item-1", "line": None, "request_id": None, "since": None, "tags": ()}
+
+    assert shown_name(AttentionFile(file=file, audio=audio, **known)) == shown  # type: ignore[arg-type]  # our own words
 
 
 def test_a_value_is_escaped_and_stays_on_its_line() -> None:
