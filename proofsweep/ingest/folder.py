@@ -29,9 +29,10 @@ from proofsweep.ingest.rules import (
     version_of,
 )
 from proofsweep.sources.audio import open_audio
-from proofsweep.sources.catalog import Catalog, Cause, Ignored, PartOfCatalog
+from proofsweep.sources.catalog import Catalog, Ignored, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import judge_content
 from proofsweep.store.latest import Latest
 from proofsweep.store.parts import Results

@@ -19,7 +19,7 @@ from proofsweep.config.locations import one_line, root_and_key
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
+from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, is_audio_name
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -275,15 +275,15 @@ def folders_below(
         file.execute(_MARKERS, (_STEP,))
         for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
             files: dict[str, FileFacts] = {}
-            left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
+            left_out: defaultdict[Cause, list[str]] = defaultdict(list)
             for _, name, why, *facts in found:
                 if why is not None:
-                    left_out[LeftOut(why)].append(name)
+                    left_out[Cause(why)].append(name)
                 elif name is not None:
                     files[name] = FileFacts(*facts)
             unfinished = rule.unfinished_in(files)
             if unfinished:
-                left_out[LeftOut.UNFINISHED] = sorted({*unfinished.values()})
+                left_out[Cause.UNFINISHED] = sorted({*unfinished.values()})
             yield Folder(
                 location=location + path.replace(_STEP, "/"),
                 files=[name for name in files if name not in unfinished],
@@ -294,16 +294,16 @@ def folders_below(
 
 
 def _placed(
-    key: str, rule: ListingRule, why_folder: Callable[[str], LeftOut | None]
-) -> Iterator[tuple[list[str], str, LeftOut | None]]:
+    key: str, rule: ListingRule, why_folder: Callable[[str], Cause | None]
+) -> Iterator[tuple[list[str], str, Cause | None]]:
     """Yield the folders that a key lies in, its name there, and why it is left out: a folder stands for its files."""
     parts = key.split("/")
     folders = [""]
     for end, name in enumerate(parts[:-1], start=1):
         if (why := why_folder("/".join(parts[:end]))) is not None:
             yield folders, name, why
-            if why is LeftOut.HIDDEN and is_audio_name(key) and not parts[-1].startswith("._"):
-                yield folders, "/".join(parts[end - 1 :]), LeftOut.HIDDEN_AUDIO
+            if why is Cause.HIDDEN and is_audio_name(key) and not parts[-1].startswith("._"):
+                yield folders, "/".join(parts[end - 1 :]), Cause.HIDDEN_AUDIO
             return
         folders.append(f"{folders[-1]}{_STEP}{name}")
     yield folders, parts[-1], rule.why(key, is_folder=False)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -16,7 +15,7 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import tag_named
-from proofsweep.sources.names import LeftOut
+from proofsweep.sources.names import Cause
 from proofsweep.sources.source import FOLDERS_KEPT
 
 UNFINISHED = Ineligible(
@@ -27,33 +26,6 @@ FactsOf = Callable[[str], FileFacts | Unlisted | None]
 
 _MOST_NOTES = 20
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
-
-
-class Cause(StrEnum):
-    """Why an entry of a folder became no row."""
-
-    NOT_AUDIO = "not_audio"
-    HIDDEN = LeftOut.HIDDEN.value
-    HIDDEN_AUDIO = LeftOut.HIDDEN_AUDIO.value
-    SYSTEM_FOLDERS = LeftOut.SYSTEM_FOLDERS.value
-    EXCLUDED = LeftOut.EXCLUDED.value
-    UNFINISHED = LeftOut.UNFINISHED.value
-    ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
-    UNREADABLE = "unreadable"  # also entries that are neither file nor folder
-    OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
-    REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
-    CHECKSUM_LISTS = "checksum_lists"  # those that were read
-    UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
-    UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
-    NOT_IN_BAG = "not_in_bag"  # rows: audio of a bag that none of its manifests names
-    SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
-    CLIPS = "clips"  # a message of a delivery names them as previews of recordings
-    OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
-    REPLACED = "replaced"  # a later message of the release came with the file again
-    MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
-    EMPTY_ROWS = "empty_rows"  # of manifests
-    CELLS_OVER_LINES = "cells_over_lines"  # of manifests, with a delimiter in them: they may have swallowed rows
-    ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 
 _ALWAYS_TOLD = frozenset(
@@ -121,26 +93,14 @@ class Catalog(ABC):
     skipped = 0  # rows that are left out
     reported_run: str | None = None  # the run that a completion report is of; None for any other catalog
     deliveries: DeliveryCounts | None = None  # what a scan found of them; None if there is none
+    encodings: Sequence[str] = ()  # of its manifests of text, for a person: each that occurs
+    delimiters: AbstractSet[str] = frozenset()  # what cuts the lines of its manifests
+    columns: Sequence[tuple[str, str]] = ()  # of its first manifest, each with its role, its algorithm, or `tag`
 
     @property
     def whole(self) -> "Catalog":
         """Return the catalog of which this is a part, and which knows how it is read."""
         return self
-
-    @property
-    def encodings(self) -> Sequence[str]:
-        """Return how its manifests of text are encoded, for a person: each that occurs."""
-        return ()
-
-    @property
-    def columns(self) -> Sequence[tuple[str, str]]:
-        """Return the columns of its first manifest, each with its role, its algorithm, or `tag`."""
-        return ()
-
-    @property
-    def delimiters(self) -> AbstractSet[str]:
-        """Return what cuts the lines of its manifests that were read."""
-        return frozenset()
 
     @abstractmethod
     def rows(self) -> Iterator[ManifestRow]:

@@ -14,9 +14,9 @@ from proofsweep.config.locations import is_windows, is_within, one_line, path_of
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import ALGORITHMS, Declared, ManifestRow, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import CatalogBase, Cause, Ignored
+from proofsweep.sources.catalog import CatalogBase, Ignored
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import composed
+from proofsweep.sources.names import Cause, composed
 from proofsweep.sources.readers import encoding_of, text_of
 from proofsweep.sources.source import OpenFile, buffered
 

@@ -16,7 +16,7 @@ from proofsweep.config.locations import is_bucket, is_windows, is_within, one_li
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import Cause, DeliveryCounts
+from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_message import (
     ErnMessage,
     Naming,
@@ -28,7 +28,7 @@ from proofsweep.sources.ddex_message import (
 )
 from proofsweep.sources.file_lookup import NameLookup, other_case
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import caseless, composed
+from proofsweep.sources.names import Cause, caseless, composed
 from proofsweep.sources.source import Folder
 
 _ACKNOWLEDGEMENTS: Final = "acknowledgements"

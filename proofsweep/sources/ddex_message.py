@@ -17,8 +17,8 @@ from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.catalog import Cause
 from proofsweep.sources.files import Files
+from proofsweep.sources.names import Cause
 from proofsweep.sources.source import Folder, OpenFile
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from proofsweep.config.locations import is_bucket, is_within, one_line, path_wit
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, LeftOut, ListingRule, is_audio_name
+from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, is_audio_name
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -206,21 +206,21 @@ class _Walk:
         folders: list[str] = []
         links: list[str] = []
         others: list[str] = []
-        left_out: defaultdict[LeftOut, list[str]] = defaultdict(list)
+        left_out: defaultdict[Cause, list[str]] = defaultdict(list)
         with os.scandir(path) as entries:
             for entry in entries:
                 is_folder = _is_folder(entry)
                 why = self._rule.why(path_within(entry.path, self._location), is_folder=is_folder)
                 if why is not None:
                     left_out[why].append(entry.name)
-                    if why is LeftOut.HIDDEN and is_folder and not entry.is_symlink():
-                        left_out[LeftOut.HIDDEN_AUDIO] += _audio_in(entry)
+                    if why is Cause.HIDDEN and is_folder and not entry.is_symlink():
+                        left_out[Cause.HIDDEN_AUDIO] += _audio_in(entry)
                 elif is_folder:
                     (links if entry.is_symlink() else folders).append(entry.name)
                 else:
                     (files if _is_file(entry) else others).append(entry.name)
         unfinished = self._rule.unfinished_in(files)
-        left_out[LeftOut.UNFINISHED] += {*unfinished.values()}
+        left_out[Cause.UNFINISHED] += {*unfinished.values()}
         files = [name for name in files if name not in unfinished]
         for names in (files, folders, links, others, *left_out.values()):
             names.sort(key=os.fsencode)

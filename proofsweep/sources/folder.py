@@ -18,20 +18,12 @@ from proofsweep.domain.items import FileFacts, ManifestRow, Mode, raw_bytes, utf
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
-from proofsweep.sources.catalog import (
-    UNFINISHED,
-    Catalog,
-    CatalogBase,
-    Cause,
-    Ignored,
-    SupplierFolder,
-    row_with_facts,
-)
+from proofsweep.sources.catalog import UNFINISHED, Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
 from proofsweep.sources.checksums import Checksums, is_list_name
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import SidecarNames, Sidecars, is_audio_name
+from proofsweep.sources.names import Cause, SidecarNames, Sidecars, is_audio_name
 from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.source import Folder
 
@@ -148,7 +140,7 @@ class FolderScan(Catalog):
                 beside = None if sidecar is None else posixpath.join(folder.location, sidecar)
                 yield self.row_at(path, beside, sidecars.contested.get(name), folder.known)
         for why, names in folder.left_out.items():
-            self.ignored[Cause(why)] += len(names)
+            self.ignored[why] += len(names)
         orphans = sorted({*sidecars.orphans()} - folder.unfinished)
         self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
         self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]

@@ -19,23 +19,17 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
-from proofsweep.sources.catalog import (
-    UNFINISHED,
-    Catalog,
-    CatalogBase,
-    Cause,
-    Ignored,
-    SupplierFolder,
-    row_with_facts,
-)
+from proofsweep.sources.catalog import UNFINISHED, Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at, is_empty
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import sidecars_in
-from proofsweep.sources.names import SidecarNames, composed
+from proofsweep.sources.names import Cause, SidecarNames, composed
 from proofsweep.sources.readers import ManifestFile, Note
 from proofsweep.sources.source import FOLDERS_KEPT
+
+_ENCODING_WORDS = {"cp1252": "Windows-1252", "utf-8": "UTF-8", "utf-16": "UTF-16"}  # others have the codec's name
 
 
 class _Line(NamedTuple):
@@ -129,21 +123,10 @@ class Manifests(Catalog):
         for manifest in self._manifests:
             for _, columns, cells in islice(manifest.records(), 1):
                 self.reported_run = cell_at(cells, columns.run) or self.reported_run
-
-    @property
-    def encodings(self) -> list[str]:
-        found = dict.fromkeys(manifest.encoding for manifest in self._manifests)
-        words = {"cp1252": "Windows-1252"}
-        return [words.get(each) or (each.upper() if each.startswith("utf") else each) for each in found if each]
-
-    @property
-    def delimiters(self) -> set[str]:
-        return {manifest.delimiter for manifest in self._manifests if manifest.delimiter}
-
-    @property
-    def columns(self) -> list[tuple[str, str]]:
-        first = islice(self._manifests[0].records(), 1)
-        return [each for _, columns, _ in first for each in columns.roles]
+                self.columns = self.columns or columns.roles
+        found = dict.fromkeys(manifest.encoding for manifest in self._manifests if manifest.encoding is not None)
+        self.encodings = [_ENCODING_WORDS.get(each, each) for each in found]
+        self.delimiters = {manifest.delimiter for manifest in self._manifests if manifest.delimiter}
 
     def _row(self, number: int, line: _Line, lookup: FileLookup) -> ManifestRow:
         columns, audio, sidecar = line.columns, *_located(line, lookup)

@@ -38,12 +38,31 @@ def is_audio_name(path: str) -> bool:
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
 
 
-class LeftOut(StrEnum):
+class Cause(StrEnum):
+    """Why an entry of a folder became no row."""
+
+    NOT_AUDIO = "not_audio"
     HIDDEN = "hidden"  # its name begins with one dot
     HIDDEN_AUDIO = "hidden_audio"  # such a file, or one in such a folder, by the ending of its name
     SYSTEM_FOLDERS = "system_folders"
     EXCLUDED = "excluded"
     UNFINISHED = "unfinished"  # counted once for a file and what lies beside it
+    ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
+    UNREADABLE = "unreadable"  # also entries that are neither file nor folder
+    OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
+    REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
+    CHECKSUM_LISTS = "checksum_lists"  # those that were read
+    UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
+    UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
+    NOT_IN_BAG = "not_in_bag"  # rows: audio of a bag that none of its manifests names
+    SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
+    CLIPS = "clips"  # a message of a delivery names them as previews of recordings
+    OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
+    REPLACED = "replaced"  # a later message of the release came with the file again
+    MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
+    EMPTY_ROWS = "empty_rows"  # of manifests
+    CELLS_OVER_LINES = "cells_over_lines"  # of manifests, with a delimiter in them: they may have swallowed rows
+    ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
@@ -63,22 +82,22 @@ class ListingRule:
         self._unfinished = _any_of(producers)
         self._endings = [pattern[1:] for pattern in producers if re.fullmatch(r"\*\.[^*?[]+", pattern)]
 
-    def why(self, path: str, *, is_folder: bool) -> LeftOut | None:
+    def why(self, path: str, *, is_folder: bool) -> Cause | None:
         """Return why an entry is left out, by its path as seen from the top of the listing; None if it is not."""
         name = posixpath.basename(path)
         if is_folder and _SYSTEM.fullmatch(name.lower()):
-            return LeftOut.SYSTEM_FOLDERS
+            return Cause.SYSTEM_FOLDERS
         if self._names.fullmatch(caseless(name)) or self._paths.fullmatch(caseless(path)):
-            return LeftOut.EXCLUDED
+            return Cause.EXCLUDED
         if not name.startswith(".") or name.startswith(".."):
             return None
         is_audio = not is_folder and is_audio_name(name) and not name.startswith("._")  # what Macs keep beside a file
-        return LeftOut.HIDDEN_AUDIO if is_audio else LeftOut.HIDDEN
+        return Cause.HIDDEN_AUDIO if is_audio else Cause.HIDDEN
 
     def is_excluded(self, path: str) -> bool:
         parts = path.split("/")
         return any(
-            self.why("/".join(parts[:end]), is_folder=end < len(parts)) is LeftOut.EXCLUDED
+            self.why("/".join(parts[:end]), is_folder=end < len(parts)) is Cause.EXCLUDED
             for end in range(1, len(parts) + 1)
         )
 

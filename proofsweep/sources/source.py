@@ -8,7 +8,7 @@ from typing import Protocol, Self
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible
-from proofsweep.sources.names import LeftOut
+from proofsweep.sources.names import Cause
 
 FOLDERS_KEPT = 1_024  # of which is remembered what was found out
 _BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
@@ -18,7 +18,7 @@ _BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
 class Folder:
     location: str  # of the folder itself
     files: list[str]  # names of its files; links that lead nowhere are among them
-    left_out: Mapping[LeftOut, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
+    left_out: Mapping[Cause, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
     unfinished: frozenset[str] = frozenset()  # names of files that are still written, whether they are there or not
     unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder
     known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them

@@ -18,8 +18,9 @@ from proofsweep.domain.items import ManifestRow, Mode, WorkItem, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.runs import INGEST
 from proofsweep.sources.audio import open_audio
-from proofsweep.sources.catalog import Catalog, Cause
+from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
+from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import judge_name, work_item_of
 from proofsweep.store.known_rows import HashedItems
 

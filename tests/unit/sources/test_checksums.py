@@ -15,7 +15,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksums_of
 from proofsweep.sources import checksums
 from proofsweep.sources.bucket import BucketFiles
-from proofsweep.sources.catalog import Catalog, Cause
+from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.checksums import (
     ChecksumLine,
     algorithm_of_list,
@@ -26,6 +26,7 @@ from proofsweep.sources.checksums import (
 )
 from proofsweep.sources.files import Files, LocalFile
 from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 from tests.worlds.ddex_messages import Sending, Sent, Track
 

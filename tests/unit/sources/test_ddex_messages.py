@@ -9,7 +9,6 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.catalog import Cause
 from proofsweep.sources.ddex_message import (
     MOST_BYTES,
     ErnMessage,
@@ -22,6 +21,7 @@ from proofsweep.sources.ddex_message import (
     read_xml,
 )
 from proofsweep.sources.files import Files
+from proofsweep.sources.names import Cause
 from tests.unit.sources.held_file import HeldFile
 from tests.worlds.ddex_messages import ERN_3, ERN_4_1, ERN_4_3, SENDER, VERSIONS, Sending, Track, purge, sent
 from tests.worlds.ddex_messages import batch_manifest as manifest

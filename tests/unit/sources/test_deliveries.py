@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.items import ManifestRow
-from proofsweep.sources.catalog import Cause, DeliveryCounts
+from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_delivery import Threads, candidates
 from proofsweep.sources.ddex_message import ErnMessage
 from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 from tests.worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release

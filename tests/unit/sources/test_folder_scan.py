@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import Cause
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.names import Cause
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 FRAME = b"\xff\xfb\x90\x00" + bytes(413)
