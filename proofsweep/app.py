@@ -400,7 +400,6 @@ class App:
             results=self.results,
             environment=self.environment,
             settings=self.settings.ingest,
-            selection=selection,
             sidecar_field=self.settings.service.sidecar_field,
             open_catalog=partial(self.catalog, selection=selection),
             plan=lambda catalog, run_id: self.plan_listed(catalog, selection, run_id),

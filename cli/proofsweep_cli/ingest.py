@@ -18,7 +18,7 @@ from proofsweep_cli.command import interrupted_by_signals
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.run_flow import run_leg
-from proofsweep_cli.run_options import Checksums, NewerThan, Where, print_bounds, with_run_options
+from proofsweep_cli.run_options import Checksums, print_bounds, with_run_options
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import print_error, print_json
 from proofsweep_cli.verify import stop_told
@@ -38,8 +38,6 @@ def ingest(
     every: float = typer.Option(
         60.0, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch."
     ),
-    where: str | None = Where,
-    newer_than: str | None = NewerThan,
     checksums: list[str] = Checksums,
     request: RunRequest,
 ) -> int:
@@ -52,7 +50,7 @@ def ingest(
     """
     print_bounds(request.out, request.bounds, utc_now())
     said = CatalogSettings(checksums=checksums_of(checksums, resolved_here))
-    code, selection = ExitCode.ACCEPTED, Selection(where=where, newer_than=newer_than, catalog=said)
+    code, selection = ExitCode.ACCEPTED, Selection(catalog=said)
     watching = request.app.watched_folder(prefix, selection)
     with interrupted_by_signals(), stop_told(request.app, path_here(prefix)), watching as watched:
         try:

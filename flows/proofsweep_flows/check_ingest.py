@@ -12,11 +12,10 @@ from proofsweep.app import App
 from proofsweep.domain.text import printable
 from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.ingest.report import PassReport
-from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_pass
-from proofsweep_tasks.this_flow_run import tell_alerts, tries_left
+from proofsweep_tasks.this_flow_run import tell_alerts
 
 
 def _name_of_run() -> str:
@@ -28,9 +27,6 @@ def check_ingest(
     folder: str,
     config: str | None = None,
     results: str | None = None,
-    *,
-    where: str | None = None,
-    newer_than: str | None = None,
 ) -> State[Any]:
     """Make one pass over a watched folder; Completed if nothing was ready, or if no file taken remains or failed.
 
@@ -43,13 +39,10 @@ def check_ingest(
         folder: a folder, or a bucket's prefix.
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
-        where: take only files that meet this SQL condition: `folder = 'acme'`.
-        newer_than: take only files that were modified since: `2d`, or a date.
     """
-    selection = Selection(where=where, newer_than=newer_than)
 
     def work(app: App) -> State[Any]:
-        stopped, report = _make_pass(app, app.watched_folder(folder, selection), config, results)  # (1) and (2)
+        stopped, report = _make_pass(app, app.watched_folder(folder), config, results)  # (1) and (2)
         if report.rows or report.not_moved:
             create_markdown_artifact(key="proofsweep-deliveries", markdown=report.markdown(folder))  # (3)
         ended = state_of_pass(report, report.line(folder))
@@ -75,5 +68,5 @@ def _make_pass(
             state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
             if not state.is_completed() or (state.name != "Completed" and stopped is None):
                 stopped = State(type=state.type, name=state.name, message=state.message)
-        tell_alerts(app, app.alerts.end_of_pass(watched.path, one_pass.report, tries_left=tries_left()))
+        tell_alerts(app, app.alerts.end_of_pass(watched.path, one_pass.report))
     return stopped, one_pass.report

@@ -15,7 +15,7 @@ from proofsweep.config.logs import json_lines
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import BLOCKS
-from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts, tries_left
+from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts
 
 
 def ended_flow(
@@ -63,5 +63,5 @@ def _tell(app: App, state: str, message: str, away: str | None = None) -> None:
     name = " ".join([str(flow_run.flow_name), *filter(None, [flow_run.parameters.get("kind")])])
     named = flow_run.parameters.get("catalog") or flow_run.parameters.get("folder")
     catalog = path_here(str(named)) if named else None
-    end = app.alerts.end_of_flow(name, state, message, catalog=catalog, away=away, tries_left=tries_left())
+    end = app.alerts.end_of_flow(name, state, message, catalog=catalog, away=away)
     tell_alerts(app, end)

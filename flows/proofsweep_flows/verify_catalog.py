@@ -20,7 +20,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_after_run
 from proofsweep_tasks.partitions import work_on
-from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts, tries_left
+from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts
 
 _TASKS_AT_ONCE = 16  # of a small run, which mostly wait; batches of a large run bound themselves to two at once
 
@@ -99,7 +99,7 @@ def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> Sta
     plan = app.results.plan(run_id)
     work_on(app, plan, bounds, dedupe=dedupe, flow_run_id=flow_run.get_id())  # (a)
     run = describe_run(app.results, run_id)
-    tell_alerts(app, app.alerts.end_of_leg(run, tries_left=tries_left()))  # (b)
+    tell_alerts(app, app.alerts.end_of_leg(run))  # (b)
     summary = markdown_of(run, app.results.store.url, named_files(app.results, run))
     create_markdown_artifact(key="proofsweep-summary", markdown=summary)  # (c)
     return state_after_run(run)

@@ -11,18 +11,19 @@ from proofsweep.alerts.rules import (
     ALERTED_STATES,
     CRASHED,
     FLOW_OF_OPERATION,
+    IN_A_ROW,
     KEY_REFUSED,
     QUOTA_SPENT,
     About,
     Alert,
     FlowEnd,
     ProbeFacts,
-    WorkFacts,
     alerts_of_end,
     cause_of,
     did_its_work,
     harmless,
     key_expires,
+    no_success,
     over_after_end,
     quoted,
     rotated_key_ends,
@@ -49,7 +50,7 @@ from proofsweep.store.probes import read_probes
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
 LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights
-_MOST_PASSES, _OLDEST_PASS = 12, timedelta(hours=12)  # of monitoring, by which a lasting state is decided
+_OLDEST_PASS = timedelta(hours=12)  # of monitoring, by which a lasting state is decided
 _OUTAGE = state_of_ending(EndedBy.BREAKER)
 _FACTS = [field.name for field in fields(ProbeFacts)]
 
@@ -67,9 +68,9 @@ class AlertFacts:
     def environment(self) -> str:
         return self.service.environment
 
-    def end_of_leg(self, run: RunStatus, *, tries_left: bool = False) -> Gather:
+    def end_of_leg(self, run: RunStatus) -> Gather:
         def gather() -> tuple[list[Alert], list[str]]:
-            end = self.end_of_run(run, tries_left=tries_left)
+            end = self.end_of_run(run)
             in_use = str(run.legs[-1].counts.get("key_fingerprint"))
             return [*alerts_of_run(end, run), *self.key_alerts(in_use)], over_after_end(end)
 
@@ -83,7 +84,6 @@ class AlertFacts:
         *,
         catalog: str | None = None,
         away: str | None = None,
-        tries_left: bool = False,
     ) -> Gather:
         """Tell of the end of a flow run; a catalog that is `away` is a cause of its own, and ends no other one."""
         about, title = replace(self._here(), catalog=away), None if away is None else "the catalog cannot be read"
@@ -91,7 +91,7 @@ class AlertFacts:
         def gather() -> tuple[list[Alert], list[str]]:
             others = self._with_its_key(state, catalog)
             details = [f"It said: {quoted(message)}"]
-            end = FlowEnd(self.environment, flow, state, about, details, title, others, tries_left)
+            end = FlowEnd(self.environment, flow, state, about, details, title, others)
             own = () if catalog is None else (catalog.rstrip("/"),)  # instead of the flow, if several have the cause
             alerts = [replace(each, subjects=own) if own and each.subjects else each for each in alerts_of_end(end)]
             return alerts, over_after_end(end) if away is None else []
@@ -102,7 +102,7 @@ class AlertFacts:
         """Show that a catalog can be read, of which nothing is due: it is not away any more."""
         return lambda: ([], [cause_of(ALERTED_STATES[_OUTAGE], self.environment, catalog, _OUTAGE)])
 
-    def end_of_pass(self, watched: str, report: PassReport, *, tries_left: bool = False) -> Gather:
+    def end_of_pass(self, watched: str, report: PassReport) -> Gather:
         unmoved = Counter(str(row["detail"]) for row in report.not_moved)
         lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
         end = FlowEnd(
@@ -112,12 +112,11 @@ class AlertFacts:
             about=replace(self._here(), catalog=watched, rows=unmoved.total()),
             details=[f"They lie in {quoted(watched)} still:", *shortened(lines)],
             title=f"verified files that are not moved: {unmoved.total():,}",
-            tries_left=tries_left,
         )
         over = over_after_end(end) if report.is_whole and not unmoved else []
         return lambda: (alerts_of_end(end), over)
 
-    def end_of_run(self, run: RunStatus, *, tries_left: bool = False) -> FlowEnd:
+    def end_of_run(self, run: RunStatus) -> FlowEnd:
         items, remaining, failed = run.plan.items, run.remaining, run.rows("failed")
         holder = Legs(self.results.store, run.plan.run_id).holder(run.legs[-1].leg)
         but = "" if run.answered else ", and none was answered"
@@ -139,7 +138,6 @@ class AlertFacts:
                 *(f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts),
                 *(*shortened(kinds), *heads),
             ],
-            tries_left=tries_left,
         )
 
     def key_alerts(self, key_in_use: str | None) -> list[Alert]:
@@ -157,9 +155,10 @@ class AlertFacts:
         recent = takewhile(lambda run: run.plan.run_id >= oldest, runs)
         return (run for run in recent if run.plan.environment == self.environment)
 
-    def work_facts(self, catalog: str | None) -> WorkFacts:
+    def no_success(self, catalog: str | None) -> Alert | None:
         """Find the last leg that did its work, of a catalog or any; one that is no alert yet will do."""
-        enough = self.clock() - timedelta(hours=self.settings.no_success_hours)
+        now = self.clock()
+        enough = now - timedelta(hours=self.settings.no_success_hours)
         ends: list[datetime] = []
         first_run: datetime | None = None
         for run in (run for run in self.recent_runs() if catalog in {None, run.plan.catalog}):
@@ -167,8 +166,8 @@ class AlertFacts:
             ends += [leg.finished_at for leg in run.legs if leg.finished_at is not None and _did_its_work(leg)]
             if ends and max(ends) >= enough:
                 break
-        about = About(catalog=catalog, results_url=self.results.store.url)
-        return WorkFacts(self.environment, about, max(ends, default=None), first_run)
+        about, last = About(catalog=catalog, results_url=self.results.store.url), max(ends, default=None)
+        return no_success(self.environment, about, last, first_run, now, self.settings.no_success_hours)
 
     def killed_work(self) -> Iterator[FlowEnd]:
         """Yield the newest operation of each kind, and each pass over a folder, that was killed and not repeated."""
@@ -196,7 +195,7 @@ class AlertFacts:
         columns, days = ["environment", "operation_id", *_FACTS], sorted({oldest.date(), now.date()})
         rows = read_probes(self.results, columns, days).sort_by("operation_id").to_pylist()
         mine = [row for row in rows if row.pop("environment") == self.environment and row["started_at"] >= oldest]
-        last = set(sorted({row["operation_id"] for row in mine})[-_MOST_PASSES:])
+        last = set(sorted({row["operation_id"] for row in mine})[-IN_A_ROW:])
         facts = [ProbeFacts(**row) for row in mine if row.pop("operation_id") in last]
         return sorted(facts, key=lambda probe: probe.started_at)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import Alert, alerts_of_end, alerts_of_probes, no_success, quota_low, state_of_ending
+from proofsweep.alerts.rules import Alert, alerts_of_end, alerts_of_probes, quota_low, state_of_ending
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
 from proofsweep.config.logs import Event, log
@@ -118,8 +118,7 @@ class Check:
             key_in_use = self.key_in_use()
         found: list[Alert | None] = [*self.facts.key_alerts(key_in_use), *self._of_quota()]
         for location in named or [None]:
-            hours = self.facts.settings.no_success_hours
-            found.append(no_success(self.facts.work_facts(location), self.facts.clock(), hours))
+            found.append(self.facts.no_success(location))
             found += self._of_newest_run(location)
         for end in self.facts.killed_work():
             found += alerts_of_end(end)

@@ -27,11 +27,6 @@ OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
 OF_TYPE_CANCELLED = {ALREADY_ACTIVE, *(ending.state for ending in ENDINGS.values() if ending.is_cancelled)}
 
 
-def is_failure(state: str) -> bool:
-    """Whether a flow's own state is of Prefect's type Failed, which is the type that Prefect tries again."""
-    return state not in OF_TYPE_COMPLETED | OF_TYPE_CANCELLED
-
-
 def state_of_ending(ended_by: str | None) -> str:
     ending = ending_of(ended_by)
     return FAILED if ending is None else ending.state
@@ -264,7 +259,6 @@ class FlowEnd:
     details: Sequence[str]  # lines of the message
     title: str | None = None  # what happened, with figures; None takes the event's own
     with_its_key: Sequence[str] = ()  # the catalogs that a cause of the key stops too
-    tries_left: bool = False  # whether the flow run is tried again if it failed
 
     @property
     def subject(self) -> str:
@@ -272,9 +266,9 @@ class FlowEnd:
 
 
 def alerts_of_end(end: FlowEnd) -> list[Alert]:
-    """Return what must be told of an end: nothing, or one message; of a failure that is tried again, its last try's."""
+    """Return what must be told of an end: nothing, or one message."""
     kind = ALERTED_STATES.get(end.state)
-    if kind is None or (end.tries_left and is_failure(end.state)):
+    if kind is None:
         return []
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
@@ -325,24 +319,27 @@ def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: b
     return ending is not None and ending.does_its_work and (finished_rows > 0 or ended_by == EndedBy.COMPLETE)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkFacts:
-    environment: str
-    about: About
-    last_success: datetime | None = None  # end of the last leg that did its work; None if there is none
-    first_run: datetime | None = None  # when the oldest run that was looked at was planned; None without a run
+def no_success(  # noqa: PLR0917 - what is known, then what decides
+    environment: str,
+    about: About,
+    last_success: datetime | None,
+    first_run: datetime | None,
+    now: datetime,
+    hours: float,
+) -> Alert | None:
+    """Tell that no leg has done its work for so many hours; of no catalog at all only if something was ever planned.
 
-
-def no_success(facts: WorkFacts, now: datetime, hours: float) -> Alert | None:
-    """Tell that no leg has done its work for so many hours; of no catalog at all only if something was ever planned."""
-    catalog, since = facts.about.catalog, facts.last_success or facts.first_run
+    `last_success` is the end of the last leg that did its work, and `first_run` when the oldest run that was looked at
+    was planned; each is None if there is none.
+    """
+    catalog, since = about.catalog, last_success or first_run
     if (since is None and catalog is None) or (since is not None and now - since < timedelta(hours=hours)):
         return None
-    last = "never" if facts.last_success is None else minute_of(facts.last_success)
+    last = "never" if last_success is None else minute_of(last_success)
     of_what = "any catalog" if catalog is None else f"catalog {quoted(catalog)}"
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
     title, cause = f"no successful run for {hours:g} hours", (catalog or "", last)
-    return made_alert(AlertKind.NO_SUCCESS, facts.environment, title, lines, *cause, about=facts.about)
+    return made_alert(AlertKind.NO_SUCCESS, environment, title, lines, *cause, about=about)
 
 
 # A rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it.
@@ -351,27 +348,30 @@ _GRACE_HOURS = 24
 
 def key_expires(environment: str, expires_at: datetime | None, now: datetime) -> Alert | None:
     """Tell that the key ends within 24 hours, or has ended, by what a person has set (contract, Authentication 5)."""
-    if expires_at is None or now < expires_at - timedelta(hours=_GRACE_HOURS):
+    if expires_at is None:
         return None
-    when, ends, state = _end_of_key(expires_at, now)
-    lines = [f"The setting service.key_expires_at says that the key {ends} at {when}. Clear it with the new key."]
-    return made_alert(AlertKind.KEY_EXPIRES, environment, f"the API key {ends} at {when}", lines, when, state)
+    said = "The setting service.key_expires_at says so. Clear it with the new key."
+    return _key_ends(environment, "the API key", expires_at, now, [said], minute_of(expires_at))
 
 
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
     """Tell that a rotation's old key ends within 24 hours, or has ended and is in use here (`key_in_use`)."""
     ends_at, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
-    if now < ends_at - timedelta(hours=_GRACE_HOURS) or (ends_at <= now and not is_in_use):
+    if ends_at <= now and not is_in_use:
         return None
-    when, ends, state = _end_of_key(ends_at, now)
     use = "The settings still name the old key." if is_in_use else "The new one is in use here."
-    lines = [f"The key was rotated at {minute_of(rotation.answered_at)}; the old one {ends} at {when}.", use]
-    title, cause = f"the old API key {ends} at {when}", (rotation.operation_id, state)
-    return made_alert(AlertKind.KEY_EXPIRES, rotation.environment, title, lines, *cause)
+    lines = [f"The key was rotated at {minute_of(rotation.answered_at)}.", use]
+    return _key_ends(rotation.environment, "the old API key", ends_at, now, lines, rotation.operation_id)
 
 
-def _end_of_key(ends_at: datetime, now: datetime) -> tuple[str, str, str]:
-    return (minute_of(ends_at), "ended", "over") if ends_at <= now else (minute_of(ends_at), "ends", "soon")
+def _key_ends(  # noqa: PLR0917 - one alert, from two sources
+    environment: str, key: str, ends_at: datetime, now: datetime, lines: list[str], cause: str
+) -> Alert | None:
+    if now < ends_at - timedelta(hours=_GRACE_HOURS):
+        return None
+    ends, state = ("ended", "over") if ends_at <= now else ("ends", "soon")
+    title = f"{key} {ends} at {minute_of(ends_at)}"
+    return made_alert(AlertKind.KEY_EXPIRES, environment, title, lines, cause, state)
 
 
 def quota_low(
@@ -386,10 +386,7 @@ def quota_low(
     return made_alert(AlertKind.QUOTA_LOW, environment, "the quota runs low", [line], period)
 
 
-# Probes in a row, or of the last ones, that make a state a lasting one: of five minutes each, a quarter of an hour, or
-# half of an hour.
-_IN_A_ROW = 3
-_LAST_ONES, _MANY_OF_THEM = 12, 6
+IN_A_ROW = 3  # probes that make a state a lasting one: of five minutes each, a quarter of an hour
 
 _CALLS = {"health": "GET /health", "usage": "GET /partner/usage"}
 
@@ -432,19 +429,16 @@ def alerts_of_probes(
 
 
 def _lasting(probes: Sequence[ProbeFacts], is_so: Callable[[ProbeFacts], bool]) -> list[ProbeFacts]:
-    last = probes[-_LAST_ONES:]
-    those = [probe for probe in last if is_so(probe)]
-    in_a_row = len(last) >= _IN_A_ROW and all(map(is_so, last[-_IN_A_ROW:]))
-    return those if in_a_row or (len(those) >= _MANY_OF_THEM and is_so(last[-1])) else []
+    last = [*probes[-IN_A_ROW:]]
+    return last if len(last) == IN_A_ROW and all(map(is_so, last)) else []
 
 
 def _failing(probes: Sequence[ProbeFacts], call: str, environment: str) -> Alert | None:
     failed = _lasting(probes, lambda probe: probe.is_outage)
     if not failed:
         return None
-    asked, since = len(probes[-_LAST_ONES:]), minute_of(failed[0].started_at)
-    lines = [f"Of the last {asked} probes of {_CALLS[call]}, {len(failed)} failed since {since}:"]
-    lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in failed[-_IN_A_ROW:]]
+    lines = [f"The last {len(failed)} probes of {_CALLS[call]} failed:"]
+    lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in failed]
     return made_alert(AlertKind.OUTAGE, environment, f"{_CALLS[call]} fails", lines, call)
 
 

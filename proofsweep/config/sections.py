@@ -266,8 +266,6 @@ class IngestSettings(Section):
     quarantine: Annotated[str, Field(min_length=1)] | None = None
     # how long a delivery waits for what its messages name.
     batch_wait_seconds: Seconds = 21_600.0
-    # whether a batch goes to one of the two as a whole, or each of its releases.
-    batch_moves: Literal["batch", "release"] = "batch"
     tries: Annotated[int, Field(ge=1)] = 5  # how often one version of a file is tried at most
     # the tag that holds the supplier, which is the first folder below the watched one.
     supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"

@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,7 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem, utf8_text
 from proofsweep.domain.reasons import Reason
-from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
+from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.sources.moves import Moves
 
@@ -83,7 +83,6 @@ class Disposal:
     watched: str
     accepted: str | None
     quarantine: str | None
-    by_release: bool = False  # whether releases of a batch go by their own verdicts, not all where the worst one goes
 
     @property
     def is_wanted(self) -> bool:
@@ -121,26 +120,26 @@ class Disposal:
     ) -> Move | DisposalResult:
         """Choose the names for all files of a batch whose rows have their answers; or say why it stays.
 
-        Nothing is changed. Files of tests and of withdrawn releases stay where they are.
+        All go where the worst one goes. Files of tests and of withdrawn releases stay. Nothing is changed.
         """
-        route = _Route(batch, by_release=self.by_release)
-        going = {each for each in route.used() if self.target(each) is not None}
+        is_accepted = all(each.answer is not None and each.answer.outcome == "accepted" for each in batch.moved_rows)
+        disposition = Disposition.ACCEPTED if is_accepted else Disposition.QUARANTINED
+        target = self.target(disposition)
+        if target is None or not batch.moved_rows:
+            return DisposalResult(Disposition.LEFT)
         try:
-            files = list(self._going(batch, route, going))
-            if not batch.moved_rows or not files:
-                return DisposalResult(Disposition.LEFT)
+            files = self._files_of(batch)
             if any(map(self.moves.is_link, files)):
                 return DisposalResult(Disposition.LEFT, detail="It holds a link, and links are not moved.")
-            chosen = self._with_free_names_for_batch(batch, route, files)
+            chosen = self._with_free_names_for_batch(batch, target, files)
         except SourceError as error:
             return DisposalResult(Disposition.LEFT, detail=error.message)
         if chosen is None:
-            targets = (self.target(each) or "" for each in going)
-            return DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(*targets))
+            return DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(target))
         items = (
-            MovedItem(item=item_of(each.row), answer=each.answer, disposition=route.of(each.row.audio or ""))
+            MovedItem(item=item_of(each.row), answer=each.answer, disposition=disposition)
             for each in batch.moved_rows
-            if each.answer is not None and route.of(each.row.audio or "") in going
+            if each.answer is not None
         )
         return Move(files=chosen, items=tuple(items), folder=batch.location)
 
@@ -181,7 +180,9 @@ class Disposal:
         """
         item, answer = moved.item, moved.answer
         digests = (answer.audio_sha256, answer.sidecar_sha256)
-        for names in targets_of(self.watched, target, item.audio, item.sidecar, digests):
+        for place in places_of(self.watched, target, item.audio, digests):
+            beside = item.sidecar and posixpath.join(posixpath.dirname(place), posixpath.basename(item.sidecar))
+            names = (place, beside)
             pair = zip((item.audio, item.sidecar), names, digests, strict=True)
             files = [self._free_name(*each) for each in pair if None not in each]  # type: ignore[arg-type]  # none is None
             if None not in files:
@@ -189,20 +190,12 @@ class Disposal:
         return None
 
     def _with_free_names_for_batch(
-        self, batch: DeliveredBatch, route: "_Route", files: list[str]
+        self, batch: DeliveredBatch, target: str, files: list[str]
     ) -> tuple[FileMove, ...] | None:
         digests = self._digests(batch, files)
         order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
-        targets = {each: self.target(each) for each in route.used()}
-        whole = tuple(digests[file] for file in order)
-        for number in range(2):
-            folders = {
-                each: folders_of(self.watched, target, batch.location, whole)[number]
-                for each, target in targets.items()
-                if target is not None
-            }
-            names = [f"{folders[route.of(file)]}{file[len(batch.location) :]}" for file in order]
-            moves = zip(order, names, whole, strict=True)
+        for place in places_of(self.watched, target, batch.location, [digests[file] for file in order]):
+            moves = [(file, f"{place}{file[len(batch.location) :]}", digests[file]) for file in order]
             chosen = list(some_at_once(moves, lambda each: self._free_name(*each), AT_ONCE))
             if None not in chosen:
                 return tuple(filter(None, chosen))
@@ -214,14 +207,10 @@ class Disposal:
         is_free = held in {None, sha256}
         return FileMove(source=source, target=target, sha256=sha256, owns=held is None) if is_free else None
 
-    def _going(self, batch: DeliveredBatch, route: "_Route", going: set[Disposition]) -> Iterator[str]:
-        has_stays = len(going) < len(route.used())
-        apart = {at for at, release in batch.releases.items() if release.is_test or release.is_purged}
-        for file in self.moves.files_below(batch.location):
-            release = route.release_of(file)
-            stays = release in apart or (release is None and has_stays)
-            if route.of(file) in going and not stays:
-                yield file
+    def _files_of(self, batch: DeliveredBatch) -> list[str]:
+        apart = [at for at, release in batch.releases.items() if release.is_test or release.is_purged]
+        files = self.moves.files_below(batch.location)
+        return [file for file in files if not any(is_within(file, at) for at in apart)]
 
     def _digests(self, batch: DeliveredBatch, files: list[str]) -> Mapping[str, str]:
         known: dict[str | None, str | None] = {}
@@ -280,69 +269,12 @@ class Disposal:
         return True
 
 
-class _Route:
-    """Says for each file of a batch where it goes: by the verdicts of its release, or by those of all."""
+def places_of(watched: str, target: str, location: str, digests: Sequence[str | None]) -> list[str]:
+    """Return where a file or a folder goes below a target, the preferred place first.
 
-    def __init__(self, batch: DeliveredBatch, *, by_release: bool) -> None:
-        self._batch = batch
-        self._own: dict[str, Disposition] = {}
-        accepted: dict[str | None, bool] = {}
-        for each in batch.moved_rows:
-            release = self.release_of(each.row.audio or "")
-            accepted[release] = accepted.get(release, True) and _is_accepted(each)
-        if by_release:
-            self._own = {at: _disposition(is_accepted=each) for at, each in accepted.items() if at is not None}
-        is_accepted = any(accepted.values()) if by_release else all(accepted.values())
-        self._of_batch = _disposition(is_accepted=is_accepted)
-
-    def of(self, file: str) -> Disposition:
-        return self._own.get(self.release_of(file) or "", self._of_batch)
-
-    def used(self) -> set[Disposition]:
-        return {self._of_batch, *self._own.values()}
-
-    def release_of(self, file: str) -> str | None:
-        """Return the folder of the release in which a file lies; None for one of the batch itself."""
-        above = posixpath.dirname(file)
-        while is_within(above, self._batch.location):
-            if above in self._batch.releases:
-                return above
-            above = posixpath.dirname(above)
-        return None
-
-
-def _is_accepted(row: BatchRow) -> bool:
-    return row.answer is not None and row.answer.outcome == "accepted"
-
-
-def _disposition(*, is_accepted: bool) -> Disposition:
-    return Disposition.ACCEPTED if is_accepted else Disposition.QUARANTINED
-
-
-def targets_of(
-    watched: str, target: str, audio: str, sidecar: str | None, digests: tuple[str | None, ...]
-) -> list[tuple[str, str | None]]:
-    """Return the locations for a file and its sidecar below a target, the preferred ones first.
-
-    The second ones lie in a folder named by the content: names that exist are never overwritten, and a pair keeps its
-    names, by which it is a pair.
+    The second place lies in a folder named by the content: names that exist are never overwritten, and what belongs
+    together by its names keeps these.
     """
-    folder = posixpath.dirname(audio[len(watched.rstrip("/")) :].lstrip("/"))
-    locations = [posixpath.join(target.rstrip("/"), folder, more).rstrip("/") for more in ("", _short(digests))]
-    return [
-        (f"{each}/{posixpath.basename(audio)}", sidecar and f"{each}/{posixpath.basename(sidecar)}")
-        for each in locations
-    ]
-
-
-def folders_of(watched: str, target: str, folder: str, digests: tuple[str | None, ...]) -> list[str]:
-    """Return the folders below a target for a folder that moves as a whole, the preferred one first.
-
-    The second one lies in a folder named by the content, and keeps its own name.
-    """
-    above, name = posixpath.split(folder[len(watched.rstrip("/")) :].strip("/"))
-    return [posixpath.join(target.rstrip("/"), above, more, name).rstrip("/") for more in ("", _short(digests))]
-
-
-def _short(digests: Sequence[str | None]) -> str:
-    return hashlib.sha256("|".join(digest or "" for digest in digests).encode()).hexdigest()[:12]
+    above, name = posixpath.split(location[len(watched.rstrip("/")) :].strip("/"))
+    by_content = hashlib.sha256("|".join(digest or "" for digest in digests).encode()).hexdigest()[:12]
+    return [posixpath.join(target.rstrip("/"), above, more, name).rstrip("/") for more in ("", by_content)]

@@ -25,8 +25,6 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.preflight import work_item_of
-from proofsweep.sources.row_choice import RowChoice
-from proofsweep.sources.selection import Selection
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.lease import Lease, sole_process
@@ -46,16 +44,11 @@ class IngestContext:
     results: Results
     environment: str
     settings: IngestSettings
-    selection: Selection
     sidecar_field: str | None
     open_catalog: Callable[[str], Catalog]
     plan: Callable[[Catalog, str], Plan]
     clock: Clock
     rest: Callable[[float], None] = time.sleep
-
-    def choice(self, catalog_name: str) -> RowChoice:
-        """Return what chooses files; UsageError if the selection cannot be used."""
-        return RowChoice(self.selection.where, self.selection.modified_since(self.clock()), catalog_name=catalog_name)
 
 
 @contextmanager
@@ -64,7 +57,6 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
 
     Raises:
         CatalogError: the location cannot be watched.
-        UsageError: the selection cannot be used.
         ConfigError: the files would be moved to where they are found again.
         RunIsActive: another process watches it.
         ResultsError: the results store cannot be used.
@@ -76,11 +68,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     quarantine = _target(context.settings.quarantine, path, "ingest.quarantine")
     if accepted is not None and accepted == quarantine:
         raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
-    by_release = context.settings.batch_moves == "release"
-    disposal = Disposal(
-        moves=Moves(Files()), watched=path, accepted=accepted, quarantine=quarantine, by_release=by_release
-    )
-    context.choice("")
+    disposal = Disposal(moves=Moves(Files()), watched=path, accepted=accepted, quarantine=quarantine)
     store = context.results.store.within(layout.INGEST_FOLDER)
     lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
     _refuse_unmounted(path, lease)
@@ -138,11 +126,6 @@ class WatchedFolder:
             raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
         return catalog
 
-    def chosen(self, looked: Looked) -> list[ManifestRow]:
-        """Return the ready files that the person wants."""
-        choice = self.context.choice(looked.catalog_name)
-        return [row for row, is_chosen in choice.judged(looked.ready) if is_chosen]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPass:
@@ -181,7 +164,7 @@ class IngestPass:
                 return
         looked = self._settled_look()  # (3)
         self._dispose_of_answered(looked)  # (4)
-        if ready := self._without_open_ones(self._chosen(looked)):
+        if ready := self._without_open_ones(looked.ready):
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
             if any(row.batch is not None for row in ready) and self.report.is_whole:
@@ -198,12 +181,6 @@ class IngestPass:
         return bool(in_doubt) and all(
             item.manifest_row in in_doubt for item in CompletedRows.load(self.context.results, plan).items()
         )
-
-    def _chosen(self, looked: Looked) -> list[ManifestRow]:
-        chosen = self.folder.chosen(looked)
-        if left_out := len(looked.ready) - len(chosen):
-            looked.decisions.update({Decision.LEFT_OUT: left_out, Decision.TAKE: -left_out})
-        return chosen
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
         plans = (plan for run_id in self.watch.open_runs() if (plan := self._plan_or_none(run_id)) is not None)

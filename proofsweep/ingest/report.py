@@ -17,7 +17,6 @@ _WAITING = {
     Decision.INCOMPLETE_BATCH: "waiting for the rest of their delivery",
     Decision.RESTING: "waiting for another try",
     Decision.GIVEN_UP: "given up after too many tries",
-    Decision.LEFT_OUT: "left out by the conditions",
 }
 
 

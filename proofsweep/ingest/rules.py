@@ -30,7 +30,6 @@ class Decision(StrEnum):
     INCOMPLETE_BATCH = "incomplete_batch"  # it is of a delivery of which files may still come
     RESTING = "resting"  # its last try failed, and the next one is not due
     GIVEN_UP = "given_up"  # this version failed too often
-    LEFT_OUT = "left_out"  # it is ready, and does not meet the conditions of the command
 
 
 class Disposition(StrEnum):

@@ -35,13 +35,6 @@ def retried_flow_run() -> str | None:
     return flow_run.get_id() if flow_run.get_run_count() > 1 else None
 
 
-def tries_left() -> bool:
-    """Whether Prefect would try this flow run again if it failed."""
-    context = FlowRunContext.get()
-    retries = context.flow.retries if context is not None and context.flow is not None else 0
-    return 0 < flow_run.get_run_count() <= retries
-
-
 def is_cancelled_in_prefect() -> bool:
     """Whether somebody cancels this flow run: its worker then sends SIGTERM, as a machine that shuts down does."""
     flow_run_id = flow_run.get_id()  # a thread without context: the one that the worker has started, no part of it

@@ -149,30 +149,6 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
     assert all(f"`{flow}`" in line for line in told)
 
 
-def test_a_flow_that_is_tried_again_tells_of_its_last_try_only(world: SandboxWorld, hook: Webhook) -> None:
-    """Whoever sets `retries` for a flow does not want to hear of each try."""
-    from prefect import flow  # noqa: PLC0415 - Prefect reads its settings on import
-    from prefect.client.schemas.objects import State  # noqa: PLC0415
-    from prefect.states import Failed  # noqa: PLC0415
-
-    from proofsweep_flows.ended_flow import ended_flow  # noqa: PLC0415
-
-    tries: list[str] = []
-
-    @flow(name="run-operation", retries=2, retry_delay_seconds=0, persist_result=False)
-    def tried(*, is_broken: bool) -> State[None]:
-        def work(_settings: object) -> State[None]:
-            tries.append("broken" if is_broken else "failed")
-            return Failed(message=f"{1 / (not is_broken)}")
-
-        return ended_flow(None, world.results_url, work)
-
-    states = [tried(is_broken=is_broken, return_state=True).name for is_broken in (False, True)]
-
-    assert (states, tries) == (["AwaitingRetry", "Failed"], ["failed", *["broken"] * 3])
-    assert ["ZeroDivisionError" in post["message"] for _, post in hook.posts] == [True]
-
-
 def test_a_refused_key_of_an_operation_is_told(
     world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,22 +121,6 @@ def test_a_bad_condition_is_one_line(
     assert list(world.results.glob("_runs/*")) == []
 
 
-def test_a_pass_takes_the_files_that_meet_a_condition(
-    world: SandboxWorld, manifest: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The others wait in their folder."""
-    monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0.2")
-    monkeypatch.setenv("PROOFSWEEP_INGEST__PAIR_SECONDS", "0")
-    folder = str(manifest.parent)
-
-    assert world.run("ingest", folder, "--where", "supplier = 'acme'") == 2
-    assert '"supplier" not found' in capsys.readouterr().err
-    assert world.run("ingest", folder, "--where", "name IN ('0.wav', '3.wav')", "--newer-than", "2d") == 0
-    assert "4 left out by the conditions" in capsys.readouterr().out
-    assert world.run("ingest", folder) == 0
-    assert files_by_run(world) == [["3"], ["0", "1", "2", "4"]]
-
-
 def test_only_files_that_stand_so_are_verified(
     world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

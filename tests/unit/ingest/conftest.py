@@ -21,7 +21,7 @@ from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.open_catalog import open_catalog
-from proofsweep.sources.selection import ALL_ROWS, Selection
+from proofsweep.sources.selection import ALL_ROWS
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.lease import Lease
@@ -66,7 +66,6 @@ class Watched:
     planned: list[str] = field(default_factory=list)
     meanwhile: Callable[[], object] = lambda: None  # happens while a pass waits
     settings: IngestSettings = SETTINGS
-    by_release: bool = False
 
     @property
     def folder(self) -> Path:
@@ -90,7 +89,6 @@ class Watched:
             results=self.results,
             environment="beta",
             settings=self.settings,
-            selection=Selection(),
             sidecar_field="sidecar",
             open_catalog=self._open,
             plan=self._plan,
@@ -104,7 +102,6 @@ class Watched:
             watched=str(self.folder),
             accepted=str(self.root / "ok") if moves else None,
             quarantine=str(self.root / "bad") if moves else None,
-            by_release=self.by_release,
         )
         lease = Lease(self.results.store, "watched")
         return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()

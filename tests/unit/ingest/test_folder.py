@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive, UsageError
+from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive
 from proofsweep.domain.items import ManifestRow
 from proofsweep.ingest.folder import past_answers
 from proofsweep.ingest.one_pass import WatchedFolder, watched_folder
 from proofsweep.ingest.rules import Decision, KnownBatches
 from proofsweep.sources.catalog import PartOfCatalog
-from proofsweep.sources.selection import Selection
 from proofsweep.store.latest import refresh
 
 from .conftest import WAV, Watched
@@ -127,8 +126,8 @@ def opened(watched: Watched, location: str = "in", **settings: object) -> Abstra
 
 def test_an_empty_folder_is_watched_by_one_process(watched: Watched) -> None:
     """However it is spelled; a pass over it finds nothing."""
-    with opened(watched, "in/", batch_moves="release") as first:
-        assert (first.path, first.disposal.by_release) == (str(watched.folder), True)
+    with opened(watched, "in/") as first:
+        assert first.path == str(watched.folder)
         assert list(first.one_pass().runs()) == []
         with pytest.raises(RunIsActive), opened(watched, str(watched.folder)):
             pass
@@ -160,15 +159,3 @@ def test_what_cannot_be_watched_is_one_line(watched: Watched, location: str) -> 
 
     with pytest.raises(CatalogError, match="no such folder"), opened(watched, location):
         pass
-
-
-@pytest.mark.parametrize("selection", [Selection(where="supplier = 'acme'"), Selection(newer_than="soon")])
-def test_a_condition_that_cannot_be_used_is_refused_before_the_folder_is_claimed(
-    watched: Watched, selection: Selection
-) -> None:
-    """A folder has no column of suppliers; nothing is written."""
-    context = replace(watched.context(), selection=selection)
-    with pytest.raises(UsageError), watched_folder(context, "in"):
-        pass
-
-    assert not (watched.root / "results").exists()

@@ -259,15 +259,12 @@ def delivered(tmp_path: Path) -> DeliveredBatch:
     )
 
 
-def chosen(
-    delivered: DeliveredBatch, root: Path, *, by_release: bool = False, **targets: str | None
-) -> Move | DisposalResult:
+def chosen(delivered: DeliveredBatch, root: Path, **targets: str | None) -> Move | DisposalResult:
     disposal = Disposal(
         moves=Moves(Files()),
         watched=str(root / "in"),
         accepted=targets.get("accepted", str(root / "ok")),
         quarantine=targets.get("quarantine", str(root / "bad")),
-        by_release=by_release,
     )
     return disposal.chosen_for_batch(delivered, lambda row: work_item_of(row, "in", "sidecar"))
 
@@ -282,15 +279,6 @@ def test_the_completion_file_is_the_last_and_messages_come_before_it(delivered: 
     names = names_of(chosen(delivered, tmp_path), tmp_path)
 
     assert names == [f"bad/B1/{name}" for name in ("r1/a.wav", "r2/b.wav", "r1/r1.xml", "r2/r2.xml", "manifest.xml")]
-
-
-def test_releases_without_a_target_stay_with_the_files_of_the_batch(delivered: DeliveredBatch, tmp_path: Path) -> None:
-    """What stays is still a batch that is complete."""
-    move = chosen(delivered, tmp_path, by_release=True, quarantine=None)
-
-    assert names_of(move, tmp_path) == ["ok/B1/r1/a.wav", "ok/B1/r1/r1.xml"]
-    assert isinstance(move, Move)
-    assert [each.disposition for each in move.items] == [Disposition.ACCEPTED]
 
 
 def test_one_name_that_is_taken_gives_all_files_other_names(delivered: DeliveredBatch, tmp_path: Path) -> None:
