@@ -150,8 +150,6 @@ def recover(
     below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio is this file, or in this folder."),
     *,
     to: str | None = typer.Option(None, "--to", metavar="PREFIX", help="Write below this folder or bucket prefix."),
-    compare_all: bool = typer.Option(False, "--all", help="Also compare sidecars that are as they were accepted."),
-    one_file: bool = typer.Option(False, "--one-file", help="Also items verified without a sidecar; needs --to."),
     max_calls: int | None = typer.Option(None, "--max-calls", metavar="N", min=1, help="Keyed calls at most."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
@@ -166,10 +164,7 @@ def recover(
     Example: `proofsweep proofs recover --to recovered`
     """
     with interrupted_by_signals():
-        operations = open_app(config, results).operations
-        done = recover_sidecars(
-            operations, below, to, compares_all=compare_all, with_one_files=one_file, max_calls=max_calls
-        )
+        done = recover_sidecars(open_app(config, results).operations, below, to, max_calls)
     answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()], as_json=as_json)
     if done.outcomes.get("failed"):
         return ExitCode.FAILED

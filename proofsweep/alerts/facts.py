@@ -10,7 +10,6 @@ from itertools import takewhile
 from proofsweep.alerts.rules import (
     ALERTED_STATES,
     CRASHED,
-    FLOW_OF_OPERATION,
     IN_A_ROW,
     KEY_REFUSED,
     QUOTA_SPENT,
@@ -169,22 +168,14 @@ class AlertFacts:
         about, last = About(catalog=catalog, results_url=self.results.store.url), max(ends, default=None)
         return no_success(self.environment, about, last, first_run, now, self.settings.no_success_hours)
 
-    def killed_work(self) -> Iterator[FlowEnd]:
-        """Yield the newest operation of each kind, and each pass over a folder, that was killed and not repeated."""
-        operations, url = Operations(self.results), self.results.store.url
-        read = map(operations.operation, operations.ids(new_run_id(self.clock() - LOOK_BACK, "")))
-        newest = {each.kind: each for each in read if each is not None and each.environment == self.environment}
-        for each in newest.values():
-            legs = operations.legs(each.operation_id)
-            if _was_killed(legs):
-                about = About(machine=_host(legs.holder(legs.last())), results_url=url)
-                began = f"The {each.kind} of {minute_of(each.started_at)} has no end."
-                yield FlowEnd(self.environment, FLOW_OF_OPERATION[each.kind], CRASHED, about, [began])
+    def killed_passes(self) -> Iterator[FlowEnd]:
+        """Yield each pass over a folder that was killed and not repeated."""
         leases = self.results.store.within(layout.INGEST_FOLDER)
         for lease in (Lease(leases, watch) for watch in leases.folders("_runs")):
             holder = lease.holder(lease.last())
             if holder is not None and holder.facts.get("environment") == self.environment and _was_killed(lease):
-                about = About(catalog=str(holder.facts.get("folder")), machine=holder.host, results_url=url)
+                folder = str(holder.facts.get("folder"))
+                about = About(catalog=folder, machine=holder.host, results_url=self.results.store.url)
                 began = f"The pass of {minute_of(holder.taken.at)} has no end."
                 yield FlowEnd(self.environment, "check-ingest", CRASHED, about, [began])
 

@@ -120,7 +120,7 @@ class Check:
         for location in named or [None]:
             found.append(self.facts.no_success(location))
             found += self._of_newest_run(location)
-        for end in self.facts.killed_work():
+        for end in self.facts.killed_passes():
             found += alerts_of_end(end)
         return [alert for alert in found if alert is not None], []
 

@@ -7,18 +7,8 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
-from proofsweep.domain.operations import OperationKind, Rotation
+from proofsweep.domain.operations import Rotation
 from proofsweep.domain.text import minute_of, printable
-
-FLOW_OF_OPERATION: Mapping[str, str] = MappingProxyType(
-    {
-        OperationKind.INVENTORY: "run-operation inventory",
-        OperationKind.RECOVERY: "proofs recover",
-        OperationKind.INTERPRETATIONS: "run-operation notes",
-        OperationKind.ROTATION: "rotate-key",
-        OperationKind.ERASURE: "proofs erase",
-    }
-)
 
 COMPLETED, FAILED, CRASHED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR, EndedBy.KILLED))
 ALREADY_ACTIVE = "AlreadyActive"

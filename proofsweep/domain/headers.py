@@ -13,7 +13,6 @@ SLOT_BYTES = 65 * 1024 * 1024  # contract, Limits: 65 MiB per verification slot
 USAGE_DAYS = range(1, 91)  # contract, Limits: the days that GET /partner/usage may be asked for
 IDEMPOTENCY_KEY_LENGTH = range(16, 129)  # contract, Limits: in characters
 CALLS_PER_ITEM = 2  # contract, Core flow: POST /uploads and POST /verify; the slot's form POST has no key
-MOST_CALLS_PER_ITEM = 3  # contract, Endpoints 8: an item without a file is preceded by a GET of its asset's URL
 
 _MAX_WAIT_SECONDS = 10 * 365 * 86_400  # longest Retry-After that is believed
 _MAX_TEXT_CHARS = 200  # kept of one header, so that none floods a table

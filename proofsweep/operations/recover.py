@@ -43,7 +43,7 @@ WITH moves AS (  -- the last one of a file; of those that went to one name, only
     LEFT JOIN moves  -- by the bytes: a file that was renamed before it was moved has another item
         ON moves.run_id = answers.run_id AND moves.audio_sha256 = answers.audio_sha256
         AND moves.sidecar_sha256 IS NOT DISTINCT FROM answers.sidecar_sha256
-    WHERE answers.proof_id NOT IN ('', '.', '..') AND (answers.sidecar IS NOT NULL OR $with_one_files)
+    WHERE answers.proof_id NOT IN ('', '.', '..') AND answers.sidecar IS NOT NULL
         AND NOT starts_with(answers.audio, 'proof:')
     QUALIFY row_number() OVER (
         PARTITION BY current_audio, current_sidecar ORDER BY coalesce(moves.item_id <> answers.item_id, false)) = 1
@@ -82,44 +82,30 @@ def recover_sidecars(
     operator: Operator,
     below: str = "",
     to: str | None = None,
-    *,
-    compares_all: bool = False,
-    with_one_files: bool = False,
     max_calls: int | None = None,
 ) -> Recovered:
-    """Write the missing sidecars of items with a proof; UsageError for a target that would make deliveries or pairs.
+    """Write the missing sidecars of pairs with a proof; UsageError for a target that would make deliveries.
 
     Args:
         operator: makes the calls.
         below: only items whose audio is or was this file, or in this folder; ingest may have moved it.
         to: a folder or a bucket's prefix to write below; None for beside the audio.
-        compares_all: ask also for sidecars that are as they were when the service accepted them.
-        with_one_files: also for items that were verified without a sidecar; they need `to`.
         max_calls: keyed calls at most.
     """
     if operator.service.settings.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
-    if with_one_files and to is None:
-        raise UsageError("A sidecar beside a one-file WAV would make it a pair; give a place of its own with --to.")
     watched, prefix = watched_folders(operator.results), None if to is None else path_of(to, str(Path.cwd()))
     if prefix is not None and lies_in(prefix.rstrip("/"), watched):
         raise UsageError(
             f"{one_line(prefix)} lies in a folder that ingest watches: its files are taken for deliveries."
         )
-    items = proven_items(operator.results, operator.environment, _below(below), with_one_files=with_one_files)
+    items = proven_items(operator.results, operator.environment, below and path_of(below, str(Path.cwd())).rstrip("/"))
     outcomes: Counter[str] = Counter()
     with operator.begun(OperationKind.RECOVERY, max_calls=max_calls) as work:
         work.said["outcomes"] = outcomes
-        recovery = SidecarRecovery(work=work, watched=watched, prefix=prefix, compares_all=compares_all)
+        recovery = SidecarRecovery(work=work, watched=watched, prefix=prefix)
         outcomes.update(some_at_once(items, recovery.recover, CALLS_AT_ONCE))
     return Recovered(operation_id=work.operation.operation_id, outcomes=outcomes)
-
-
-def _below(below: str) -> str:
-    if not below:
-        return ""
-    location = path_of(below, str(Path.cwd()))
-    return f"{location}/" if below.endswith("/") and not location.endswith("/") else location
 
 
 def watched_folders(results: Results) -> list[str]:
@@ -145,22 +131,19 @@ class ProvenItem:
     proof_id: str
     item_id: str
     audio: str
-    sidecar: str | None  # where its sidecar was when it was verified; None for a one-file item
+    sidecar: str  # where its sidecar was when it was verified
     sidecar_sha256: str | None  # of the sidecar that was sent
     relative_path: str | None
     accepted: bool
     audio_bytes: int | None  # size of the audio that was sent
     current_audio: str
-    current_sidecar: str | None
+    current_sidecar: str
 
 
-def proven_items(
-    results: Results, environment: str, below: str = "", *, with_one_files: bool = False
-) -> Iterator[ProvenItem]:
-    """Yield the items with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
+def proven_items(results: Results, environment: str, below: str = "") -> Iterator[ProvenItem]:
+    """Yield the pairs with a proof by location: in all folders, or below one then or now; ResultsError if no run."""
     with opened(results, environment, asked=_ITEMS) as store:
-        folder = f"{below.removesuffix('/')}/" if below else ""
-        values = {"below": below, "folder": folder, "with_one_files": with_one_files}
+        values = {"below": below, "folder": f"{below}/" if below else ""}
         answer = store.connection.execute(_ITEMS, values)
         columns = [name for name, *_ in answer.description or ()]
         while rows := answer.fetchmany(_ROWS_IN_MEMORY):
@@ -175,14 +158,12 @@ class SidecarRecovery:
     work: OperationLeg
     watched: Sequence[str]  # folders to which others deliver; nothing is written there
     prefix: str | None = None
-    compares_all: bool = False
 
     def recover(self, item: ProvenItem) -> str:
         """Recover one sidecar, and return the outcome; if a call was made, its row is in the journal."""
         local = self._local(item)
         local_sha256 = None if local is None else sha256(local).hexdigest()
-        is_as_accepted = item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256
-        if is_as_accepted and not self.compares_all:
+        if item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256:
             return "intact"
         if (skipped := self._skipped(item)) is not None:
             return skipped
@@ -231,8 +212,7 @@ class SidecarRecovery:
 
     def _local(self, item: ProvenItem) -> bytes | None:
         with suppress(SourceError):
-            if item.current_sidecar is not None:
-                return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.work.service.files)
+            return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.work.service.files)
         return None
 
     def _skipped(self, item: ProvenItem) -> str | None:
@@ -243,7 +223,7 @@ class SidecarRecovery:
             facts = self.work.service.files.facts(item.current_audio)
             if facts is None or item.audio_bytes not in {None, facts.size_bytes}:
                 return "absent"
-        return "watched" if lies_in(item.current_sidecar or item.current_audio, self.watched) else None
+        return "watched" if lies_in(item.current_sidecar, self.watched) else None
 
     def _sealed(self, item: ProvenItem) -> tuple[bytes, Row]:
         """Return the bytes (contract, GetProofResponse: base64), empty if none, and what the row says of the answer."""
@@ -264,14 +244,13 @@ class SidecarRecovery:
 
     def _is_there(self, item: ProvenItem) -> bool:
         try:
-            return item.current_sidecar is not None and self.work.service.files.facts(item.current_sidecar) is not None
+            return self.work.service.files.facts(item.current_sidecar) is not None
         except SourceError:
             return True
 
     def _target(self, item: ProvenItem, *, is_there: bool) -> str:
         if self.prefix is None:
-            return f"{item.current_sidecar}.recovered" if is_there else str(item.current_sidecar)
+            return f"{item.current_sidecar}.recovered" if is_there else item.current_sidecar
         audio = item.relative_path or posixpath.basename(item.audio)
         safe = [part for part in audio.split("/") if part not in {"", ".", ".."}]
-        name = posixpath.basename(item.sidecar) if item.sidecar else f"{safe[-1]}.sidecar"
-        return "/".join([self.prefix.rstrip("/"), *safe[:-1], name])
+        return "/".join([self.prefix.rstrip("/"), *safe[:-1], posixpath.basename(item.sidecar)])

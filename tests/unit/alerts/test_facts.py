@@ -5,12 +5,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import pytest
-
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import FLOW_OF_OPERATION, Alert, FlowEnd, over_after_end
+from proofsweep.alerts.rules import Alert, FlowEnd, over_after_end
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.operations import OperationKind
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.report import PassReport
 from proofsweep.queries.status import describe_run
@@ -18,12 +15,11 @@ from proofsweep.store import layout
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..ended_operations import call_of, leave_operation, operation_named
+from ..ended_operations import call_of, operation_named
 from ..left_behind import let_holder_die
 from ..passes_of_monitoring import leave_pass
 from .conftest import NOW, CountingStore
@@ -119,42 +115,19 @@ def test_only_recent_probes_of_the_environment_are_given(facts: AlertFacts, resu
     assert {probe.trouble for probe in found} == {"throttled"}
 
 
-EARLY, LATE = "20261119T120000Z_000aa", "20261119T130000Z_000bb"
-
-
-@pytest.mark.parametrize("kind", OperationKind)
-def test_an_operation_is_found_when_its_process_is_gone(
-    facts: AlertFacts, results: Results, kind: OperationKind
-) -> None:
-    """Not while it works, nor after a later one of its kind, nor one of elsewhere or long ago."""
-    elsewhere = operation_named(EARLY.replace("aa", "cc"), kind, environment="production")
-    for operation in (operation_named("20261001T120000Z_000aa", kind), elsewhere, operation_named(EARLY, kind)):
-        leave_operation(results, operation, is_killed=True)
-        legs = Operations(results).legs(operation.operation_id)
-        legs.take(2)
-        alive = list(facts.killed_work())
-        let_holder_die(results, operation.operation_id, 2)
-
-    (end,) = facts.killed_work()
-    assert alive == []
-    assert (end.flow, end.state, end.subject) == (FLOW_OF_OPERATION[kind], "Crashed", end.flow)
-    leave_operation(results, operation_named(LATE, kind))
-    assert list(facts.killed_work()) == []
-
-
 def test_a_pass_is_found_when_its_process_is_gone(facts: AlertFacts, results: Results) -> None:
     """By its folder, until the next pass; one that ended is none."""
     lease = Lease(results.store.within(layout.INGEST_FOLDER), "0123456789abcdef")
     with sole_process(lease, facts={"environment": "beta", "folder": "/deliveries"}):
         pass
-    ended = list(facts.killed_work())
+    ended = list(facts.killed_passes())
     lease.take(2, {"environment": "beta", "folder": "/deliveries"})
-    alive = list(facts.killed_work())
+    alive = list(facts.killed_passes())
 
     let_holder_die(Results(lease.store), lease.name, 2)
 
     assert (ended, alive) == ([], [])
-    assert [(end.flow, end.subject) for end in facts.killed_work()] == [("check-ingest", "/deliveries")]
+    assert [(end.flow, end.subject) for end in facts.killed_passes()] == [("check-ingest", "/deliveries")]
 
 
 RUN = "20261120T100000Z_aaaaaa"

@@ -36,26 +36,24 @@ class Recovery:
         (self.music / "a.wav").write_bytes(b"audio")
         self.sidecar = self.music / "a.wav.sidecar"
 
-    def item(self, accepted_bytes: bytes = SEALED, *, accepted: bool = True, has_sidecar: bool = True) -> ProvenItem:
+    def item(self, accepted_bytes: bytes = SEALED, *, accepted: bool = True) -> ProvenItem:
         """Make the item, whose sidecar was accepted with these bytes."""
         return ProvenItem(
             proof_id="p",
             item_id="item",
             audio=str(self.music / "a.wav"),
-            sidecar=str(self.sidecar) if has_sidecar else None,
-            sidecar_sha256=sha256(accepted_bytes).hexdigest() if has_sidecar else None,
+            sidecar=str(self.sidecar),
+            sidecar_sha256=sha256(accepted_bytes).hexdigest(),
             relative_path="disc 1/a.wav",
             accepted=accepted,
             audio_bytes=5,
             current_audio=str(self.music / "a.wav"),
-            current_sidecar=str(self.sidecar) if has_sidecar else None,
+            current_sidecar=str(self.sidecar),
         )
 
-    def run(
-        self, *items: ProvenItem, prefix: str | None = None, compares_all: bool = False, most_calls: int | None = None
-    ) -> Sequence[Row]:
+    def run(self, *items: ProvenItem, prefix: str | None = None, most_calls: int | None = None) -> Sequence[Row]:
         with self.operator.begun(OperationKind.RECOVERY, max_calls=most_calls) as work:
-            recovery = SidecarRecovery(work=work, watched=[], prefix=prefix, compares_all=compares_all)
+            recovery = SidecarRecovery(work=work, watched=[], prefix=prefix)
             list(some_at_once(items or [self.item()], recovery.recover, CALLS_AT_ONCE))
         return self.rows
 
@@ -73,11 +71,11 @@ def recovery(operator: Operator, service: ScriptedService, tmp_path: Path) -> Re
 
 
 def test_an_intact_sidecar_costs_no_call(recovery: Recovery, service: ScriptedService) -> None:
-    """Unless all are compared: then it is told that it is the sealed one."""
+    """Of one that was not accepted, it is told that it is the sealed one."""
     recovery.sidecar.write_bytes(SEALED)
     assert (recovery.run(), service.calls) == ([], [])
 
-    (row,) = recovery.run(compares_all=True)
+    (row,) = recovery.run(recovery.item(accepted=False))
 
     assert (row["outcome"], row["recovered_to"]) == ("same", None)
 
@@ -113,8 +111,8 @@ def test_where_the_audio_is_gone_nothing_is_written(
 
 
 def test_a_name_that_is_taken_is_told_from_the_sealed_sidecar_itself(recovery: Recovery, tmp_path: Path) -> None:
-    """A one-file item's is named after the audio, in its folder. Anything else has the name for itself."""
-    first = recovery.run(recovery.item(has_sidecar=False), prefix=str(tmp_path / "to"))[0]
+    """It lies in the audio's folder below the target. Anything else has the name for itself."""
+    first = recovery.run(prefix=str(tmp_path / "to"))[0]
     again = recovery.run(prefix=str(tmp_path / "to"))[1]
     Path(str(first["recovered_to"])).write_bytes(b"another file")
     taken = recovery.run(prefix=str(tmp_path / "to"))[2]
@@ -195,14 +193,6 @@ def test_nothing_is_written_below_a_watched_folder(
     assert [path.name for path in watched.iterdir()] == ["a.wav"]
 
 
-def test_a_sidecar_that_would_change_what_is_verified_is_refused(operator: Operator, service: ScriptedService) -> None:
-    """Before any call."""
-    with pytest.raises(UsageError, match="--to"):
-        recover_sidecars(operator, with_one_files=True)
-
-    assert service.calls == []
-
-
 @pytest.mark.parametrize("watched", ["/in", "s3://b", "s3://b/in"])
 def test_a_location_is_known_to_lie_in_a_watched_folder(watched: str) -> None:
     """A folder whose name only begins alike is another one."""
@@ -212,7 +202,7 @@ def test_a_location_is_known_to_lie_in_a_watched_folder(watched: str) -> None:
 
 
 def test_only_items_with_a_proof_are_given(results: Results) -> None:
-    """Pairs, also rejected ones; one-file items if they are wanted; of one folder if one is named."""
+    """Pairs, also rejected ones; of one folder if one is named."""
     plan = plan_of_run("20261120T010000Z_000aa", items=8)
     rows = [
         answered(plan, 0, "pair", proof_id="p0", audio="/m/a.wav", sidecar="/m/a.sidecar", sidecar_sha256="aa"),
@@ -227,13 +217,12 @@ def test_only_items_with_a_proof_are_given(results: Results) -> None:
     ]
     end_leg(results, plan, rows)
 
-    def found(below: str = "", *, with_one_files: bool = False) -> list[str]:
-        found = proven_items(results, "beta", below, with_one_files=with_one_files)
-        return [item.item_id for item in found]
+    def found(below: str = "") -> list[str]:
+        return [item.item_id for item in proven_items(results, "beta", below)]
 
-    assert (found(), found("/m/"), found(with_one_files=True)) == (["pair", "bad"], ["pair"], ["pair", "one", "bad"])
-    assert [found(below) for below in ("/m", "/m/a.wav", "/m/a", "/m/a.wav/")] == [["pair"], ["pair"], [], []]
-    (pair,) = proven_items(results, "beta", "/m/")
+    assert found() == ["pair", "bad"]
+    assert [found(below) for below in ("/m", "/m/a.wav", "/m/a")] == [["pair"], ["pair"], []]
+    (pair,) = proven_items(results, "beta", "/m")
     assert (pair.proof_id, pair.sidecar, pair.sidecar_sha256, pair.accepted) == ("p0", "/m/a.sidecar", "aa", True)
 
 
@@ -256,7 +245,7 @@ def moved(item_id: str, name: str, to: str | None, minute: int = 0, **cells: obj
 
 
 def places(results: Results, below: str = "") -> list[tuple[str, str, str | None]]:
-    found = proven_items(results, "beta", below, with_one_files=True)
+    found = proven_items(results, "beta", below)
     return sorted((item.item_id, item.current_audio, item.current_sidecar) for item in found)
 
 
