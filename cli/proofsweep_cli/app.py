@@ -37,7 +37,7 @@ _COMMANDS = {
     "query": "Ask the results store in SQL, with DuckDB.",
     "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
     "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
-    "audit": "Check the tables against the receipts, rows against planned items, and request IDs against exchanges.",
+    "audit": "Check the tables against the receipts, and rows against planned items.",
     "alerts": "Tell somebody of what needs a person.",
     "keys": "List and rotate the partner's API keys.",
     "proofs": "List, inspect and recover the proofs that the service holds.",

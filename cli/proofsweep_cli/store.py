@@ -34,7 +34,7 @@ def audit(
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Check the tables against the receipts, rows against planned items, and request IDs against exchanges.
+    """Check the tables against the receipts, and rows against planned items.
 
     Names each thing that is wrong, and ends with exit code 3 then. It shows what was recorded, and that nobody changed
     it since; it is no statement of the service. Prints the head: keep it elsewhere, since only a copy outside the store

@@ -1,26 +1,24 @@
-"""Check one run: its plan and receipts, each part that they name, rows and counts."""
+"""Check one run or operation: its plan and receipts, each part that they name, rows and counts."""
 
 from array import array
-from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from proofsweep.audit.ledger import Audit, Line
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.exchanges import Call
+from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
-from proofsweep.store.legs import leg_numbers
-from proofsweep.store.objects import Store, sha256_hex
+from proofsweep.store.objects import sha256_hex
+from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.rows import with_instants
@@ -33,7 +31,6 @@ _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
 # Raised for a document that is no plan, receipt or pruning.
 NO_DOCUMENT = (ResultsError, ValueError, TypeError, AttributeError, KeyError)
 _ADDED_UP = ("calls", "bytes_sent", "throttled")
-_ID_COLUMNS = ((Call.UPLOADS, "uploads_request_id"), (Call.VERIFY, "verify_request_id"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +46,7 @@ _RECEIPT = TypeAdapter(LegReceipt)
 
 
 class RunAuditor:
-    """Checks one run, and reads its parts one by one."""
+    """Checks one run, or one operation, and reads its parts one by one."""
 
     def __init__(self, results: Results, run_id: str, line: Line, audit: Audit) -> None:
         self._results, self._store = results, results.store
@@ -60,36 +57,139 @@ class RunAuditor:
         # of each leg, what its parts that could be read add up to.
         self._totals: defaultdict[int, Counter[str]] = defaultdict(Counter)
         self._unread: set[tuple[int, str]] = set()  # leg and table of the others
-        self._request_ids = array("q")  # hashes of what rows of `verdicts` name
 
     def check(self) -> "dict[int, LegReceipt] | None":
         """Give the receipts of its legs; None if its plan or receipts are not what was written: no part is read then.
 
         ResultsError: the store is away.
         """
-        self._audit.runs += 1
         plan_name = layout.plan_name(self._run_id)
         try:
-            plan, digest = self._results.plan(self._run_id), self._results.plan_digest(self._run_id)
+            run, digest = self._planned(), self._results.plan_digest(self._run_id)
         except NO_DOCUMENT:
             self._audit.bad(plan_name, "is missing or cannot be read")
             return None
-        receipts = receipts_of(self._store, self._run_id, self._line, self._audit, "resume the run")
+        receipts = self._receipts()
         if receipts is None:
             return None
-        self._audit.legs += len(receipts)
         if any(receipt.plan_sha256 != digest for receipt in receipts.values()):
             self._audit.bad(plan_name, "was changed: the receipts of its legs name another digest of it")
             return None
-        if receipts:
-            self._read_prunings()
-            self._check_names(plan, receipts)
-            self._check_rows(plan, receipts)
-            self._check_exchanges(plan, receipts)
-            self._check_counts(plan, receipts)
-            for receipt in receipts.values():
-                self._check_runs_row(plan, receipt, receipts)
+        if receipts and isinstance(run, Plan):
+            self._check_run(run, receipts)
+        elif isinstance(run, Operation):
+            self._check_operation(run, receipts)
         return receipts
+
+    def _planned(self) -> Plan | Operation | None:
+        if layout.kind_of(self._run_id):
+            self._audit.operations += 1
+            return Operations(self._results).operation(self._run_id)
+        self._audit.runs += 1
+        return self._results.plan(self._run_id)
+
+    def _receipts(self) -> dict[int, LegReceipt] | None:
+        """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
+        found: dict[int, LegReceipt] = {}
+        are_sound = True
+        for leg in (int(name) for name in self._store.folders(layout.legs_folder(self._run_id)) if name.isdecimal()):
+            name = layout.receipt_name(self._run_id, leg)
+            content, is_taken = self._store.read(name), Lease(self._store, self._run_id).is_taken(leg)
+            if content is None and name not in self._line.entries:
+                if is_taken:
+                    remedy = "then repeat the operation" if layout.kind_of(self._run_id) else "then resume the run"
+                    what = f"leg {leg} has no receipt: it is at work, or was killed ({remedy})"
+                    self._audit.note(self._run_id, what)
+                continue
+            if content is None or self._line.says(name, content) is False:
+                are_sound = False  # a finding already
+                continue
+            if not is_taken:
+                self._audit.bad(layout.lease_name(self._run_id, leg), "is missing, but the leg has a receipt")
+            try:
+                found[leg] = _RECEIPT.validate_json(content)
+            except ValueError:
+                self._audit.bad(name, "cannot be read as a receipt")
+                are_sound = False
+        return found if are_sound else None
+
+    def _check_run(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
+        self._audit.legs += len(receipts)
+        self._read_prunings()
+        self._check_names(plan, receipts, RECEIPTED)
+        self._check_rows(plan, receipts)
+        for leg, part, table in self._parts("exchanges", receipts):
+            try:
+                counts = exchange_counts([table])
+                self._totals[leg].update({name: int(str(counts[name])) for name in _ADDED_UP})
+            except ValueError:  # a call that there is not
+                self._audit.bad(part.name, "cannot be read as a part of its table")
+                self._unread.add((leg, "exchanges"))
+        self._check_counts(plan, receipts)
+        for receipt in receipts.values():
+            self._check_runs_row(plan, receipt, receipts)
+
+    def _check_operation(self, operation: Operation, receipts: Mapping[int, LegReceipt]) -> None:
+        for leg in receipts:
+            name = layout.receipt_name(operation.run_id, leg)
+            if self._line.lacks(name):
+                what = "has no entry in the ledger: its process was killed after it; the next operation adds it"
+                self._audit.note(name, what)
+        tables = ("exchanges", OperationKind(operation.kind).table)
+        self._check_names(operation, receipts, tables)
+        for table in tables:
+            for _ in self._parts(table, receipts):
+                continue
+
+    def _check_names(self, run: Plan | Operation, receipts: Mapping[int, LegReceipt], tables: Sequence[str]) -> None:
+        """Check that receipts name parts of their own legs; leg 0 has the one row of a rotation."""
+        starts = tuple(f"{layout.table_folder(table, run.run_date)}/{run.run_id}-" for table in tables)
+        for leg, receipt in receipts.items():
+            for part in receipt.parts:
+                if not part.name.startswith(starts) or not part.name.endswith((f"-{leg:03}.parquet", "-000.parquet")):
+                    what = f"names {part.name}, which is no part of this leg"
+                    self._audit.bad(layout.receipt_name(run.run_id, leg), what)
+
+    def _parts(self, table: str, receipts: Mapping[int, LegReceipt]) -> Iterator[tuple[int, Part, pa.Table]]:
+        """Yield the parts of a table that are there and sound, each with its leg."""
+        for leg, receipt in receipts.items():
+            for part in (each for each in receipt.parts if each.name.startswith(f"{table}/")):
+                cells = {"run_id": self._run_id, "leg": leg} if table in RECEIPTED else {"operation_id": self._run_id}
+                rows = self._rows_of(part, cells)
+                if rows is None:
+                    self._unread.add((leg, table))
+                else:
+                    yield leg, part, rows
+
+    def _rows_of(self, part: Part, cells: Mapping[str, object]) -> pa.Table | None:
+        """Check a part; give its rows, None if they are gone or unreadable. `cells` are what each row has there."""
+        content, audit = self._store.read(part.name), self._audit
+        audit.parts += 1
+        if part.name in self._pruned:
+            audit.parts_pruned += 1
+            if content is not None:
+                audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
+            return None
+        if content is None:
+            audit.bad(part.name, "is missing; a receipt names it")
+            return None
+        if sha256_hex(content) != part.sha256:
+            audit.bad(part.name, "was changed: no receipt names the sha256 that it has")
+            return None
+        try:
+            schema, table = SCHEMAS[part.name.partition("/")[0]], _table_of(content)
+            if table.num_rows != part.rows:
+                audit.bad(part.name, f"has {table.num_rows:,} rows; its receipt says {part.rows:,}")
+            for column, value in cells.items():
+                if set(table[column].unique().to_pylist()) - {value}:
+                    audit.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
+            whole = conformed(table, schema)
+            if any(whole[field.name].null_count for field in schema if not field.nullable):
+                raise ValueError(part.name)
+        except _UNREADABLE:
+            audit.bad(part.name, "cannot be read as a part of its table")
+            return None
+        return whole
 
     def _read_prunings(self) -> None:
         """Take what prunings delete. One whose intent the ledger lacks has deleted nothing."""
@@ -108,20 +208,11 @@ class RunAuditor:
             self._audit.bad(self._run_id, "has a damaged intent or receipt of a pruning")
         self._pruned = frozenset(gone)
 
-    def _check_names(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
-        starts = tuple(f"{layout.table_folder(table, plan.run_date)}/{plan.run_id}-" for table in RECEIPTED)
-        for receipt in receipts.values():
-            for part in receipt.parts:
-                if not (part.name.startswith(starts) and part.name.endswith(f"-{receipt.leg:03}.parquet")):
-                    what = f"names {part.name}, which is no part of this leg"
-                    self._audit.bad(layout.receipt_name(plan.run_id, receipt.leg), what)
-
     def _check_rows(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         """Check that each row that has an answer was planned, for this item, and is answered once."""
         planned, is_answered = self._planned_items(plan), bytearray(plan.items)
-        for receipt, part, table in self._parts("verdicts", plan, receipts):
-            self._totals[receipt.leg].update(map(str, table["outcome"].to_pylist()))
-            self._request_ids.extend(_named_in(table))
+        for leg, part, table in self._parts("verdicts", receipts):
+            self._totals[leg].update(map(str, table["outcome"].to_pylist()))
             self._audit.rows += table.num_rows
             cells: dict[str, list[Any]] = table.select(["manifest_row", "item_id"]).to_pydict()
             for row, item_id in zip(*cells.values(), strict=True):
@@ -155,38 +246,6 @@ class RunAuditor:
             planned.extend(map(hash, items))
         return planned
 
-    def _check_exchanges(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
-        """Add up the calls, and check that each request ID of a row is in an exchange of that row."""
-
-        def tables() -> Iterator[pa.Table]:
-            for receipt, part, table in self._parts("exchanges", plan, receipts):
-                try:
-                    counts = exchange_counts([table])
-                except ValueError:  # a call that there is not
-                    self._audit.bad(part.name, "cannot be read as a part of its table")
-                    self._unread.add((receipt.leg, "exchanges"))
-                    continue
-                self._totals[receipt.leg].update({name: int(str(counts[name])) for name in _ADDED_UP})
-                yield table
-
-        missing = _missing(self._request_ids, tables())
-        if missing and not any(table == "exchanges" for _, table in self._unread):
-            self._audit.bad(self._run_id, f"{missing:,} request IDs of its rows are in no row of exchanges")
-
-    def _parts(
-        self, table: str, plan: Plan, receipts: Mapping[int, LegReceipt]
-    ) -> Iterator[tuple[LegReceipt, Part, pa.Table]]:
-        """Yield the parts of a table that are there and sound, each with the receipt that names it."""
-        for receipt in receipts.values():
-            for part in receipt.parts:
-                if part.name.startswith(f"{table}/"):
-                    cells = {"run_id": plan.run_id, "leg": receipt.leg}
-                    rows = check_part(self._store, part, cells, "leg", self._audit, self._pruned)
-                    if rows is None:
-                        self._unread.add((receipt.leg, table))
-                    else:
-                        yield receipt, part, rows
-
     def _check_counts(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         for leg, receipt in sorted(receipts.items()):
             name, found = layout.receipt_name(plan.run_id, leg), {"items": plan.items}
@@ -197,26 +256,10 @@ class RunAuditor:
                 said = receipt.counts.get(column)
                 if said != number:
                     self._audit.bad(name, f"says {column} = {said}; the parts and the plan make it {number:,}")
-            said, (least, most) = receipt.counts.get("remaining"), self._remaining_after(plan, leg, receipts)
+            said, (least, most) = receipt.counts.get("remaining"), _remaining_after(plan, leg, receipts)
             if not isinstance(said, int) or not least <= said <= most:
                 number_made = f"{most:,}" if least == most else f"{least:,} to {most:,}"
                 self._audit.bad(name, f"says remaining = {said}; the parts and the plan make it {number_made}")
-
-    def _remaining_after(self, plan: Plan, leg: int, receipts: Mapping[int, LegReceipt]) -> tuple[int, int]:
-        """Return how many rows can have been left at the end of a leg: at least, and at most.
-
-        The legs of its own partition come one after the other. Those of others may have been at work then, at any part.
-        """
-        own, others = 0, 0
-        for number, receipt in receipts.items():
-            rows = sum(part.rows for part in receipt.parts if part.name.startswith("verdicts/"))
-            if plan.partition_of_leg(number) != plan.partition_of_leg(leg):
-                others += rows
-            elif number <= leg:
-                own += rows
-        if plan.partitions > 1 and set(leg_numbers(self._store, plan)) - receipts.keys():
-            others = plan.items - own  # some have no receipt yet
-        return plan.items - own - others, plan.items - own
 
     def _check_runs_row(self, plan: Plan, receipt: LegReceipt, receipts: Mapping[int, LegReceipt]) -> None:
         """Check the row in `runs`, which is written after the receipt's entry in the ledger."""
@@ -241,95 +284,16 @@ class RunAuditor:
             self._audit.bad(name, f"says otherwise than the receipt of its leg: {', '.join(differing)}")
 
 
-def receipts_of(store: Store, run_id: str, line: Line, audit: Audit, remedy: str) -> dict[int, LegReceipt] | None:
-    """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
-    found: dict[int, LegReceipt] = {}
-    are_sound = True
-    for leg in (int(name) for name in store.folders(layout.legs_folder(run_id)) if name.isdecimal()):
-        name = layout.receipt_name(run_id, leg)
-        content, is_taken = store.read(name), Lease(store, run_id).is_taken(leg)
-        if content is None and name not in line.entries:
-            if is_taken:
-                audit.note(run_id, f"leg {leg} has no receipt: it is at work, or was killed (then {remedy})")
-            continue
-        if content is None or line.says(name, content) is False:
-            are_sound = False  # a finding already
-            continue
-        if not is_taken:
-            audit.bad(layout.lease_name(run_id, leg), "is missing, but the leg has a receipt")
-        try:
-            found[leg] = _RECEIPT.validate_json(content)
-        except ValueError:
-            audit.bad(name, "cannot be read as a receipt")
-            are_sound = False
-    return found if are_sound else None
+def _remaining_after(plan: Plan, leg: int, receipts: Mapping[int, LegReceipt]) -> tuple[int, int]:
+    """Return how many rows can have been left at the end of a leg: at least, and at most.
 
-
-def check_part(  # noqa: PLR0917 - the part, what is known of it, and where what is found goes
-    store: Store,
-    part: Part,
-    cells: Mapping[str, object],
-    of: str,
-    audit: Audit,
-    pruned: frozenset[str] = frozenset(),
-) -> pa.Table | None:
-    """Check a part; give its rows, None if they are gone or unreadable.
-
-    `cells` are what each row has there, `pruned` names what prunings deleted.
+    The legs of its own partition come one after the other. What those of others had then is not known.
     """
-    content = store.read(part.name)
-    audit.parts += 1
-    if part.name in pruned:
-        audit.parts_pruned += 1
-        if content is not None:
-            audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
-        return None
-    if content is None:
-        audit.bad(part.name, f"is missing; the receipt of its {of} names it")
-        return None
-    if sha256_hex(content) != part.sha256:
-        audit.bad(part.name, "was changed: no receipt names the sha256 that it has")
-        return None
-    try:
-        schema, table = SCHEMAS[part.name.partition("/")[0]], _table_of(content)
-        if table.num_rows != part.rows:
-            audit.bad(part.name, f"has {table.num_rows:,} rows; the receipt of its {of} says {part.rows:,}")
-        for column, value in cells.items():
-            if set(table[column].unique().to_pylist()) - {value}:
-                audit.bad(part.name, f"holds a row of another {column.replace('_id', '')}")
-        whole = conformed(table, schema)
-        if any(whole[field.name].null_count for field in schema if not field.nullable):
-            raise ValueError(part.name)
-    except _UNREADABLE:
-        audit.bad(part.name, "cannot be read as a part of its table")
-        return None
-    return whole
+    partition = plan.partition_of_leg(leg)
+    own = (each for number, each in receipts.items() if number <= leg and plan.partition_of_leg(number) == partition)
+    rows = sum(part.rows for receipt in own for part in receipt.parts if part.name.startswith("verdicts/"))
+    return 0 if plan.partitions > 1 else plan.items - rows, plan.items - rows
 
 
 def _table_of(content: bytes) -> pa.Table:
     return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
-
-
-def _named_in(verdicts: pa.Table) -> Iterator[int]:
-    """Hash each request ID of some rows with its call and row, but for those of another run's calls."""
-    verdicts = verdicts.filter(pc.field("answered_by_run").is_null())
-    owners = pc.coalesce(verdicts["answered_by_row"], verdicts["manifest_row"]).to_pylist()
-    for call, column in _ID_COLUMNS:
-        for owner, request_id in zip(owners, verdicts[column].to_pylist(), strict=True):
-            if request_id is not None:
-                yield hash((str(call), owner, request_id))
-
-
-def _missing(named: "array[int]", exchanges: Iterable[pa.Table]) -> int:
-    """Count the hashes that no exchange has. They are two numbers for each row of a run, so Arrow sorts them."""
-    numbers = pa.Array.from_buffers(pa.int64(), len(named), [None, pa.py_buffer(named)])
-    _, content = numbers.unique().sort().buffers()
-    wanted = array("q", b"" if content is None else memoryview(content).tobytes())
-    is_found = bytearray(len(wanted))
-    for table in exchanges:
-        cells = table.select(["call", "manifest_row", "request_id"]).to_pydict()
-        for key in map(hash, zip(*cells.values(), strict=True)):
-            index = bisect_left(wanted, key)
-            if index < len(wanted) and wanted[index] == key:
-                is_found[index] = 1
-    return len(wanted) - sum(is_found)
