@@ -176,7 +176,7 @@ class AlertFacts:
             if holder is not None and holder.facts.get("environment") == self.environment and _was_killed(lease):
                 folder = str(holder.facts.get("folder"))
                 about = About(catalog=folder, machine=holder.host, results_url=self.results.store.url)
-                began = f"The pass of {minute_of(holder.taken.at)} has no end."
+                began = f"The pass of {minute_of(holder.taken_at)} has no end."
                 yield FlowEnd(self.environment, "check-ingest", CRASHED, about, [began])
 
     def recent_probes(self) -> list[ProbeFacts]:

@@ -13,9 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
@@ -28,26 +30,6 @@ HEARTBEAT_SECONDS = 10  # time between two heartbeats
 STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A sign of life: an instant by a host's wall clock, and by the monotonic clock of its boot, which never jumps."""
-
-    at: datetime
-    uptime_seconds: float
-    boot: str = ""  # identifies the boot; empty where the system does not tell
-
-    def age_seconds(self, now: "Sign") -> float:
-        """Return its age: within one boot by the monotonic clock alone. One from the future shows a wrong clock."""
-        if self.boot == now.boot != "":
-            return max(0.0, now.uptime_seconds - self.uptime_seconds)
-        return abs((now.at - self.at).total_seconds())
-
-    def is_due_again(self, now: "Sign") -> bool:
-        """Whether ten seconds have passed by either clock: the monotonic one may stand while a machine sleeps."""
-        by_wall_clock = abs((now.at - self.at).total_seconds())
-        return max(by_wall_clock, now.uptime_seconds - self.uptime_seconds) >= HEARTBEAT_SECONDS
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
     """Which process holds a term. In the same PID namespace, this is enough to check whether it still exists."""
@@ -56,8 +38,7 @@ class Holder:
     boot: str
     pid: int
     process_started: str  # the kernel's start time of the process, because process IDs are reused
-    taken_at: str
-    uptime_seconds: float = 0.0  # monotonic time of the boot when the term was taken
+    taken_at: datetime
     # the kernel's name for where `pid` is valid: each container has its own, and containers may share a host name.
     # Empty where the system has none.
     pid_namespace: str = ""
@@ -66,23 +47,18 @@ class Holder:
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
 
     @classmethod
-    def of_this_process(cls, now: Sign, facts: Row) -> "Holder":
+    def of_this_process(cls, now: datetime, facts: Row) -> "Holder":
         pid = os.getpid()
         return cls(
             host=socket.gethostname(),
-            boot=now.boot,
+            boot=boot_id(),
             pid=pid,
             pid_namespace=_pid_namespace(),
             process_started=_process_started(pid),
-            taken_at=now.at.isoformat(),
-            uptime_seconds=now.uptime_seconds,
+            taken_at=now,
             token=secrets.token_hex(8),
             facts=facts,
         )
-
-    @property
-    def taken(self) -> Sign:
-        return Sign(datetime.fromisoformat(self.taken_at), self.uptime_seconds, self.boot)
 
     @property
     def is_here(self) -> bool:
@@ -101,6 +77,9 @@ class Holder:
         except PermissionError:
             return False
         return bool(self.process_started) and _process_started(self.pid) != self.process_started
+
+
+_HOLDER = TypeAdapter(Holder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +104,7 @@ class OpenTerm:
 
     @property
     def since(self) -> datetime:
-        return self.holder.taken.at
+        return self.holder.taken_at
 
     def document(self) -> dict[str, object]:
         return {
@@ -147,7 +126,6 @@ class Lease:
     name: str  # of what is leased
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # gives the time in UTC
     # gives the seconds of this boot's monotonic clock, the same in all its processes.
-    uptime: Callable[[], float] = time.monotonic
     rest: Callable[[float], None] = time.sleep  # waits for a number of seconds
     first: int = 1  # the number of the first term
     step: int = 1  # from one term to the next
@@ -180,7 +158,7 @@ class Lease:
 
     def take(self, number: int, facts: Row | None = None) -> None:
         """Take a term for this process; who takes it over needs the `facts`. RunIsActive if another was first."""
-        holder = Holder.of_this_process(self.now(), facts or {})
+        holder = Holder.of_this_process(self.clock(), facts or {})
         try:
             self.store.create(layout.lease_name(self.name, number), json_bytes(asdict(holder)))
         except NameTaken as taken:
@@ -193,8 +171,7 @@ class Lease:
 
     def beat(self, number: int, progress: LegProgress | None = None) -> None:
         """Write the heartbeat: this process is alive now, and so far with its work."""
-        now, facts = self.now(), {} if progress is None else {"progress": progress.document()}
-        sign = asdict(now) | {"at": now.at.isoformat()} | facts
+        sign = {"at": self.clock().isoformat(), "progress": None if progress is None else progress.document()}
         self.store.replace(layout.heartbeat_name(self.name, number), json_bytes(sign))
 
     def write_receipt(self, number: int, receipt: dict[str, object]) -> None:
@@ -216,9 +193,8 @@ class Lease:
         """Read who holds a term; None if that cannot be read."""
         content = self.store.read(layout.lease_name(self.name, number))
         try:
-            document = json.loads(content or b"")
-            return Holder(**{each.name: document[each.name] for each in fields(Holder) if each.name in document})
-        except (ValueError, TypeError):
+            return _HOLDER.validate_json(content or b"")
+        except ValueError:
             return None
 
     def open_term(self, number: int) -> OpenTerm | None:
@@ -226,17 +202,16 @@ class Lease:
         holder = self.holder(number)
         if holder is None:
             return None
-        beaten, progress = holder.taken, None
+        beaten_at, progress = holder.taken_at, None
         with suppress(ValueError, KeyError, TypeError):  # a power cut may leave a heartbeat empty
             sign = json.loads(self.store.read(layout.heartbeat_name(self.name, number)) or b"")
-            beaten = Sign(datetime.fromisoformat(sign["at"]), float(sign["uptime_seconds"]), sign["boot"])
-            progress = progress_in(sign.get("progress"))
+            beaten_at, progress = datetime.fromisoformat(sign["at"]), progress_in(sign.get("progress"))
         return OpenTerm(
             run_id=self.name,
             leg=number,
             holder=holder,
-            beaten_at=beaten.at,
-            age_seconds=beaten.age_seconds(self.now()),
+            beaten_at=beaten_at,
+            age_seconds=abs((self.clock() - beaten_at).total_seconds()),  # one from the future shows a wrong clock
             is_gone=holder.is_gone,
             progress=progress,
         )
@@ -249,16 +224,18 @@ class Lease:
     def is_held(self, number: int) -> bool:
         """Whether a process works on a term; wait for its next heartbeat, up to 30 s, if nothing else can tell.
 
-        In another container or on another machine, a process that was just killed has a fresh heartbeat, as a live one
-        has. Two machines' clocks are not compared.
+        Of a process that exists on this machine a fresh heartbeat is enough. One that was just killed elsewhere has a
+        fresh heartbeat too, and clocks may jump, so that only another heartbeat shows a live one.
         """
-        holder = self.holder(number)
-        if holder is None or holder.is_here:
-            return self.is_alive(number)
-        name, is_of_this_boot = layout.heartbeat_name(self.name, number), holder.boot == boot_id() != ""
+        opened = self.open_term(number) if self.receipt(number) is None else None
+        if opened is None or opened.is_gone:
+            return False
+        if opened.holder.is_here and opened.is_alive:
+            return True
+        name = layout.heartbeat_name(self.name, number)
         before = self.store.read(name)
         for _ in range(STALE_SECONDS + 1):
-            if self.receipt(number) is not None or (is_of_this_boot and not self.is_alive(number)):
+            if self.receipt(number) is not None:
                 return False
             self.rest(1.0)
             if self.store.read(name) != before:
@@ -269,9 +246,6 @@ class Lease:
         opened = self.open_term(number)
         holder = "another process" if opened is None else opened.where
         return RunIsActive(self.busy.format(holder=holder, name=self.name, number=number))
-
-    def now(self) -> Sign:
-        return Sign(self.clock(), self.uptime(), boot_id())
 
 
 def boot_id() -> str:

@@ -26,7 +26,7 @@ from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
-from proofsweep.store.lease import Sign
+from proofsweep.store.lease import HEARTBEAT_SECONDS
 from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
@@ -70,7 +70,8 @@ class Heartbeat:
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
     is_settling: bool = False  # the leg's work is over, and its last rows are being written
     _has_told_stop: bool = False
-    _beaten_at: Sign = field(init=False)
+    uptime: Callable[[], float] = time.monotonic
+    _beaten_at: datetime = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
     _token: str | None = field(default=None, repr=False)
@@ -78,7 +79,7 @@ class Heartbeat:
     _abort_at: float = math.inf
 
     def __post_init__(self) -> None:
-        self._beaten_at = self.legs.now()  # taking the lease is a sign of life
+        self._beaten_at = self.legs.clock()  # taking the lease is a sign of life
 
     @property
     def store_is_well(self) -> bool:
@@ -132,7 +133,7 @@ class Heartbeat:
 
     def _look_for_stop(self) -> None:
         """Look for a request when that is due, and abandon what is in flight when its time is over."""
-        now = self.legs.uptime()
+        now = self.uptime()
         if now >= self._abort_at:
             self._abort_at = math.inf
             self.abort()
@@ -161,12 +162,12 @@ class Heartbeat:
 
     def _is_due(self) -> bool:
         is_news = self.stop.reason is not None and not self._has_told_stop
-        return is_news or self._beaten_at.is_due_again(self.legs.now())
+        return is_news or abs((self.legs.clock() - self._beaten_at).total_seconds()) >= HEARTBEAT_SECONDS
 
     def _beat(self) -> None:
         self._has_told_stop = self.stop.reason is not None
         self.legs.beat(self.leg, self.progress())
-        self._beaten_at = self.legs.now()
+        self._beaten_at = self.legs.clock()
 
 
 def _complaint(error: ProofsweepError) -> str:

@@ -18,7 +18,7 @@ AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
 COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}
 NONE_YET: dict[str, object] = {"counts": {}, "seconds_left": None, "rate": 0.0}
 HINT = ", Ctrl-C again ends at once"
-HOLDER = Holder(host="night-1", boot="b", pid=7, process_started="1", taken_at="2026-11-20T02:00:00+00:00")
+HOLDER = Holder(host="night-1", boot="b", pid=7, process_started="1", taken_at=datetime(2026, 11, 20, 2, tzinfo=UTC))
 BEAT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
 TOLD = LegProgress(
     rows=5_000,

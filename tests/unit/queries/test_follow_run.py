@@ -10,7 +10,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.open_run import heartbeats_of, stop_run
 from proofsweep.queries.status import RunStatus, describe_run
-from proofsweep.store.lease import Holder, Sign
+from proofsweep.store.lease import Holder, OpenTerm
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.parts import Results
@@ -116,7 +116,7 @@ def test_a_store_that_fails_for_a_minute_ends_the_following(steps: Steps, legs: 
 
 def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine's clock may be wrong by hours: only half a minute without a new heartbeat shows a dead leg."""
-    monkeypatch.setattr(Sign, "age_seconds", lambda _beaten, _now: 7_200.0)
+    monkeypatch.setattr(OpenTerm, "is_alive", False)
     steps.at_step = {5: lambda: legs.beat(1, NOTHING)}
 
     seen = list(heartbeats_of(Results(legs.store), opened(legs)))
