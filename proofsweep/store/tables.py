@@ -47,18 +47,12 @@ VERDICTS = Table(
         Column("run_id", TEXT, "the run", nullable=False),
         Column("leg", SMALL, "the leg of the run that finished this row", nullable=False),
         Column("environment", TEXT, "label of the service's environment: sandbox, beta, production", nullable=False),
-        Column(
-            "manifest_row", INT, "0-based row number in the catalog as planned; unique within the run", nullable=False
-        ),
+        Column("manifest_row", INT, "0-based row of the catalog as planned; unique within the run", nullable=False),
         Column("item_id", TEXT, "the same in every run and on every machine; join runs by it", nullable=False),
         Column("audio", TEXT, "location of the audio: an absolute path or a URL", nullable=False),
         Column("sidecar", TEXT, "location of the sidecar proof file"),
-        Column(
-            "sidecar_source", TEXT, "given, or recovered: a recovery has written it there, and it has these bytes still"
-        ),
-        Column(
-            "mode", TEXT, "one_file or legacy_pair; null if the row names no audio file, or if its sidecar is ambiguous"
-        ),
+        Column("sidecar_source", TEXT, "given, or recovered: a recovery has written these bytes there"),
+        Column("mode", TEXT, "one_file or legacy_pair; null without an audio file, or with an ambiguous sidecar"),
         Column("audio_format", TEXT, "recognised from the content: wav rf64 bw64 aiff caf mp3 m4a flac ogg unknown"),
         Column("audio_bytes", INT, "size of the audio in bytes"),
         Column("audio_sha256", TEXT, "hex sha256 of the bytes that were sent"),
@@ -90,9 +84,7 @@ VERDICTS = Table(
         Column("verify_request_id", TEXT, "X-Request-Id of the POST /verify that gave this outcome"),
         Column("storage_request_id", TEXT, "the storage target's own ID, if it gives one"),
         Column("answer_sha256", TEXT, "hex sha256 of the exact body that POST /verify answered"),
-        Column(
-            "answered_by_row", INT, "the row of this run with the same bytes whose answer is used; null if its own is"
-        ),
+        Column("answered_by_row", INT, "the row of this run with the same bytes whose answer is used; else null"),
         Column("verify_attempts", SMALL, "attempts of POST /verify", nullable=False),
         Column("calls", SMALL, "keyed requests sent for this row, whatever the answer", nullable=False),
         Column("started_at", TIME, "when work on the row began"),
@@ -102,17 +94,9 @@ VERDICTS = Table(
         Column("verify_ms", REAL, "milliseconds of POST /verify"),
         Column("tags", TEXT, "the manifest's further columns as a JSON object"),
         Column("sidecar_version", TEXT, "the store's version of the sidecar when the run was planned"),
-        Column(
-            "relative_path",
-            TEXT,
-            "the audio as seen from the catalog's root; null if it lies outside; of a row without audio, its line",
-        ),
+        Column("relative_path", TEXT, "the audio below the catalog's root; null outside; without audio the row's line"),
         Column("manifest_line", TEXT, "the manifest and the line, as an editor counts it: `list.xlsx, row 107`"),
-        Column(
-            "answered_by_run",
-            TEXT,
-            "the earlier run that gave the answer for these bytes; request IDs and times are those of its row",
-        ),
+        Column("answered_by_run", TEXT, "the earlier run whose answer is used; request IDs and times are of its row"),
     ),
     proof_time="finished_at",
 )
@@ -141,16 +125,8 @@ EXCHANGES = Table(
         Column("bytes_sent", INT, "bytes of the request's body, up to the answer; null without a connection"),
         Column("partner_date", TIME, "the answer's Date header"),
         Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
-        Column(
-            "environment",
-            TEXT,
-            "label of the service's environment, for the calls of an operation; null for those of a run",
-        ),
-        Column(
-            "unnamed",
-            TEXT,
-            "names of members of the answer that the contract does not name, sorted and separated by commas",
-        ),
+        Column("environment", TEXT, "label of the service's environment for calls of an operation; null for a run's"),
+        Column("unnamed", TEXT, "names of members of the answer that the contract does not name, sorted, with commas"),
     ),
 )
 
@@ -211,21 +187,12 @@ INGEST = Table(
         Column("sidecar_version", TEXT, "the store's version of the sidecar"),
         Column("audio_sha256", TEXT, "hex sha256 of the audio that was verified"),
         Column("sidecar_sha256", TEXT, "hex sha256 of the sidecar that was verified"),
-        Column(
-            "supplier",
-            TEXT,
-            "the first folder below the watched one; of a delivery that lies in none its sender; else null",
-        ),
+        Column("supplier", TEXT, "the first folder below the watched one; of a delivery in none its sender; else null"),
         Column("outcome", TEXT, "accepted, rejected, failed or ineligible", nullable=False),
         Column("reason", TEXT, "why it is not accepted; null if it is"),
         Column("tries", SMALL, "how often this version was tried, this time included", nullable=False),
         Column("retry_at", TIME, "when it is tried again; null if it is not"),
-        Column(
-            "disposition",
-            TEXT,
-            "left, accepted, quarantined, or gone: taken away or replaced by somebody else",
-            nullable=False,
-        ),
+        Column("disposition", TEXT, "left, accepted, quarantined, or gone: taken away or replaced", nullable=False),
         Column("audio_moved_to", TEXT, "where the audio is after a move"),
         Column("sidecar_moved_to", TEXT, "where the sidecar is after a move"),
         Column("detail", TEXT, "why a move was not made, in one sentence; null if it was, or if none was wanted"),
@@ -263,12 +230,7 @@ PROBES = Table(
         Column("partner_date", TIME, "the answer's Date header"),
         Column("sunset", TEXT, "the answer's Sunset header, which announces a breaking change"),
         Column("base_url", TEXT, "the service that was asked"),
-        Column(
-            "usage_json",
-            TEXT,
-            "what GET /partner/usage said of each UTC day: a JSON array of day, used, remaining, "
-            "quota_limit, quota_period",
-        ),
+        Column("usage_json", TEXT, "GET /partner/usage: JSON array of day, used, remaining, quota_limit, quota_period"),
     ),
 )
 
@@ -285,9 +247,7 @@ ROTATIONS = Table(
         Column("requested_at", TIME, "when the rotation was begun, before its first call", nullable=False),
         Column("answered_at", TIME, "when the new key had come", nullable=False),
         Column("key_id", TEXT, "ID of the key that was rotated; null unless an earlier row of this table names it"),
-        Column(
-            "new_key_id", TEXT, "ID of the new key; null if only the key itself was kept from an interrupted rotation"
-        ),
+        Column("new_key_id", TEXT, "ID of the new key; null if an interrupted rotation kept only the key itself"),
         Column("new_key_name", TEXT, "name of the new key"),
         Column("previous_key_expires_at", TIME, "when the old key ends, as the service said"),
         Column("replayed", FLAG, "whether the answer was a replay of an earlier one", nullable=False),
