@@ -10,7 +10,6 @@ import os
 import secrets
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -126,7 +125,7 @@ class Lease:
     name: str  # of what is leased
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # gives the time in UTC
     # gives the seconds of this boot's monotonic clock, the same in all its processes.
-    rest: Callable[[float], None] = time.sleep  # waits for a number of seconds
+    rest: Callable[[float], object] = threading.Event().wait  # waits for a number of seconds
     first: int = 1  # the number of the first term
     step: int = 1  # from one term to the next
     # the message for a process that comes while another holds the lease; `{holder}` stands for that one.
