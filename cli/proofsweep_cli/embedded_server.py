@@ -4,6 +4,7 @@ The embedded server has its own process session, so Ctrl-C in the terminal reach
 when this process ends, in any way: it reads a pipe whose other end is open here.
 """
 
+import json
 import os
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from proofsweep.app import App
-from proofsweep.config.proxies import PROXY_KINDS, Proxies
+from proofsweep.config.proxies import AS_GIVEN, PROXY_KINDS, PROXY_VARIABLES, Proxies
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import ConfigError
 
@@ -137,9 +138,10 @@ def _readable_proxies() -> Iterator[None]:
     """Change the variables of proxies for Prefect: none is on the way to this machine, and its client can read all.
 
     It reads all of them whatever it is to reach, and fails over one that it cannot read: `socks://` of a desktop, or
-    `[::1]` in NO_PROXY. ConfigError if such a proxy leads to the configured server.
+    `[::1]` in NO_PROXY. Worker processes read how they were given. ConfigError if such a proxy leads to the configured
+    server.
     """
-    before, proxies = dict(os.environ), Proxies(dict(os.environ))
+    proxies = Proxies.given_in(os.environ)
     server = urlsplit(configured_url() or "")
     proxies.to(server.scheme, server.hostname or "localhost")
     for kind in PROXY_KINDS:
@@ -147,14 +149,13 @@ def _readable_proxies() -> Iterator[None]:
             os.environ.pop(f"{kind}_proxy", None)
             os.environ.pop(f"{kind}_proxy".upper(), None)
     direct = ",".join([*_THIS_MACHINE, *filter(_is_readable, proxies.exceptions)])
-    os.environ.update(no_proxy=direct, NO_PROXY=direct)
+    os.environ.update({"no_proxy": direct, "NO_PROXY": direct, AS_GIVEN: json.dumps(proxies.environment)})
     try:
         yield
     finally:
-        for name in {f"{kind}_proxy" for kind in (*PROXY_KINDS, "no")}:
-            for spelling in (name, name.upper()):
-                os.environ.pop(spelling, None)
-                os.environ.update({spelling: before[spelling]} if spelling in before else {})
+        for name in (*PROXY_VARIABLES, AS_GIVEN):
+            os.environ.pop(name, None)
+        os.environ.update(proxies.environment)
 
 
 def _is_readable(exception: str) -> bool:

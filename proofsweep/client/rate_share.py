@@ -37,6 +37,7 @@ class RateLease:
     rate: float | None = None  # calls per second of all processes together; None until one was refused
     learned: int = 0  # which rate is the newest: one more than any that was seen
     pause_seconds: float = 0.0  # what was left then of a pause that the service has asked it for
+    epoch_seconds: float = 0.0  # when it was written, by the clock of its machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,14 +30,15 @@ _HIGHEST_PORT = 65_535
 
 class _ThreadClients(threading.local):
     def __init__(self) -> None:
-        self.clients: dict[tuple[bool, Proxy | None], httpx.Client] = {}
+        self.clients: dict[tuple[bool, Proxy | None], httpx.HTTPTransport] = {}
 
 
 class Transport:
-    """Sends requests from worker threads, each with two httpx clients of its own.
+    """Sends requests from worker threads, each with two httpx transports of its own.
 
-    They follow no redirect (the key would go with it), keep no cookie, send nothing twice and log no URL. The key is
-    given to one of them alone, for keyed calls: slot and asset URLs lead to other hosts.
+    They follow no redirect (the key would go with it), keep no cookie, send nothing twice and log no URL: an
+    `httpx.Client` above them would read each. The key is given to one of them alone, for keyed calls: slot and asset
+    URLs lead to other hosts.
     """
 
     def __init__(
@@ -50,11 +51,12 @@ class Transport:
     ) -> None:
         """Take the time limit of a read and of a write; an answer has twice as long, from the last byte sent."""
         seconds = timeouts.read_seconds
-        self._timeout = httpx.Timeout(connect=_CONNECT_SECONDS, read=seconds, write=seconds, pool=_CONNECT_SECONDS)
+        timeout = httpx.Timeout(connect=_CONNECT_SECONDS, read=seconds, write=seconds, pool=_CONNECT_SECONDS)
+        self._extensions = {"timeout": timeout.as_dict()}
         self._headers = {"User-Agent": user_agent, "Accept": "application/json", "Accept-Encoding": "identity"}
         self._tls = tls or httpx.create_ssl_context()
         self._network = _Network(2 * seconds)
-        self._own, self._clients = _ThreadClients(), set[httpx.Client]()
+        self._own, self._clients = _ThreadClients(), set[httpx.HTTPTransport]()
         self.proxies = proxies
         self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
         self.reached = threading.Event()  # set when the head of a first request was sent
@@ -93,7 +95,8 @@ class Transport:
         if request.content_bytes or request.method == "POST":
             headers["Content-Length"] = str(request.content_bytes)  # storage refuses a body in chunks
         client = self._client(self._proxy_to(url.scheme, url.host), is_keyed=request.call.is_keyed)
-        answer = client.send(httpx.Request(request.method, url, headers=headers, stream=sending), stream=True)
+        sent = httpx.Request(request.method, url, headers=headers, stream=sending, extensions=self._extensions)
+        answer = client.handle_request(sent)
         stream = answer.extensions["network_stream"]
         if isinstance(stream, _Stream) and stream.has_read:
             return answer
@@ -101,17 +104,14 @@ class Transport:
         answer.close()
         raise httpx.RemoteProtocolError("an answer to no request")
 
-    def _client(self, proxy: Proxy | None, *, is_keyed: bool) -> httpx.Client:
+    def _client(self, proxy: Proxy | None, *, is_keyed: bool) -> httpx.HTTPTransport:
         client = self._own.clients.get((is_keyed, proxy))
-        if client is not None and not client.is_closed:
+        if client is not None:
             return client
         tls = self._tls if proxy is not None and proxy.url.lower().startswith("https:") else None
         way = None if proxy is None else httpx.Proxy(proxy.url, ssl_context=tls)
-        transport = httpx.HTTPTransport(verify=self._tls, trust_env=False, limits=_LIMITS, proxy=way)
-        transport._pool._network_backend = self._network  # noqa: SLF001 - httpx has no door to httpcore's backend
-        client = httpx.Client(transport=transport, timeout=self._timeout, auth=httpx.Auth())  # also no auth of a URL
-        # None is sent: requests are made here. To read them took a twelfth of a small exchange.
-        client.cookies.extract_cookies = lambda _response: None  # type: ignore[method-assign,assignment]
+        client = httpx.HTTPTransport(verify=self._tls, trust_env=False, limits=_LIMITS, proxy=way)
+        client._pool._network_backend = self._network  # noqa: SLF001 - httpx has no door to httpcore's backend
         self._own.clients[is_keyed, proxy] = client
         self._clients.add(client)
         return client

@@ -1,5 +1,6 @@
 """The proxies that an environment names, and the way to a host: through which of them, or direct."""
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +12,9 @@ from proofsweep.config.sections import is_loopback
 from proofsweep.domain.errors import ConfigError
 
 PROXY_KINDS = ("http", "https", "all")
+_LOWER = [f"{kind}_proxy" for kind in (*PROXY_KINDS, "no")]
+PROXY_VARIABLES = (*_LOWER, *map(str.upper, _LOWER))
+AS_GIVEN = "_PROXIES_AS_GIVEN"  # holds these variables as JSON while they are changed for Prefect
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 _NO_URL = "it must be a host and a port, or a URL that begins with http://, https://, socks5:// or socks5h://"
 _NO_SOCKS = "SOCKS needs the Python package socksio: install it, or set an HTTP proxy"
@@ -25,9 +29,15 @@ class Proxy:
 
 @dataclass(frozen=True, slots=True)
 class Proxies:
-    """The variables as they were at the start: while an embedded Prefect server runs, they are changed for Prefect."""
+    """The variables as they were given: while an embedded Prefect server runs, they are changed for Prefect."""
 
     environment: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def given_in(cls, environment: Mapping[str, str]) -> "Proxies":
+        as_given = environment.get(AS_GIVEN)
+        given = environment if as_given is None else json.loads(as_given)
+        return cls({name: given[name] for name in PROXY_VARIABLES if name in given})
 
     def to(self, scheme: str, host: str) -> Proxy | None:
         """Return the proxy on the way to a host, if any; ConfigError, which does not show it, if it cannot be used."""

@@ -23,18 +23,7 @@ _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
 _FORGOTTEN_SECONDS = 600.0  # a lease that is older, by the wall clocks of both machines, is deleted
 
 
-@dataclass(frozen=True, slots=True)
-class StoredLease:
-    lease: RateLease
-    epoch_seconds: float  # when it was written
-
-    def at(self, epoch_seconds: float) -> RateLease:
-        """Return it with what is left of its pause."""
-        age_seconds = max(0.0, epoch_seconds - self.epoch_seconds)
-        return replace(self.lease, pause_seconds=max(0.0, self.lease.pause_seconds - age_seconds))
-
-
-_READER = TypeAdapter(StoredLease)
+_LEASE = TypeAdapter(RateLease)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,8 +61,7 @@ class RateLeases:
             share = self._share.look(self.read(), self.dispatcher.report(), self.dispatcher.clock())
             self.dispatcher.take(share)
             if share.lease is not None:
-                told = StoredLease(share.lease, self.clock().timestamp())
-                self.store.replace(layout.rate_lease_name(self.folder, self._share.token), json_bytes(asdict(told)))
+                self._write(share.lease)
         self._has_looked.set()
 
     def heed(self) -> None:
@@ -83,17 +71,22 @@ class RateLeases:
             self.dispatcher.take(Share(part=1.0, rate=None, pause_seconds=pause_seconds, lease=None, yields=False))
 
     def read(self) -> dict[str, RateLease]:
-        """Return the leases of the other processes by their tokens; what cannot be understood is of another release."""
+        """Return the leases of the other processes by their tokens, each with what is left of its pause.
+
+        What cannot be understood is of another release.
+        """
         leases, now = dict[str, RateLease](), self.clock().timestamp()
         for name in self.store.names(self.folder):
             token = name.rpartition("/")[2].removesuffix(".json")
             content = None if token == self._share.token else self.store.read(name)
             with suppress(ValueError):
-                stored = _READER.validate_json(content or b"")
-                if abs(now - stored.epoch_seconds) < _FORGOTTEN_SECONDS:
-                    leases[token] = stored.at(now)
-                else:
+                lease = _LEASE.validate_json(content or b"")
+                age_seconds = now - lease.epoch_seconds
+                if abs(age_seconds) > _FORGOTTEN_SECONDS:
                     self.store.delete(name)
+                else:
+                    left_seconds = max(0.0, lease.pause_seconds - max(0.0, age_seconds))
+                    leases[token] = replace(lease, pause_seconds=left_seconds)
         return leases
 
     def _keep(self, over: threading.Event) -> None:
@@ -103,7 +96,23 @@ class RateLeases:
             if is_news or time.monotonic() - self._looked_at >= LOOK_SECONDS:
                 self.look()
         with suppress(ResultsError), self._lock:
-            self.store.delete(layout.rate_lease_name(self.folder, self._share.token))
+            self._leave()
+
+    def _leave(self) -> None:
+        """Delete the lease; one without weight keeps a pause that lasts, for a process that begins before its end."""
+        pause_seconds = self.dispatcher.report().pause_seconds
+        if pause_seconds > LOOK_SECONDS:
+            self._write(RateLease(weight=0.0, pause_seconds=pause_seconds))
+        else:
+            self.store.delete(self._name)
+
+    def _write(self, lease: RateLease) -> None:
+        told = replace(lease, epoch_seconds=self.clock().timestamp())
+        self.store.replace(self._name, json_bytes(asdict(told)))
+
+    @property
+    def _name(self) -> str:
+        return layout.rate_lease_name(self.folder, self._share.token)
 
 
 def rate_leases(store: Store, service: Service, plan: Plan | None = None) -> RateLeases:

@@ -47,7 +47,7 @@ from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import planned_row
-from proofsweep.verify import commit, history, rate_leases
+from proofsweep.verify import commit, history
 from proofsweep.verify.worker import verify_batch, work_last
 
 __all__ = ["ALERTED_STATES", "AudioFile", "Files", "NameTaken", "NothingDue", "Plan", "Results", "RunIsActive"]
@@ -131,9 +131,10 @@ def use_lane_as_a_pass(over: threading.Event) -> None:
         folder = layout.rate_leases_folder(app.service.key_fingerprint, settings.service.base_url)
     store, name = open_store(settings.results.url), layout.rate_lease_name(folder, "pass")
     while not over.wait(1.0):
-        lease = rate_share.RateLease(weight=rate_share.Weight.INGEST, writes=next(writes), rate=60.0, learned=10**6)
-        stored = rate_leases.StoredLease(lease, time.time())
-        store.replace(name, objects.json_bytes(asdict(stored)))
+        lease = rate_share.RateLease(
+            weight=rate_share.Weight.INGEST, writes=next(writes), rate=60.0, learned=10**6, epoch_seconds=time.time()
+        )
+        store.replace(name, objects.json_bytes(asdict(lease)))
     store.delete(name)
 
 

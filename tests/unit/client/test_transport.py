@@ -66,9 +66,12 @@ def test_an_error_s_code_is_kept_as_received(
     assert (exchange.status, exchange.error_code, exchange.failure) == (502, code, None)
 
 
-def test_redirects_are_not_followed(api: ScriptedServer, send: Send, answer: Write, storage: ScriptedServer) -> None:
-    """The key would go with them."""
-    api.script = [answer(307, b"", location=storage.url)]
+@pytest.mark.parametrize("location", ["{storage}", "http://[bad"])
+def test_redirects_are_not_followed(
+    api: ScriptedServer, send: Send, answer: Write, storage: ScriptedServer, location: str
+) -> None:
+    """The key would go with them. One that leads nowhere is an answer nevertheless."""
+    api.script = [answer(307, b"", location=location.format(storage=storage.url))]
 
     assert send().exchange.status == 307
     assert storage.received == []

@@ -1,8 +1,10 @@
 """Proxies are used as the environment says, and one that cannot be used is named."""
 
+import json
+
 import pytest
 
-from proofsweep.config.proxies import Proxies, Proxy
+from proofsweep.config.proxies import AS_GIVEN, Proxies, Proxy
 from proofsweep.domain.errors import ConfigError
 
 
@@ -97,3 +99,12 @@ def test_no_proxy_names_hosts_addresses_and_networks(host: str, *, is_direct: bo
     proxies = Proxies({"no_proxy": exceptions, "https_proxy": "http://proxy.example:3128"})
 
     assert (proxies.to("https", host) is None) is is_direct
+
+
+def test_what_was_given_is_read_while_it_is_changed_for_prefect() -> None:
+    """Worker processes inherit the changed variables."""
+    given = {"https_proxy": "socks://h", "NO_PROXY": "2001:db8::/32"}
+
+    changed = {"NO_PROXY": "127.0.0.1", "HOME": "/", AS_GIVEN: json.dumps(given)}
+
+    assert Proxies.given_in(changed) == Proxies.given_in(given | {"HOME": "/"}) == Proxies(given)

@@ -60,6 +60,18 @@ def test_a_process_that_comes_knows_of_the_pause_that_another_was_told(store: Fo
     assert 29.0 < other.dispatcher.status().pause_seconds < 34.5
 
 
+def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStore) -> None:
+    """The next one does not call before its end, and has the whole rate."""
+    one, other = leases_of(store), leases_of(store)
+    with one.shared():
+        one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 40.0)
+
+    other.look()
+
+    assert other.dispatcher.status().pause_seconds > 38.0
+    assert not other.dispatcher.status().is_shared
+
+
 def test_who_makes_a_few_calls_keeps_to_a_pause_and_takes_no_part(store: FolderStore) -> None:
     """As `check` does: nothing is stored."""
     one, check = leases_of(store), leases_of(store)
