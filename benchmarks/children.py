@@ -38,30 +38,26 @@ class Used:
 def measure(command: list[str], service: Running, *, at_once: int = 16, dedupe: bool = False) -> Used:
     """Run a Python module against a null service until it ends."""
     began = time.monotonic()
-    used = run(command, settings_for(service, at_once, dedupe=dedupe), service.watch)
+    used = run(["-m", *command], settings_for(service, at_once, dedupe=dedupe), service.watch)
     counts = service.counts()
     first_byte_seconds = max(0.0, counts["first_slot"] - began)
     return replace(used, cpu_before_seconds=counts["cpu_then"], first_byte_seconds=first_byte_seconds)
 
 
 def run(
-    command: list[str], environment: Mapping[str, str], started: Callable[[int], object] = lambda _pid: None
+    command: list[str],
+    environment: Mapping[str, str],
+    started: Callable[[int], object] = lambda _pid: None,
+    codes: Sequence[int] = (0,),
 ) -> Used:
-    """Run a Python module until it ends; `started` receives its process id."""
-    return run_program([sys.executable, "-m", *command], environment, started)
-
-
-def run_program(
-    command: list[str], environment: Mapping[str, str], started: Callable[[int], object] = lambda _pid: None
-) -> Used:
-    """Run a program until it ends, as `run` does."""
+    """Run Python with these arguments until it ends with one of some exit codes; `started` receives its process id."""
     with tempfile.TemporaryFile() as output:
         whole, began = {**os.environ, **_AS_DEPLOYED, **environment}, time.monotonic()
-        process = subprocess.Popen(command, env=whole, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen([sys.executable, *command], env=whole, stdout=output, stderr=subprocess.STDOUT)
         started(process.pid)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        if process.returncode not in codes:
             output.seek(0)
             raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{output.read().decode()}")
     return Used(

@@ -25,7 +25,7 @@ def main() -> None:
         audio = waves(Path(place), 4096, 1_000)
         for rows in chosen.rows:
             catalog = manifest(Path(place), audio, rows)
-            used = run(["benchmarks.planning", "--only", str(catalog)], {})
+            used = run(["-m", "benchmarks.planning", "--only", str(catalog)], {})
             each = 1e6 * used.cpu_seconds / rows
             print(f"| {rows:,} | {used.cpu_seconds:.1f} | {each:.0f} | {used.peak_mebibytes:.0f} |", flush=True)
 

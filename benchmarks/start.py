@@ -5,12 +5,11 @@ ratio is to a Python that imports what any command line of this kind does: typer
 """
 
 import argparse
-import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.children import run, run_program
+from benchmarks.children import run
 
 _EXTRAS = ("boto3", "botocore", "c2pa", "dask", "distributed", "prefect_dask")
 _CORE = f"""
@@ -38,7 +37,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with tempfile.TemporaryDirectory() as place:
         store = Path(place, "results")
-        run(["benchmarks.auditing", "--make", str(_ROWS), "--store", str(store)], {})
+        run(["-m", "benchmarks.built_store", str(store), "--items", str(_ROWS)], {})
         variables = {"PROOFSWEEP_RESULTS__URL": str(store), "PROOFSWEEP_CONFIG": "sandbox"}
         programs = {("", "plain"): [_PLAIN]}
         for command in _COMMANDS:
@@ -47,7 +46,7 @@ def main() -> None:
         seconds: dict[tuple[str, str], list[float]] = {each: [] for each in programs}
         for _ in range(rounds + 1):
             for each, (program, *arguments) in programs.items():
-                seconds[each].append(run_program([sys.executable, "-c", program, *arguments], variables).cpu_seconds)
+                seconds[each].append(run(["-c", program, *arguments], variables).cpu_seconds)
     _print({each: median(found[1:]) for each, found in seconds.items()})  # the first round compiles
 
 

@@ -17,11 +17,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 from threading import Thread
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,6 +40,9 @@ from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.store.tables import ANSWERED
 
+if TYPE_CHECKING:
+    import duckdb
+
 # Tails of so few rows are read as quickly as a base.
 _LEAST_ROWS = 5_000
 # Of the base's rows, those that the tail may have before both become the next base: one of so many.
@@ -49,6 +53,8 @@ _MOST_LEGS = 100
 _FILE_ROWS = 50_000
 _STEP_ROWS = 5_000  # that are read of a file at once
 _MEMORY = "1GB"  # of the process that makes a base
+_RANGE_ROWS = 250_000  # whole rows that it compares at once: some 300 MB
+_SAMPLE = 5_000  # items, by which it finds ranges of so many rows
 _PARTS_AT_ONCE = 4
 # Entries that legs have not got yet: after all others.
 _NO_ENTRY = 2**62
@@ -262,10 +268,29 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base = Base()) 
             ("base", schemas.LATEST, [file.name for file in base.files]),
         ):
             paths = list(_files_of(results.store, schema, names, Path(folder, view)))
-            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet({paths}, filename = 'path')")
-        ordered = connection.sql(_NEWEST_ROWS if base.files else f"{newest_per_item(_TAIL)} {_ORDERED}")
-        for batch in ordered.to_arrow_reader(_FILE_ROWS):
-            yield pa.Table.from_batches([batch]).select(schemas.LATEST.names).cast(schemas.LATEST)
+            connection.execute(f"CREATE VIEW all_{view} AS FROM read_parquet({paths}, filename = 'path')")
+        for items in _ranges(connection):
+            for view in ("parts", "base"):
+                connection.execute(f"CREATE OR REPLACE VIEW {view} AS FROM all_{view} WHERE {items}")
+            ordered = connection.sql(_NEWEST_ROWS if base.files else f"{newest_per_item(_TAIL)} {_ORDERED}")
+            for batch in ordered.to_arrow_reader(_FILE_ROWS):
+                yield pa.Table.from_batches([batch]).select(schemas.LATEST.names).cast(schemas.LATEST)
+
+
+def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
+    """Yield conditions that divide the items into ranges, in order, with so few rows each that memory holds them."""
+    ((rows,),) = connection.execute(
+        "SELECT (SELECT count(*) FROM all_parts) + (SELECT count(*) FROM all_base)"
+    ).fetchall()
+    drawn = connection.execute(f"SELECT item_id FROM all_parts USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
+    items, ranges = sorted(item for (item,) in drawn.fetchall()), rows // _RANGE_ROWS + 1
+    bounds = sorted({items[len(items) * number // ranges] for number in range(1, ranges)})
+    quoted = ["'" + bound.replace("'", "''") + "'" for bound in bounds]
+    yield f"item_id < {quoted[0]}" if quoted else "true"
+    for low, high in pairwise(quoted):
+        yield f"item_id >= {low} AND item_id < {high}"
+    if quoted:
+        yield f"item_id >= {quoted[-1]}"
 
 
 def parts_of_leg(results: Results, leg: TailLeg) -> list[str]:

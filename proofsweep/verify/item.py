@@ -22,9 +22,8 @@ from proofsweep.store.rows import answer_in
 from proofsweep.verify.assets import AssetFiles, download_asset
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
 
-# A local file of at most this size is compared with its declared digest before the first call. Measured
-# (benchmarks/checksums.py): the second read, of 64 KiB to 64 MiB, takes a tenth more CPU for MD5, and hashing twice six
-# tenths more for SHA-256. Larger files, of pairs, may be gone from memory until they are read again.
+# A local file of at most this size is compared with its declared digest before the first call. Larger files, of pairs,
+# may be gone from memory until they are read again.
 READ_FIRST_BYTES = SLOT_BYTES
 
 Clock = Callable[[], datetime]

@@ -82,6 +82,7 @@ def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, mon
     grown = base_of(results)
     for file in Path(results.store.url, "_latest").iterdir():
         file.unlink()
+    monkeypatch.setattr(module, "_RANGE_ROWS", 50)  # of 360: several ranges of items, one after the other
     refresh(results)
 
     assert base_of(results) == grown
