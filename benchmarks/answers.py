@@ -47,7 +47,7 @@ def show(store: Path) -> None:
     run_id = max(folder.name for folder in (store / "_runs").iterdir())
     told = {"run": run_id, "last": f"run_id = '{run_id}'", "item": "label-00/release-000000/track-00000000.wav"}
     os.environ |= {"PROOFSWEEP_RESULTS__URL": str(store), "PROOFSWEEP_SERVICE__ENVIRONMENT": "production"}
-    print("| answer | seconds | peak MB | to the plain count |\n|---|---|---|---|")
+    print("| answer | seconds | CPU s | CPU to the plain count | peak MB |\n|---|---|---|---|---|")
     plain = run(["-c", _PLAIN.format(place=f"{store}/verdicts/*/*.parquet")], {})
     _print("DuckDB's count of all rows", plain, plain)
     if not (store / "_latest").exists():
@@ -63,8 +63,9 @@ def show(store: Path) -> None:
 
 
 def _print(name: str, used: Used, plain: Used) -> None:
-    ratio = used.seconds / plain.seconds
-    print(f"| {name} | {used.seconds:.2f} | {used.peak_mebibytes:.0f} | {ratio:.1f} |", flush=True)
+    ratio = used.cpu_seconds / plain.cpu_seconds
+    figures = f"{used.seconds:.2f} | {used.cpu_seconds:.2f} | {ratio:.1f} | {used.peak_mebibytes:.0f}"
+    print(f"| {name} | {figures} |", flush=True)
 
 
 if __name__ == "__main__":
