@@ -76,9 +76,9 @@ class CountingBucket:
         print(f"| {name} | {self.requests - requests:,} | {seconds:.2f} | {megabytes:.2f} |", flush=True)
 
 
-def commands(results: Results) -> dict[str, Callable[[], object]]:
+def commands(results: Results, at_night: int) -> dict[str, Callable[[], object]]:
     """Return what each command asks of the store; `verify` until its first leg begins, without its own items."""
-    night = next(run.plan.run_id for run in RunIndex(results).read().newest_first() if len(run.plan.batches) > 1)
+    night = next(run.plan.run_id for run in RunIndex(results).refreshed().newest_first() if run.plan.items == at_night)
     return {
         "runs": lambda: newest_runs(results, 20),
         "status of all catalogs": lambda: store_status(results, datetime.now(UTC)),
@@ -139,7 +139,7 @@ def main() -> None:
         leave_run(results, plan, [True] * plan.items, rows=rows)
         name = "the entries of a night" if plan.items == at_night else "the entries of an ingest"
         bucket.measure(name, lambda plan=plan: note_leg(results, plan))
-    for name, command in commands(results).items():
+    for name, command in commands(results, at_night).items():
         bucket.measure(name, command)
 
 
