@@ -9,14 +9,13 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import SecretStr
 
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
-from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.runs import Bounds, Plan, closing_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
@@ -146,38 +145,29 @@ class App:
 
     # --- Catalogs and plans
 
-    def bounds(
-        self,
-        *,
-        reserve: int | None = None,
-        max_calls: int | None = None,
-        until: str | None = None,
-        max_duration: str | None = None,
-    ) -> Bounds:
+    def bounds(self, *, max_calls: int | None = None, until: str | None = None) -> Bounds:
         """Return the bounds of a leg that begins now, as given or as set; a given time replaces both that are set."""
         usual = self.settings.bounds
-        if until is None and max_duration is None:
-            until, max_duration = usual.until, usual.max_duration
+        until, max_duration = (usual.until, usual.max_duration) if until is None else (until, None)
         return Bounds(
-            reserve=usual.reserve if reserve is None else reserve,
+            reserve=usual.reserve,
             max_calls=usual.max_calls if max_calls is None else max_calls,
             closes_at=closing_of(until, max_duration, utc_now()),
         )
 
-    def catalog(self, location: str, selection: Selection = ALL_ROWS, *, is_checked: bool = True) -> "Catalog":
-        """Open a catalog as the settings have it; what a selection says of a catalog goes first."""
+    def catalog(self, location: str) -> "Catalog":
         from proofsweep.sources.open_catalog import open_catalog
 
-        said, supplier_tag = selection.settings_over(self.settings.catalog), self.settings.ingest.supplier_tag
-        return open_catalog(location, said, supplier_tag=supplier_tag, is_checked=is_checked)
+        return open_catalog(location, self.settings.catalog, supplier_tag=self.settings.ingest.supplier_tag)
 
     def has_changed(self, plan: Plan) -> bool:
         """Whether the catalog of a plan is not what it was; its root is given by the plan."""
+        from proofsweep.sources.open_catalog import open_catalog
         from proofsweep.verify.plan import catalog_has_changed
 
-        outside: Literal["deny", "allow"] = "allow" if plan.catalog_root is None else "deny"
-        same_root = Selection(catalog=CatalogSettings(root=plan.catalog_root, outside=outside))
-        return catalog_has_changed(plan, lambda: self.catalog(plan.catalog, same_root, is_checked=False))
+        root = {"root": plan.catalog_root, "outside": "allow" if plan.catalog_root is None else "deny"}
+        as_planned = self.settings.catalog.model_copy(update=root)
+        return catalog_has_changed(plan, lambda: open_catalog(plan.catalog, as_planned, is_checked=False))
 
     def away_is_outage(self) -> "AbstractContextManager[None]":
         """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
@@ -211,21 +201,20 @@ class App:
         bounds = bounds or self.bounds()
         selection.refuse_contradictions(bounds.max_calls)
         rows = self.chosen_rows(location, selection, bounds.max_calls, after=after, beside=beside)
-        return self.plan_listed(rows, selection, reserve=bounds.reserve, partitions=partitions)
+        return self.plan_listed(rows, selection, partitions=partitions)
 
     def plan_listed(
         self,
         listing: "Catalog",
         selection: Selection = ALL_ROWS,
         run_id: str | None = None,
-        reserve: int | None = None,
         partitions: int | None = None,
     ) -> Plan:
         """Plan a run of an open catalog's rows."""
         settings, service = self.settings, self.service
 
         def refuse_if_unusable() -> None:
-            service.awaited(settings.bounds.reserve if reserve is None else reserve)
+            service.awaited(settings.bounds.reserve)
             if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
                 self.probed_store()
 
@@ -242,7 +231,7 @@ class App:
         beside: Plan | None = None,
     ) -> "Catalog":
         """Open a catalog with just the rows that are chosen; CatalogError or UsageError if they cannot be read."""
-        whole, only = self.catalog(location, selection), None
+        whole, only = self.catalog(location), None
         if selection.only:
             # Only here: DuckDB that is loaded in the thread of a flow complains at the end.
             from proofsweep.queries.selected_rows import items_standing
@@ -279,14 +268,14 @@ class App:
 
     # --- Runs and their legs
 
-    def run_to_resume(self, location: str | None = None, selection: Selection = ALL_ROWS) -> Plan | None:
+    def run_to_resume(self, location: str | None = None) -> Plan | None:
         """Return the newest unfinished run, of a catalog only a whole one of 35 days; RunIsActive if it is active."""
         from proofsweep.queries.status import unfinished_runs
         from proofsweep.verify.resume import is_whole_run_of, resumable_since, run_to_resume
 
         plans = (plan for plan in unfinished_runs(self.results) if plan.environment == self.environment)
         if location is not None:
-            identity = self.planner.identity_of(self.catalog(location, selection))
+            identity = self.planner.identity_of(self.catalog(location))
             oldest = new_run_id(resumable_since(utc_now()), "")
             plans = (plan for plan in plans if is_whole_run_of(plan, self.environment, identity, oldest))
         return run_to_resume(self.results, plans, utc_now)
@@ -309,7 +298,7 @@ class App:
             yield given, bounds
             return
         self.refuse_bad_selection(location, selection, bounds.max_calls)
-        resumed = self.run_to_resume(location, selection)
+        resumed = self.run_to_resume(location)
         yield from self.runs_in_turn(resumed, lambda rest: self.plan(location, selection, rest, beside=resumed), bounds)
 
     def runs_in_turn(
@@ -333,9 +322,8 @@ class App:
         sharers: int = 1,
         flow_run_id: str | None = None,
         bounds: Bounds | None = None,
-        dedupe: bool | None = None,
     ) -> "Iterator[LegContext]":
-        """Begin the next leg of a partition, and settle it however the work inside ends; by default by the settings.
+        """Begin the next leg of a partition, and settle it however the work inside ends.
 
         The bounds are of so many legs together that begin now. RunIsActive if another leg of the partition is alive.
         ConfigError, ResultsError or RunMustStop if no leg was begun.
@@ -343,9 +331,8 @@ class App:
         from proofsweep.verify.attempt import leg_of
 
         bounds = bounds or self.bounds()
-        dedupe = self.settings.catalog.dedupe if dedupe is None else dedupe
         service = self._service or self.service  # even if it was stopped: that must not be lost
-        drain_seconds = self.settings.bounds.drain_seconds
+        dedupe, drain_seconds = self.settings.catalog.dedupe, self.settings.bounds.drain_seconds
         begun = partial(leg_of, flow_run_id=flow_run_id, dedupe=dedupe, drain_seconds=drain_seconds)
         try:
             with begun(service, self.results, run_id, bounds, partition=partition, sharers=sharers) as leg:
@@ -393,7 +380,7 @@ class App:
 
     # --- Watched folders
 
-    def watched_folder(self, location: str, selection: Selection = ALL_ROWS) -> "AbstractContextManager[WatchedFolder]":
+    def watched_folder(self, location: str) -> "AbstractContextManager[WatchedFolder]":
         from proofsweep.ingest.one_pass import IngestContext, watched_folder
 
         context = IngestContext(
@@ -401,8 +388,8 @@ class App:
             environment=self.environment,
             settings=self.settings.ingest,
             sidecar_field=self.settings.service.sidecar_field,
-            open_catalog=partial(self.catalog, selection=selection),
-            plan=lambda catalog, run_id: self.plan_listed(catalog, selection, run_id),
+            open_catalog=self.catalog,
+            plan=lambda catalog, run_id: self.plan_listed(catalog, run_id=run_id),
             clock=utc_now,
         )
         return watched_folder(context, location)

@@ -20,34 +20,42 @@ _INTERRUPTED = 130
 
 _DISK_IS_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
+_GROUPS = {
+    "Run": ("plan", "verify", "resume", "status", "stop", "check"),
+    "Results": ("rejects", "diff", "explain", "report", "export", "query"),
+    "Deliveries": ("ingest",),
+    "Partner": ("proofs", "keys", "service"),
+    "Upkeep": ("doctor", "audit", "prune", "alerts"),
+    "Try": ("demo", "sandbox"),
+}
+
 _COMMANDS = {
-    "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
-    "doctor": "Check config, key, service, quota, results store, pairing and known-good files, and say what to do.",
-    "plan": "Show what a run would take: counts, reasons, bytes, calls, quota and time.",
+    "plan": "Show what a run would take: counts, reasons, bytes, calls, quota and time; and how the catalog is read.",
     "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
     "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
-    "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
-    "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
-    "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
-    "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
     "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run, or all runs.",
     "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
+    "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
     "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
+    "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
+    "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
+    "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
     "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
     "query": "Ask the results store in SQL, with DuckDB.",
-    "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
-    "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
-    "audit": "Check the tables against the receipts, and rows against planned items.",
-    "alerts": "Tell somebody of what needs a person.",
+    "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
+    "proofs": "List, verify again, recover and erase the proofs that the service holds.",
     "keys": "List and rotate the partner's API keys.",
-    "proofs": "List, inspect and recover the proofs that the service holds.",
-    "service": "Ask how the service is, what the key has spent, and watch both.",
+    "service": "Ask how the service is and what the key has spent, and watch both.",
+    "doctor": "Check config, key, service, quota, results store, pairing and known-good files, and say what to do.",
+    "audit": "Check the tables against the receipts, and rows against planned items.",
+    "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
+    "alerts": "Tell somebody of what needs a person.",
+    "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
     "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
 }
 """The first paragraph of each command's help; a test compares them. All commands together take a second to import."""
 
-_GROUPS = {"alerts", "keys", "proofs", "service", "sandbox"}
-"""Commands that have subcommands."""
+_WITH_SUBCOMMANDS = {"alerts", "keys", "proofs", "service", "sandbox"}
 
 _MODULES = {
     "resume": "verify",
@@ -72,8 +80,9 @@ def app_for(arguments: list[str]) -> typer.Typer:
     if named and named[0] in _COMMANDS:
         _add(app, named[0])
         return app
-    for name, line in _COMMANDS.items():
-        app.command(name, help=line)(_listed)
+    for title, group in _GROUPS.items():
+        for name in group:
+            app.command(name, help=_COMMANDS[name], rich_help_panel=title)(_listed)
     return app
 
 
@@ -87,7 +96,7 @@ def whole_app() -> typer.Typer:
 
 def _add(app: typer.Typer, name: str) -> None:
     module = import_module(f"proofsweep_cli.{_MODULES.get(name, name)}")
-    if name in _GROUPS:
+    if name in _WITH_SUBCOMMANDS:
         app.add_typer(getattr(module, f"{name}_group"), name=name)
     else:
         app.command()(getattr(module, name))

@@ -1,35 +1,27 @@
 """`proofsweep doctor`: check that everything is ready before a catalog is begun."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-
-import typer
 
 from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings, sources_of, words_of
-from proofsweep.domain.errors import NothingDue, ProofsweepError
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
-from proofsweep.domain.reasons import Ineligible, remedy_for
+from proofsweep.domain.reasons import Ineligible
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import Verdict
 from proofsweep.operations.rotate import unfinished_rotation
-from proofsweep.sources.selection import Selection
 from proofsweep.store.keys import Rotations
 from proofsweep.store.operations import Operations
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
-from proofsweep.verify.survey import ignored_entries
 from proofsweep_cli.command import open_app
 from proofsweep_cli.embedded_server import configured_url, require_writable_home
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.run_options import with_selection_options
-from proofsweep_cli.screen import console, counted, print_json, size_text
+from proofsweep_cli.screen import console, print_json
 from proofsweep_tasks.key_block import BLOCKS
 
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-_MOST_REASONS = 8
-_MOST_COLUMNS = 20
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 
 
@@ -42,27 +34,15 @@ class Finding:
     code: ExitCode = ExitCode.ACCEPTED
 
 
-@with_selection_options
-def doctor(
-    catalog: str | None = typer.Argument(
-        None, metavar="[CATALOG]", help="Also say how this catalog is read, on one screen: `plan` says what it takes."
-    ),
-    *,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
-    selection: Selection,
-) -> int:
+def doctor(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
     """Check config, key, service, quota, results store, pairing and known-good files, and say what to do.
 
-    With a catalog, also its columns and what each is taken for, its root, its pairs, the time zone, the encoding, and
-    what is left out. Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind.
+    Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind. `plan` says how a
+    catalog is read.
 
-    Examples: `proofsweep doctor --config production` · `proofsweep doctor catalog.csv`
+    Example: `proofsweep doctor --config production`
     """
     findings = list(_findings(config, results))
-    if catalog is not None and findings[0].code == ExitCode.ACCEPTED:
-        findings += _about_catalog(open_app(config, results), catalog, selection)
     code = max(finding.code for finding in findings)
     if as_json:
         print_json({"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]})
@@ -82,6 +62,8 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
         return
     yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
     yield Finding("settings", words_of(sources))
+    now = utc_now().astimezone()
+    yield Finding("zone", f"{now.tzname()}, UTC{now:%z}, for times that are given without a zone")
     yield _finding_about("results", lambda: f"{app.probed_store()} can be written")
     yield from _without_prefect()
     yield Finding("pairs", _pairing(app.settings))
@@ -94,50 +76,6 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
     yield service
     if not service.code:
         yield from (_check_known_good(app, *each) for each in app.settings.service.known_good)
-
-
-def _about_catalog(app: App, catalog: str, selection: Selection) -> Iterator[Finding]:
-    try:
-        listing = app.chosen_rows(catalog, selection)
-        survey = app.planner.survey(listing, selection)
-    except NothingDue as nothing:
-        yield Finding("catalog", nothing.message)
-        return
-    except ProofsweepError as error:
-        yield Finding("catalog", error.message, code_of_error(error))
-        return
-    ignored = ignored_entries(listing)
-    lone = ignored.pop("orphan_sidecars", 0)
-    size = size_text(survey.audio_bytes)
-    taken = f"{counted(survey.items, 'row')}, {survey.eligible:,} to send, {size} of audio"
-    yield Finding("catalog", f"{listing.location}: {taken}", ExitCode(0 if survey.eligible else 3))
-    whole = listing.whole
-    if whole.deliveries is not None:
-        yield Finding("catalog", whole.deliveries.in_words)
-    yield from (Finding("columns", said) for said in _columns(whole.columns))
-    if whole.encodings:
-        cut = [f", cut by {_DELIMITERS[each]}" for each in sorted(whole.delimiters)]
-        yield Finding(
-            "encoding", f"{', '.join(whole.encodings)}{''.join(cut)}; if letters are wrong, give --encoding NAME"
-        )
-    root = "files may lie anywhere" if listing.root is None else f"{printable(listing.root)}, and no file outside it"
-    yield Finding("root", root)
-    alone = "" if listing.kind == "manifest" else f"; {counted(lone, 'sidecar')} without audio"
-    yield Finding("sidecars", f"{counted(survey.pairs, 'pair')}{alone}")
-    for reason, count in survey.reasons.most_common(_MOST_REASONS):
-        yield Finding("rows", f"{count:,} not sent · {reason}: {remedy_for(reason)}. {survey.examples[reason]}")
-    counts = [f"{count:,} {cause.replace('_', ' ')}" for cause, count in ignored.items() if count]
-    yield Finding("left out", ", ".join(counts) or "nothing")
-    now = utc_now().astimezone()
-    yield Finding("zone", f"{now.tzname()}, UTC{now:%z}, for times that are given without a zone")
-
-
-def _columns(columns: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Name the columns of each role on one line; roles that no column has are named too."""
-    for role in dict.fromkeys(("audio", "sidecar", "id", *(role for _, role in columns))) if columns else ():
-        names = [printable(name) or "(no name)" for name, its_role in columns if its_role == role]
-        more = f" and {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
-        yield f"{role}: {', '.join(names[:_MOST_COLUMNS]) or 'no column'}{more}"
 
 
 def _finding_about(about: str, check: Callable[[], str]) -> Finding:

@@ -54,7 +54,7 @@ class ExitCode(IntEnum):
     CANCELLED = (
         *(6, "stopped"),
         (
-            "stopped: on request, because its window closed (`--until`, `--max-duration`, `--max-calls`), or because "
+            "stopped: on request, because its window closed (`--until`, `--max-calls`), or because "
             "its Prefect server failed; rows remain"
         ),
     )

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 
 import typer
 
@@ -73,8 +74,8 @@ def export(
         return ExitCode.ACCEPTED
     _print_reports(console(), done, selected, by)
     if done.reports and form != LETTER:
-        again = next_command(*_verify_again(done, app), config=config, results=results)
-        console().line(f"Verify them again: {again}")
+        again = next_command("verify", str(done.reports[0].path), config=config, results=results)
+        console().line(f"Verify them again: {_setting_of_root(done, app)}{again}")
     return ExitCode.ACCEPTED
 
 
@@ -130,11 +131,11 @@ def _path_of(file: Path | None, form: str, name: str) -> Path:
     return path.with_name(f"{path.name}{ending}")
 
 
-def _verify_again(done: Exported, app: App) -> list[str]:
-    command = ["verify", str(done.reports[0].path)]
+def _setting_of_root(done: Exported, app: App) -> str:
+    """Return the variable with which a report is read as its rows were: it lies elsewhere than their files."""
     if done.root is None:
-        return [*command, "--allow-outside"]
-    return command if app.settings.catalog.root == done.root else [*command, "--root", done.root]
+        return "" if app.settings.catalog.outside == "allow" else "PROOFSWEEP_CATALOG__OUTSIDE=allow "
+    return "" if app.settings.catalog.root == done.root else f"PROOFSWEEP_CATALOG__ROOT={quote(done.root)} "
 
 
 def report(

@@ -7,18 +7,15 @@ from contextlib import nullcontext
 import typer
 
 from proofsweep.app import utc_now
-from proofsweep.config.locations import path_here, resolved_here
-from proofsweep.config.sections import CatalogSettings
+from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.domain.tags import checksums_of
 from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.ingest.report import PassReport
-from proofsweep.sources.selection import Selection
-from proofsweep_cli.command import interrupted_by_signals
+from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
+from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl, Until, print_bounds
 from proofsweep_cli.run_flow import run_leg
-from proofsweep_cli.run_options import Checksums, print_bounds, with_run_options
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import print_error, print_json
 from proofsweep_cli.verify import stop_told
@@ -28,18 +25,18 @@ _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
 
 
-@with_run_options
 def ingest(
-    prefix: str = typer.Argument(
-        metavar="PREFIX", help="The folder to which files are delivered, or a bucket's prefix."
-    ),
+    folder: str = typer.Argument(metavar="FOLDER", help="Where files are delivered: a folder, or a bucket's prefix."),
     *,
     watch: bool = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C."),
     every: float = typer.Option(
         60.0, "--every", metavar="SECONDS", min=1.0, help="Time between two passes of --watch."
     ),
-    checksums: list[str] = Checksums,
-    request: RunRequest,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
 ) -> int:
     """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
 
@@ -48,15 +45,16 @@ def ingest(
 
     Example: `proofsweep ingest drops --watch --every 60`
     """
-    print_bounds(request.out, request.bounds, utc_now())
-    said = CatalogSettings(checksums=checksums_of(checksums, resolved_here))
-    code, selection = ExitCode.ACCEPTED, Selection(catalog=said)
-    watching = request.app.watched_folder(prefix, selection)
-    with interrupted_by_signals(), stop_told(request.app, path_here(prefix)), watching as watched:
+    app = open_app(config, results)
+    bounds = app.bounds(max_calls=max_calls, until=until)
+    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
+    print_bounds(request.out, bounds, utc_now())
+    code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
+    with interrupted_by_signals(), stop_told(app, path_here(folder)), watching as watched:
         try:
             while True:
                 try:
-                    with stop_told(request.app, watched.path) if watch else nullcontext():
+                    with stop_told(app, watched.path) if watch else nullcontext():
                         code = _one_pass(watched, request)
                 except RunMustStop as stop:  # such as a share that is away: the next pass is made all the same
                     if not watch:

@@ -1,11 +1,19 @@
-"""Options that several commands share, and how a command is given several of them as one value."""
+"""The options that several commands share, each with one name and one meaning; and the bounds of a run in words."""
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar
+from datetime import datetime
+from enum import StrEnum
 
 import typer
+
+from proofsweep.domain.errors import UsageError
+from proofsweep.domain.runs import Bounds
+from proofsweep_cli.screen import Screen
+
+
+class ListFormat(StrEnum):
+    TEXT = "text"
+    CSV = "csv"
+
 
 Config = typer.Option(
     None,
@@ -19,37 +27,82 @@ ResultsUrl = typer.Option(
     "--results",
     "-r",
     metavar="URL",
-    help="Results store, a folder or bucket URL; default from the config (`results`).",
+    help="Results store, a folder or bucket URL; default from the config (`results.url`).",
 )
+AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")
 RunId = typer.Argument(
     None, metavar="[RUN]", help="A run; without one, how each file stands now by its newest answer of all runs."
 )
+Limit = typer.Option(20, "--limit", "-n", metavar="N", min=1, help="Name at most this many of each kind.")
+By = typer.Option(None, "--by", metavar="TAG", help="Apart for each value of a tag of the manifest, such as supplier.")
+
 MaxCalls = typer.Option(
     None, "--max-calls", metavar="N", min=1, help="Begin no file that this many keyed calls cannot cover."
 )
-AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")
-_Result = TypeVar("_Result")
+Until = typer.Option(
+    None,
+    "--until",
+    metavar="TIME",
+    help="Begin no file after: 06:00, '06:00 Europe/Berlin', an ISO instant, or a span from now: 7h, 90m. Without a "
+    "zone it is this machine's.",
+)
+
+SinceLast = typer.Option(
+    False, "--since-last", help="Leave out files that are unchanged since their last answer, whatever its age."
+)
+MaxAge = typer.Option(
+    None,
+    "--max-age",
+    metavar="SPAN",
+    help="Leave out unchanged files whose answer is younger than this span: 30d, 12h.",
+)
+OldestFirst = typer.Option(
+    False,
+    "--oldest-first",
+    help="With --max-calls: verify only as many files as these calls are enough for, those tried longest ago first.",
+)
+Where = typer.Option(
+    None,
+    "--where",
+    metavar="SQL",
+    help="Take only files that meet a condition on the manifest's columns, and on name, folder, size and modified: "
+    "\"supplier = 'acme' AND size < 1000000\".",
+)
+NewerThan = typer.Option(
+    None,
+    "--newer-than",
+    metavar="AGE",
+    help="Take only files that were modified since: an age like 2d or 12h, a date, or an ISO instant.",
+)
+Only = typer.Option(
+    [],
+    "--only",
+    metavar="REASON",
+    help="Take only files that stand so by their newest answer: a reason as `rejects` names it, or an outcome: "
+    "failed, rejected, ineligible. Repeatable.",
+)
 
 
-def with_options(
-    parameter: str, made: Callable[..., object]
-) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Return what gives a command the options of `made`, after its own, in the place of one parameter."""
-    shared = inspect.signature(made).parameters
+def words_in(only: list[str]) -> tuple[str, ...]:
+    """Return the words of a repeatable option, of which one value may also hold several with commas."""
+    return tuple(dict.fromkeys(word.strip() for each in only for word in each.split(",")))
 
-    def given_to(command: Callable[..., _Result]) -> Callable[..., _Result]:
-        own = {name: each for name, each in inspect.signature(command).parameters.items() if name != parameter}
 
-        @wraps(command)
-        def run(**given: Any) -> _Result:  # noqa: ANN401 - what typer has read
-            value = made(**{name: given.pop(name) for name in shared})
-            return command(**given, **{parameter: value})
+def print_bounds(out: Screen, bounds: Bounds, now: datetime) -> None:
+    """Print the bounds, with the closing time in UTC and in local time; UsageError if the window is closed already."""
+    parts = [] if bounds.closes_at is None else [f"at {_instant_text(bounds.closes_at)}"]
+    parts += [] if bounds.max_calls is None else [f"after {bounds.max_calls:,} calls"]
+    parts += [f"with {bounds.reserve:,} calls of the quota left"] if bounds.reserve else []
+    refuse_closed_window(bounds, now)
+    if parts:
+        out.line(f"Stops {' or '.join(parts)}")
 
-        parameters = [*own.values(), *shared.values()]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as inspect and typer read it
-        run.__annotations__ = {each.name: each.annotation for each in parameters} | {
-            "return": inspect.signature(command).return_annotation
-        }
-        return run
 
-    return given_to
+def refuse_closed_window(bounds: Bounds, now: datetime) -> None:
+    if bounds.closes_at is not None and bounds.closes_at <= now:
+        raise UsageError(f"The window is over: it closed at {_instant_text(bounds.closes_at)}.")
+
+
+def _instant_text(at: datetime) -> str:
+    here = at.astimezone()
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC" + (f" ({here:%H:%M} {here:%Z})" if here.utcoffset() else "")

@@ -1,20 +1,23 @@
 """`proofsweep plan`: what a run would take, before anything is sent or written; and which rows are not sent."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, fields
-from itertools import islice
 
 import typer
+from rich.padding import Padding
 
 from proofsweep.app import App, utc_now
 from proofsweep.config.load import sources_of, words_of
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop
 from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.reasons import Reason, remedy_for
 from proofsweep.domain.text import printable
 from proofsweep.reports.run import unsent_pairs_note
+from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Forecast, Need
 from proofsweep.verify.plan import cautions_of
@@ -22,8 +25,21 @@ from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.survey import Survey, Surveyed, UnsentRow
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
-from proofsweep_cli.run_options import MaxDuration, Reserve, Until, refuse_closed_window, with_selection_options
+from proofsweep_cli.options import (
+    AsJson,
+    Config,
+    ListFormat,
+    MaxAge,
+    MaxCalls,
+    NewerThan,
+    Only,
+    ResultsUrl,
+    SinceLast,
+    Until,
+    Where,
+    refuse_closed_window,
+    words_in,
+)
 from proofsweep_cli.run_screen import forecast_json, print_forecast
 from proofsweep_cli.screen import (
     Screen,
@@ -35,15 +51,14 @@ from proofsweep_cli.screen import (
     print_json_array,
     print_nothing_due,
     size_text,
-    table,
+    styled,
 )
 
-_COLUMNS = ("line", "file", "reason", "what_to_do", "detail")
-_FORMATS = ("table", "csv", "json")
-_ROWS_AT_ONCE = 200
+_COLUMNS = ("line", "file", "reason", "what_to_do", "detail", "tags")
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+_MOST_COLUMNS = 20
 
 
-@with_selection_options
 def plan(
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a DDEX message, a folder, or a bucket URL of one."
@@ -52,32 +67,36 @@ def plan(
     is_list: bool = typer.Option(
         False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
     ),
-    form: str = typer.Option("table", "--format", metavar="FORMAT", help="Of --list: table, csv or json."),
-    reserve: int | None = Reserve,
+    form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="Of --list: text, or csv for a spreadsheet."),
+    max_age: str | None = MaxAge,
+    since_last: bool = SinceLast,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
+    only: list[str] = Only,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
-    max_duration: str | None = MaxDuration,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
-    selection: Selection,
 ) -> int:
-    """Show what a run would take: counts, reasons, bytes, calls, quota and time.
+    """Show what a run would take: counts, reasons, bytes, calls, quota and time; and how the catalog is read.
 
     Sends no file. Asks the service once for the quota; ends with 7 if it refuses the key.
+
     Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --until 06:00` ·
     `proofsweep plan catalog.csv --list`
     """
-    if form not in _FORMATS:
-        raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
     app = open_app(config, results)
-    bounds = app.bounds(reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
+    bounds = app.bounds(max_calls=max_calls, until=until)
+    selection = Selection(
+        since_last=since_last, max_age=max_age, where=where, newer_than=newer_than, only=words_in(only)
+    )
     refuse_closed_window(bounds, utc_now())
     selection.refuse_contradictions(max_calls := bounds.max_calls)
     try:
         if is_list:
-            unsent = app.planner.unsent(app.chosen_rows(catalog, selection), selection)
-            _print_unsent(unsent, "json" if as_json else form)
+            unsent = app.planner.unsent(app.chosen_rows(catalog, selection))
+            _print_unsent(unsent, form, as_json=as_json)
             return ExitCode.ACCEPTED
         listing = app.chosen_rows(catalog, selection, max_calls)
         found = Surveyed(listing, app.planner.survey(listing, selection))
@@ -102,8 +121,7 @@ def _print_plan(app: App, found: Surveyed, cost: Forecast, trouble: str) -> None
     out.line(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold")
     if listing.whole.deliveries is not None:
         out.line(f"  {listing.whole.deliveries.in_words}")
-    if other := [encoding for encoding in listing.whole.encodings if encoding != "UTF-8"]:
-        out.line(f"  read as {', '.join(other)}; if letters are wrong, give --encoding NAME")
+    _print_reading(out, listing)
     _print_survey(out, found.survey)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
@@ -122,6 +140,29 @@ def _print_plan(app: App, found: Surveyed, cost: Forecast, trouble: str) -> None
             )
 
 
+def _print_reading(out: Screen, listing: Catalog) -> None:
+    """Say how a list is read, and where its files may lie: what is wrong here makes every row wrong."""
+    whole, columns = listing.whole, _columns_of(listing.whole)
+    if not columns:
+        return
+    out.line(f"  columns: {' · '.join(f'{role}: {_some(names)}' for role, names in columns.items())}")
+    if other := [encoding for encoding in whole.encodings if encoding != "UTF-8"]:
+        cut = [f", cut by {_DELIMITERS[each]}" for each in sorted(whole.delimiters)]
+        out.line(f"  read as {', '.join(other)}{''.join(cut)}; if letters are wrong, set catalog.encoding")
+    out.line("  files may lie anywhere" if listing.root is None else f"  files may lie in {printable(listing.root)}")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
+    return f"{', '.join(names[:_MOST_COLUMNS]) or 'no column'}{more}"
+
+
+def _columns_of(whole: Catalog) -> dict[str, list[str]]:
+    """Return the names of the columns of each role of a list; roles that no column has are named too."""
+    roles = dict.fromkeys(("audio", "sidecar", "id", *(role for _, role in whole.columns))) if whole.columns else ()
+    return {role: [printable(name) or "(no name)" for name, its in whole.columns if its == role] for role in roles}
+
+
 def _json_of(found: Surveyed) -> dict[str, object]:
     listing, survey = found.listing, found.survey
     counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
@@ -129,6 +170,8 @@ def _json_of(found: Surveyed) -> dict[str, object]:
         "ignored": found.ignored,
         "skipped": listing.skipped,
         "encoding": ", ".join(listing.whole.encodings) or None,
+        "columns": _columns_of(listing.whole),
+        "root": listing.root,
     }
     deliveries = None if listing.whole.deliveries is None else asdict(listing.whole.deliveries)
     return counts | read | {"notes": listing.ignored.notes, "deliveries": deliveries}
@@ -178,23 +221,37 @@ def _print_survey(out: Screen, survey: Survey) -> None:
         out.line(f"  {note}", style="bold yellow")
 
 
-def _print_unsent(rows: Iterable[UnsentRow], form: str) -> None:
-    cells = ([row.where, row.file, row.reason, row.what_to_do, row.detail] for row in rows)
-    match form:
-        case "csv":
-            print_csv(_COLUMNS, cells)
-        case "json":
-            print_json_array(dict(zip(_COLUMNS, row, strict=True)) for row in cells)
-        case _:
-            _print_tables(console(), iter(rows))
+def _print_unsent(rows: Iterable[UnsentRow], form: ListFormat, *, as_json: bool) -> None:
+    if as_json:
+        cells = ([row.where, row.file, row.reason, row.what_to_do, row.detail, dict(row.tags)] for row in rows)
+        print_json_array(dict(zip(_COLUMNS, each, strict=True)) for each in cells)
+    elif form is ListFormat.CSV:
+        print_csv(_COLUMNS, ([*_texts_of(row), json.dumps(dict(row.tags), ensure_ascii=False)] for row in rows))
+    else:
+        _print_list(console(), rows)
 
 
-def _print_tables(out: Screen, rows: Iterator[UnsentRow]) -> None:
-    count = 0
-    while some := list(islice(rows, _ROWS_AT_ONCE)):
-        unsent = table("line", "file", "why", "what to do")
-        for row in some:
-            unsent.add_row(row.where, row.file, f"{row.reason}: {row.detail}", row.what_to_do)
-        out.print(unsent)
-        count += len(some)
-    out.print(f"{counted(count, 'row')} will not be sent" if count else "Every row will be sent", style="bold")
+def _texts_of(row: UnsentRow) -> list[str]:
+    return [row.where, row.file, row.reason, row.what_to_do, row.detail]
+
+
+def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
+    """Print each row on a few lines that fit any screen; what to do comes last, once for each reason."""
+    reasons = Counter[str]()
+    for row in rows:
+        reasons[row.reason] += 1
+        out.line(styled(row.file or "(no audio named)", "bold"), f" {row.where}" if row.where else "", sep="")
+        _print_below(out, f"{row.reason}: {row.detail}", "magenta")
+        if row.tags:
+            _print_below(out, " · ".join(f"{name} {value}" for name, value in row.tags.items() if value), "dim")
+    if not reasons:
+        out.print("Every row will be sent", style="bold")
+        return
+    out.print()
+    out.print(f"{counted(reasons.total(), 'row')} will not be sent. What to do:", style="bold")
+    for reason, count in reasons.most_common():
+        _print_below(out, f"{count:,} {reason}: {remedy_for(reason)}", "")
+
+
+def _print_below(out: Screen, text: str, style: str) -> None:
+    out.print(Padding(styled(text, style), (0, 0, 0, 2), expand=False))

@@ -31,7 +31,9 @@ from proofsweep_tasks.stop_on_signals import stopped_on_signals
 _SHOWN = 50  # proofs that are shown without --limit
 _SHOWN_TO_ERASE = 10
 _LIST_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
-proofs_group = typer.Typer(help="List, inspect and recover the proofs that the service holds.", no_args_is_help=True)
+proofs_group = typer.Typer(
+    help="List, verify again, recover and erase the proofs that the service holds.", no_args_is_help=True
+)
 
 
 @proofs_group.command("list")

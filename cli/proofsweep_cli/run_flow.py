@@ -63,10 +63,8 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
             run_id=run_id,
             config=request.config,
             results=request.results_url,
-            reserve=request.bounds.reserve,
             max_calls=request.bounds.max_calls,
             until=None if request.bounds.closes_at is None else request.bounds.closes_at.isoformat(),
-            dedupe=request.dedupe,
             return_state=True,
         )
         with suppress(CancelledRun, FailedRun):  # a run that only stopped early has its ending in its receipt

@@ -19,7 +19,6 @@ class RunRequest:
     results_url: str | None
     as_json: bool
     bounds: Bounds = field(default_factory=Bounds)
-    dedupe: bool | None = None  # None: as in the settings
     forecast: Forecast | None = None
     resumed: RunStatus | None = None  # the run that this command has gone on with before
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,9 @@ def status(
 def stop(
     run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only run that is active."),
     *,
+    for_good: bool = typer.Option(
+        False, "--for-good", help="Give RUN up, also one that no process works on: nothing goes on with what remains."
+    ),
     no_wait: bool = typer.Option(False, "--no-wait", help="Ask, and do not wait until the leg has ended."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
@@ -94,15 +98,22 @@ def stop(
     Files in flight are finished, finished rows are kept, and `resume` does the rest. The exit code is 0 if the leg has
     ended, or had before, and 9 if it is still stopping after a minute, or was only asked to with --no-wait.
 
-    Example: `proofsweep stop 20261120T091500Z_8c1f04`
+    Examples: `proofsweep stop` · `proofsweep stop 20261120T091500Z_8c1f04 --for-good`
     """
     app = open_app(config, results)
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json)
     store = app.results
+    if for_good and (run_id is None or no_wait):
+        raise UsageError("--for-good needs RUN, and waits for its end: leave out --no-wait.")
     run_id = run_id or only_active_run(store)
     if run_id is None:
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
     stopped = stop_run(store, run_id, 0.0 if no_wait else _WAIT_SECONDS)
+    if for_good and stopped.has_ended and not stopped.run.is_over:
+        from proofsweep.verify.attempt import supersede  # noqa: PLC0415 - it brings what works on a run
+
+        supersede(store, stopped.run.plan, lambda: datetime.now(UTC))
+        stopped = replace(stopped, run=describe_run(store, run_id))
     facts = {
         "asked": bool(stopped.legs),
         "asked_before": bool(stopped.legs) and not stopped.is_first,

@@ -14,33 +14,50 @@ from proofsweep.app import App, utc_now
 from proofsweep.config.locations import path_here, resolved_here
 from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.runs import Bounds, Plan
-from proofsweep.queries.status import RunStatus, newest_run, unfinished_runs
+from proofsweep.queries.status import RunStatus, newest_run
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.forecast import Need
-from proofsweep.verify.resume import supersede_older
+from proofsweep_cli.command import open_app
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
+from proofsweep_cli.options import (
+    AsJson,
+    Config,
+    MaxAge,
+    MaxCalls,
+    NewerThan,
+    OldestFirst,
+    Only,
+    ResultsUrl,
+    SinceLast,
+    Until,
+    Where,
+    print_bounds,
+    words_in,
+)
 from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
-from proofsweep_cli.run_options import print_bounds, with_run_options, with_selection_options
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import print_forecast
 from proofsweep_cli.screen import Screen, counted, print_error, print_nothing_due
 
 
-@with_run_options
-@with_selection_options
 def verify(
     catalog: str = typer.Argument(
         metavar="CATALOG",
         help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of them, a DDEX message (.xml), or a folder.",
     ),
     *,
-    anew: bool = typer.Option(
-        False, "--anew", help="Plan anew although a run of the catalog is unfinished; that run is then superseded."
-    ),
+    max_age: str | None = MaxAge,
+    since_last: bool = SinceLast,
+    oldest_first: bool = OldestFirst,
+    where: str | None = Where,
+    newer_than: str | None = NewerThan,
+    only: list[str] = Only,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
     partitions: int | None = typer.Option(
         None,
         "--partitions",
@@ -49,8 +66,9 @@ def verify(
         max=64,
         help="Divide a new run into so many parts, of which each has a process of its own; it needs the extra dask.",
     ),
-    selection: Selection,
-    request: RunRequest,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
 ) -> int:
     """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
 
@@ -60,45 +78,57 @@ def verify(
 
     Example: `proofsweep verify catalog.csv --results /data/proofs --until 06:00`
     """
-    app = request.app
+    app = open_app(config, results)
+    bounds = app.bounds(max_calls=max_calls, until=until)
+    selection = Selection(
+        since_last=since_last,
+        max_age=max_age,
+        oldest_first=oldest_first,
+        where=where,
+        newer_than=newer_than,
+        only=words_in(only),
+    )
+    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
     with stop_told(app, path_here(catalog)):
-        app.refuse_bad_selection(catalog, selection, request.bounds.max_calls)
-        unfinished = None if anew else _unfinished(request, catalog, selection)
-    print_bounds(request.out, request.bounds, utc_now())
+        app.refuse_bad_selection(catalog, selection, bounds.max_calls)
+        unfinished = _unfinished(request, catalog, selection)
+    print_bounds(request.out, bounds, utc_now())
     print_cautions(request.out, app, path_here(catalog))
 
     def plan(rest: Bounds) -> Plan:
-        planned = app.plan(catalog, selection, rest, after=unfinished, partitions=partitions)
-        if anew:
-            supersede_older(app.results, unfinished_runs(app.results), planned, utc_now)
-        return planned
+        return app.plan(catalog, selection, rest, after=unfinished, partitions=partitions)
 
     return verify_catalog(request, path_here(catalog), unfinished, plan)
 
 
-@with_run_options
 def resume(
     run_id: str | None = typer.Argument(
-        None, metavar="RUN_ID", help="The run to resume; the newest unfinished one by default."
+        None, metavar="[RUN]", help="The run to resume; the newest unfinished one by default."
     ),
     *,
-    request: RunRequest,
+    max_calls: int | None = MaxCalls,
+    until: str | None = Until,
+    results: str | None = ResultsUrl,
+    config: str | None = Config,
+    as_json: bool = AsJson,
 ) -> int:
     """Resume a run that did not end. A finished run does not change: its summary and exit code are given.
 
-    Example: `proofsweep resume --max-duration 2h`
+    Example: `proofsweep resume --until 2h`
     """
-    results = request.app.results
+    app = open_app(config, results)
+    bounds = app.bounds(max_calls=max_calls, until=until)
+    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
     if run_id is None:
-        newest = request.app.run_to_resume()
-        run_id = newest.run_id if newest else newest_run(results)
+        newest = app.run_to_resume()
+        run_id = newest.run_id if newest else newest_run(app.results)
         if run_id is None:
-            raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
+            raise ResultsError(f"There is no run in {app.store.url}; begin one with: proofsweep verify CATALOG")
     with request.out.status("checking whether the last leg is active …"):
-        settle_last_legs(results, results.plan(run_id), utc_now)
+        settle_last_legs(app.results, app.results.plan(run_id), utc_now)
     if (run := request.run_status(run_id)).is_over:
         return report(run, request)
-    print_bounds(request.out, request.bounds, utc_now())
+    print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
         return report(*_resumed(run_id, request, server))
 
@@ -106,7 +136,7 @@ def resume(
 def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan | None:
     """Find the run that goes on first; if it was planned with other options, a person must decide."""
     with request.out.status("looking for an unfinished run …"):
-        plan = request.app.run_to_resume(catalog, selection)
+        plan = request.app.run_to_resume(catalog)
     if plan is None:
         return None
     is_elsewhere = resolved_here(plan.catalog) != resolved_here(catalog)
@@ -114,9 +144,9 @@ def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan
         rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
         raise UsageError(
             f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). Go on with "
-            f"it: {request.resume(plan.run_id)}. Or add --anew, which supersedes it."
+            f"it: {request.resume(plan.run_id)}. Or give it up: {request.command('stop', '--for-good', plan.run_id)}"
         )
-    request.out.line(f"Run {plan.run_id} of this catalog is unfinished and goes on first (--anew would plan anew).")
+    request.out.line(f"Run {plan.run_id} of this catalog is unfinished and goes on first.")
     return plan
 
 

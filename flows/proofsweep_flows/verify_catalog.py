@@ -42,14 +42,12 @@ def verify_catalog(
     config: str | None = None,
     results: str | None = None,
     *,
-    reserve: int | None = None,
     max_calls: int | None = None,
     until: str | None = None,
-    max_duration: str | None = None,
-    dedupe: bool | None = None,
     max_age: str | None = None,
     where: str | None = None,
     newer_than: str | None = None,
+    only: list[str] | None = None,
 ) -> State[str]:
     """Verify a catalog end to end. The state says how it ended; Completed, with its id, if no row remains or failed.
 
@@ -60,44 +58,42 @@ def verify_catalog(
         catalog: location of a manifest, a glob of manifests, a folder or a bucket's prefix.
         config: a profile's name or a config file's path; None for the default.
         results: the results store; None for the one in the settings.
-        reserve: calls of the quota to leave to others. From here on, None means: as in the settings.
-        max_calls: the most keyed calls that this flow run makes.
-        until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, or an ISO instant.
-        max_duration: no file begins after so long: `7h`.
-        dedupe: whether the same bytes are verified only once.
+        max_calls: the most keyed calls that this flow run makes; None, as for the next one, means: as in the settings.
+        until: no file begins after this: `06:00`, `06:00 Europe/Berlin`, an ISO instant, or a span like `7h`.
         max_age: a new plan leaves out rows with a younger answer: `30d`; None leaves out none.
         where: a new plan is of the rows that meet this SQL condition: `supplier = 'acme'`.
         newer_than: a new plan is of the files that were modified since: `2d`, or a date.
+        only: a new plan is of the files that stand so by their newest answer: reasons, or `failed`, `rejected`.
     """
 
     def work(app: App) -> State[str]:
-        bounds = app.bounds(reserve=reserve, max_calls=max_calls, until=until, max_duration=max_duration)
-        selection = Selection(max_age=max_age, where=where, newer_than=newer_than)
+        bounds = app.bounds(max_calls=max_calls, until=until)
+        selection = Selection(max_age=max_age, where=where, newer_than=newer_than, only=tuple(only or ()))
         again, bounds = app.run_of_retry(retried_flow_run(), bounds)
         runs = app.runs_of_catalog(run_id or again, catalog or "", bounds, selection)  # (1)
-        return _in_turn(app, catalog or "", runs, dedupe)  # (2)
+        return _in_turn(app, catalog or "", runs)  # (2)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]], dedupe: bool | None) -> State[str]:
+def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]]) -> State[str]:
     """Verify each run before the next is asked for, and return the state of the last one."""
     try:
         for run_id, bounds in runs:
-            state = _verified(app, run_id, bounds, dedupe)
+            state = _verified(app, run_id, bounds)
     except NothingDue as nothing:
         tell_alerts(app, app.alerts.catalog_is_back(path_here(catalog)))
         return Completed(message=f"{nothing.message}.")
     return state
 
 
-def _verified(app: App, run_id: str, bounds: Bounds, dedupe: bool | None) -> State[str]:
+def _verified(app: App, run_id: str, bounds: Bounds) -> State[str]:
     """Verify what remains of a run, and return the state that says how it stands.
 
     (a) work on its partitions, each by a leg, (b) tell who must know, (c) show it.
     """
     plan = app.results.plan(run_id)
-    work_on(app, plan, bounds, dedupe=dedupe, flow_run_id=flow_run.get_id())  # (a)
+    work_on(app, plan, bounds, flow_run_id=flow_run.get_id())  # (a)
     run = describe_run(app.results, run_id)
     tell_alerts(app, app.alerts.end_of_leg(run))  # (b)
     summary = markdown_of(run, app.results.store.url, named_files(app.results, run))

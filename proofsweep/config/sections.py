@@ -189,33 +189,9 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _columns(given: dict[str, str]) -> dict[str, str]:
-    try:
-        return columns_of(f"{role}={name}" for role, name in given.items())
-    except UsageError:
-        raise ValueError("names a column for audio, sidecar or id, and for nothing else") from None
-
-
 def _path_map(given: tuple[str, ...]) -> tuple[str, ...]:
-    try:
-        path_maps_of(given)
-    except UsageError:
-        raise ValueError(r"must be a list like ['D:\Musik=/mnt/musik'], of absolute paths or bucket URLs") from None
+    path_maps_of(given)
     return given
-
-
-def _encoding(given: str) -> str:
-    try:
-        return encoding_named(given)
-    except UsageError:
-        raise ValueError("must be an encoding of text, such as windows-1252") from None
-
-
-def _checksums(given: tuple[str, ...]) -> tuple[str, ...]:
-    try:
-        return checksums_of(given)
-    except UsageError:
-        raise ValueError("must be a list of checksum lists, and of columns like column:md5") from None
 
 
 class CatalogSettings(Section):
@@ -239,13 +215,13 @@ class CatalogSettings(Section):
     # stands for the catalog in item IDs; by default the last part of the root.
     name: Annotated[str, Field(min_length=1)] | None = None
     # the manifest's name of the column `audio`, `sidecar` or `id`, or `none` for the last two.
-    columns: Annotated[dict[str, str], AfterValidator(_columns)] = Field(default={})
+    columns: Annotated[dict[str, str], AfterValidator(columns_of)] = Field(default={})
     # beginnings of a manifest's paths, and the folders that they stand for.
     path_map: Annotated[tuple[str, ...], AfterValidator(_path_map)] = ()
     # checksum lists of the catalog's files, and columns of a manifest that hold digests.
-    checksums: Annotated[tuple[str, ...], AfterValidator(_checksums)] = ()
+    checksums: Annotated[tuple[str, ...], AfterValidator(checksums_of)] = ()
     # how manifests of text are encoded; by default their bytes say it.
-    encoding: Annotated[str, AfterValidator(_encoding)] | None = None
+    encoding: Annotated[str, AfterValidator(encoding_named)] | None = None
     # the sheet of workbooks that is read; by default the first visible one.
     sheet: Annotated[str, Field(min_length=1)] | None = None
     # the line or row with the names of the columns; by default the first one that has them.

@@ -142,8 +142,7 @@ def closing_of(
 ) -> datetime | None:
     """Return the UTC instant at which the window closes, the earlier of the two; UsageError if one cannot be read.
 
-    `until` is `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, or an ISO instant; without a zone, `zone` applies, and
-    without that the machine's own. `max_duration` is `7h`, `90m`, `1h30m`. `now` has a zone.
+    `until` is as `instant_of` reads it. `max_duration` is `7h`, `90m`, `1h30m`. `now` has a zone.
     """
     closings = [] if until is None else [instant_of(until, now, zone)]
     closings += [] if max_duration is None else [now.astimezone(UTC).replace(microsecond=0) + duration_of(max_duration)]
@@ -151,10 +150,13 @@ def closing_of(
 
 
 def instant_of(until: str, now: datetime, zone: tzinfo | None = None) -> datetime:
-    """Read when a window closes. A time without a date is the next moment at which a clock in its zone shows it.
+    """Read when a window closes: `06:00`, `06:00 Europe/Berlin`, `06:00+02:00`, an ISO instant, or a span like `7h`.
 
-    A time whose date is past is given as it is. UsageError if it cannot be read.
+    Without a zone, `zone` applies, and without that the machine's own. A time without a date is the next moment at
+    which a clock in its zone shows it; one whose date is past is given as it is. UsageError if it cannot be read.
     """
+    if until.strip() and _DURATION.fullmatch(until.strip()):
+        return now.astimezone(UTC).replace(microsecond=0) + duration_of(until)
     day, wanted, where = _parts_of(until, zone)
     today = now.astimezone(where).date()
     days = [today + timedelta(days=ahead) for ahead in range(3)] if day is None else [day]
@@ -200,7 +202,7 @@ def _parts_of(until: str, zone: tzinfo | None) -> tuple[date | None, time, tzinf
         wanted = time.fromisoformat(clock.rjust(len(clock) + (clock[1:2] == ":"), "0"))
         return (date.fromisoformat(day) if day else None), wanted, _zone_of(where) if where else zone
     except (ZoneInfoNotFoundError, ValueError) as error:
-        examples = "06:00, '06:00 Europe/Berlin' or 2026-11-21T06:00+01:00"
+        examples = "06:00, '06:00 Europe/Berlin', 2026-11-21T06:00+01:00 or 7h"
         raise UsageError(f"{until!r} is not a time or names an unknown zone; write it like {examples}.") from error
 
 

@@ -70,23 +70,16 @@ def known_tag(name: str, known: Iterable[str]) -> str:
     return found
 
 
-def columns_of(written: Iterable[str]) -> dict[str, str]:
-    """Read `audio=Dateipfad`, each for one role; UsageError if one names no role or no column, or a role twice."""
-    columns: dict[str, str] = {}
-    for each in written:
-        role, _, name = (part.strip() for part in each.partition("="))
-        is_none = role == ROLES[0] and name == NO_COLUMN
-        if role not in ROLES or not name or is_none or role in columns:
-            raise UsageError(
-                f"--column {each!r}: write ROLE=NAME, once for each role: audio, sidecar or id, and the column's name "
-                "in the manifest (or none: no column is the sidecar, or the id)."
-            )
-        columns[role] = name
+def columns_of(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the manifest's name of the column of each role; ValueError if one is no role, or has no column."""
+    columns = {role: name.strip() for role, name in given.items()}
+    if not {*columns} <= {*ROLES} or not all(columns.values()) or columns.get(ROLES[0]) == NO_COLUMN:
+        raise ValueError("must name a column for audio, sidecar or id, and for nothing else; none is for the last two")
     return columns
 
 
 def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) -> tuple[str, ...]:
-    """Read `SHA256SUMS`, `column:md5` and `column:Pruefsumme:sha256`; UsageError if a column has no known algorithm.
+    """Read `SHA256SUMS`, `column:md5` and `column:Pruefsumme:sha256`; ValueError if a column has no known algorithm.
 
     `located` gives the location of a list as it is kept.
     """
@@ -94,15 +87,15 @@ def checksums_of(written: Iterable[str], located: Callable[[str], str] = str) ->
     for each in written:
         if not each.startswith(_COLUMN):
             if not each.strip():
-                raise UsageError(f"--checksums {each!r}: write the path of a checksum list, or column:NAME.")
+                raise ValueError("must be a list of checksum lists, and of columns like column:md5")
             checksums.append(located(each))
             continue
         name, _, last = (part.strip() for part in each.removeprefix(_COLUMN).rpartition(":"))
         name, algorithm = (name, algorithm_named(last)) if name else (last, algorithm_named(last))
         if not name or algorithm is None:
-            raise UsageError(
-                f"--checksums {each!r}: write column:NAME:ALGORITHM, or column:md5 if the column has the algorithm's "
-                f"name; the algorithms are {', '.join(ALGORITHMS)}."
+            raise ValueError(
+                "must name a column as column:NAME:ALGORITHM, or as column:md5 if it has the algorithm's name; the "
+                f"algorithms are {', '.join(ALGORITHMS)}"
             )
         checksums.append(f"{_COLUMN}{name}:{algorithm}")
     return tuple(checksums)
@@ -119,27 +112,27 @@ def checksum_columns_in(checksums: Iterable[str]) -> dict[str, str]:
 
 
 def path_maps_of(written: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    r"""Read `D:\Musik=/mnt/musik`; UsageError if one does not lead to an absolute path or a bucket URL."""
+    r"""Read `D:\Musik=/mnt/musik`; ValueError if one does not lead to an absolute path or a bucket URL."""
     maps = []
     for each in written:
         found = _MAP.fullmatch(each)
         if found is None:
-            raise UsageError(
-                f"--path-map '{each}': write BEGINNING=FOLDER, as in 'D:\\Musik=/mnt/musik': how the manifest's paths "
-                "begin, and the absolute path or bucket URL that this stands for."
+            raise ValueError(
+                r"must be a list like ['D:\Musik=/mnt/musik']: beginnings of the manifest's paths, and the absolute "
+                "paths or bucket URLs that they stand for"
             )
         maps.append((found[1], found[2]))
     return tuple(maps)
 
 
 def encoding_named(name: str) -> str:
-    """Return the codec's name of an encoding of text, such as `cp1252` of Windows-1252; UsageError if there is none."""
+    """Return the codec's name of an encoding of text, such as `cp1252` of Windows-1252; ValueError if there is none."""
     try:
         codec = codecs.lookup(name.strip()).name
         "".encode(codec)  # refuses what is no encoding of text, such as base64
     except (LookupError, ValueError) as error:
         known = "utf-8, windows-1252, utf-16, mac_roman, cp850, cp1250, cp1251, shift_jis, gb18030"
-        raise UsageError(f"--encoding {name!r}: there is no such encoding of text; write one like {known}.") from error
+        raise ValueError(f"must be an encoding of text, like {known}") from error
     return codec.removesuffix("-sig")
 
 

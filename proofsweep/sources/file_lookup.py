@@ -94,7 +94,7 @@ class CellLocations:
             self._guesses[parts[head - 1]] = self._guess(parts, head)
         beginning = "\\".join(parts[: min(head + 1, len(parts) - 1)])
         given = self._guesses[parts[head - 1]] or f"{beginning}=FOLDER"
-        return f" (this looks like a Windows path: give --path-map '{one_line(given)}')"
+        return f" (this looks like a Windows path: set catalog.path_map = ['{one_line(given)}'])"
 
     def _guess(self, parts: Sequence[str], head: int) -> str | None:
         """Return the map under which a file lies below the root; None if it does not, or the root is in a bucket."""

@@ -180,9 +180,8 @@ class Manifests(Catalog):
             if known != audio:
                 raise CatalogError(
                     f"{one_line(self.location)}: {earlier}, and {line.where}, have the same id "
-                    f"{one_line(line.item_id)!r} and different audio, so one answer would hide the other: give "
-                    "--id-column none, or --id-column NAME with the column that names each file (in a config: "
-                    "catalog.columns)"
+                    f"{one_line(line.item_id)!r} and different audio, so one answer would hide the other: set "
+                    "catalog.columns.id to 'none', or to the name of the column that names each file"
                 )
 
     def _in_several_pairs(self) -> frozenset[int]:

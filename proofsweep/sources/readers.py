@@ -16,7 +16,6 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from io import BufferedIOBase, BufferedReader, TextIOWrapper
 from itertools import chain, count, dropwhile, islice
-from shlex import quote
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -163,8 +162,8 @@ class ManifestFile:
         found = one_line(", ".join(columns.names))
         named = zip(columns.names, cells, strict=True)
         alike = one_line(next((name for name, cell in named if is_audio_name(cell.strip())), "NAME"))
-        hint = "" if columns.unknown else f" (if one of them is the audio, give --column audio={quote(alike)})"
-        hint += "; if they are no names of columns, give --header-row N" if self.has_one_header else ""
+        hint = "" if columns.unknown else f" (if one of them is the audio, set catalog.columns.audio = {alike!r})"
+        hint += "; if they are no names of columns, set catalog.header_row" if self.has_one_header else ""
         raise CatalogError(f"{one_line(self.path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
     @contextmanager

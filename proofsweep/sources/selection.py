@@ -5,11 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import OUTCOMES, duration_of, utc_of
-from proofsweep.domain.tags import ROLES
 from proofsweep.domain.text import did_you_mean, printable
 from proofsweep.domain.verdicts import VERDICT_ACTIONS, Verdict
 
@@ -31,34 +29,14 @@ class Selection:
     where: str | None = None  # take only rows that meet this SQL condition
     # take only rows whose audio or sidecar was modified since: an age like `2d`, a date or an instant.
     newer_than: str | None = None
-    # plan WAVs that carry no credential for sure, and have no sidecar, as ineligible.
-    skip_without_credential: bool = False
     # take only rows that stand so by their newest answer: outcomes and reasons, as `rejects` has them.
     only: tuple[str, ...] = ()
-    catalog: CatalogSettings = USUAL_CATALOG  # what is said of the catalog; it goes before what the config says
 
     @property
     def text(self) -> str:
         """The options as on the command line; a run goes on only with those that it was planned with."""
-        said = self.catalog
-        flags = {
-            "--since-last": self.since_last,
-            "--oldest-first": self.oldest_first,
-            "--skip-without-credential": self.skip_without_credential,
-            "--allow-outside": said.outside == "allow",
-        }
-        values: list[tuple[str, str | int | None]] = [
-            ("--max-age", self.max_age),
-            *self._conditions,
-            ("--root", said.root),
-            *(("--column", f"{role}={said.columns[role]}") for role in ROLES if role in said.columns),
-            *(("--path-map", each) for each in said.path_map),
-            ("--encoding", said.encoding),
-            ("--sheet", said.sheet),
-            ("--header-row", said.header_row),
-            ("--supplier-from", said.supplier_from),
-            *(("--checksums", each) for each in said.checksums),
-        ]
+        flags = {"--since-last": self.since_last, "--oldest-first": self.oldest_first}
+        values = [("--max-age", self.max_age), *self._conditions]
         return " ".join([*(flag for flag, is_given in flags.items() if is_given), *_written(values)])
 
     @property
@@ -74,16 +52,6 @@ class Selection:
     def _conditions(self) -> list[tuple[str, str | None]]:
         only = (("--only", word) for word in self.only)
         return [("--where", self.where), ("--newer-than", self.newer_than), *only]
-
-    def settings_over(self, usual: CatalogSettings) -> CatalogSettings:
-        """Return the settings of a catalog: what is said here, and the usual ones where nothing is."""
-        said = self.catalog
-        together = {
-            "columns": {**usual.columns, **said.columns},
-            "path_map": tuple(dict.fromkeys(said.path_map + usual.path_map)),
-            "checksums": tuple(dict.fromkeys(said.checksums + usual.checksums)),
-        }
-        return usual.model_copy(update=said.model_dump(exclude_defaults=True) | together)
 
     def refuse_contradictions(self, max_calls: int | None) -> None:
         """Raise UsageError if the options contradict each other, or if a time of them cannot be read."""
@@ -125,8 +93,8 @@ class Selection:
 ALL_ROWS = Selection()
 
 
-def _written(values: Iterable[tuple[str, str | int | None]]) -> Iterator[str]:
-    return (f"{option} {_quoted(str(value))}" for option, value in values if value is not None)
+def _written(values: Iterable[tuple[str, str | None]]) -> Iterator[str]:
+    return (f"{option} {_quoted(value)}" for option, value in values if value is not None)
 
 
 def _quoted(value: str) -> str:

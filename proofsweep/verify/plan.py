@@ -108,13 +108,13 @@ class Planner:
 
     def survey(self, listing: Catalog, selection: Selection) -> Survey:
         """Read chosen rows once; NothingDue if there is none, ConfigError if none could ever be sent."""
-        survey = survey_catalog(listing, self.service.sidecar_field, self._credential_check(listing, selection))
+        survey = survey_catalog(listing, self.service.sidecar_field, self._credential_check(listing))
         self._refuse_unsendable(survey, listing, selection)
         return survey
 
-    def unsent(self, listing: Catalog, selection: Selection) -> Iterator[UnsentRow]:
+    def unsent(self, listing: Catalog) -> Iterator[UnsentRow]:
         """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
-        return unsent_rows(listing, self.service.sidecar_field, self._credential_check(listing, selection))
+        return unsent_rows(listing, self.service.sidecar_field, self._credential_check(listing))
 
     def lists_before(self, listing: Catalog, survey: Survey) -> list[tuple[Plan, int]]:
         """Return plans of other lists that know most rows of a new list without a name, and how many they know."""
@@ -146,7 +146,7 @@ class Planner:
         term = None if listing.kind == INGEST else lease.last_over()
         after_entry = Ledger(self.results.store).newest()
         run_id, survey = run_id or new_run_id(now, secrets.token_hex(3)), Survey()
-        sidecar_field, check = self.service.sidecar_field, self._credential_check(listing, selection)
+        sidecar_field, check = self.service.sidecar_field, self._credential_check(listing)
         items = Listing()
         for item in items_of(listing.rows(), listing.name, sidecar_field, check):
             survey.note(item)
@@ -194,10 +194,10 @@ class Planner:
             tag_names=[*dict.fromkeys(map(utf8_text, listing.tag_names()))],
         )
 
-    def _credential_check(self, listing: Catalog, selection: Selection) -> CredentialCheck | None:
+    def _credential_check(self, listing: Catalog) -> CredentialCheck | None:
         """Return what leaves out WAVs without a credential, if wanted; passes over folders ask for each file."""
-        is_usual = self.catalogs.skip_without_credential and listing.kind != INGEST
-        return CredentialCheck(Files(listing.root)) if is_usual or selection.skip_without_credential else None
+        is_wanted = self.catalogs.skip_without_credential and listing.kind != INGEST
+        return CredentialCheck(Files(listing.root)) if is_wanted else None
 
     def _refuse_unsendable(self, survey: Survey, listing: Catalog, selection: Selection) -> None:
         """Refuse a run that could send nothing: a wrong setting, or of what is due only what could not be before."""

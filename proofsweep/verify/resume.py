@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, NothingDue, ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import CatalogError, NothingDue, ProofsweepError, RunMustStop
 from proofsweep.domain.runs import INGEST, Bounds, Plan, left_of
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import are_known_since
@@ -49,14 +49,6 @@ def is_whole_run_of(plan: Plan, environment: str, identity: str, oldest: str) ->
     """Return whether a run is of a whole catalog, and no older than an ID: a pass, or a person, goes on with others."""
     is_whole = plan.catalog_kind != INGEST
     return is_whole and plan.run_id >= oldest and (plan.environment, plan.identity) == (environment, identity)
-
-
-def supersede_older(results: Results, unfinished: Iterable[Plan], new: Plan, clock: Clock) -> None:
-    """Mark the unfinished runs of a catalog that are older than a new one, which takes their place."""
-    for plan in unfinished:
-        if plan.run_id < new.run_id and is_whole_run_of(plan, new.environment, new.identity, ""):
-            with suppress(RunIsActive):  # then the new one is refused
-                supersede(results, plan, clock)
 
 
 def runs_in_turn(

@@ -3,7 +3,7 @@
 import posixpath
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import starmap, tee
 
@@ -36,7 +36,7 @@ _MOST_REPEATED = 100_000
 _AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket
 _LEFT_OUT = Ineligible(
     Reason.NO_CREDENTIAL,
-    "The WAV has no sidecar, and its chunks hold no manifest: without --skip-without-credential the service is asked.",
+    "The WAV has no sidecar, and its chunks hold no manifest: catalog.skip_without_credential leaves such files out.",
 )
 
 
@@ -112,6 +112,7 @@ class UnsentRow:
     file: str  # the audio as seen from the catalog's root; empty if the row names none
     reason: str
     detail: str
+    tags: Mapping[str, str]
 
     @property
     def what_to_do(self) -> str:
@@ -125,7 +126,8 @@ def unsent_rows(
     for row, item in zip(rows, items_of(same_rows, catalog.name, sidecar_field, check), strict=True):
         if (unfit := item.ineligible) is not None:
             file = (item.relative_path or utf8_text(item.audio)) if item.audio else ""
-            yield UnsentRow(row.where, file, str(unfit.reason), unfit.detail.removeprefix(f"{row.where}: "))
+            detail = unfit.detail.removeprefix(f"{row.where}: ")
+            yield UnsentRow(row.where, file, str(unfit.reason), detail, row.tags)
 
 
 def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
@@ -148,8 +150,8 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
         root = one_line(posixpath.join(catalog.root or "", ""))
         raise CatalogError(
             f"{catalog.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "
-            "meant, give --root with the folder that holds the files (--root / for all of this machine), or "
-            "--allow-outside"
+            'meant, set catalog.root to the folder that holds the files ("/" for all of this machine), or '
+            'catalog.outside = "allow"'
         )
 
 

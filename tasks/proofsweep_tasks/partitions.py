@@ -26,7 +26,7 @@ _LEAST_CALLS = 100  # of a leg that shares a bound of calls with others: fewer a
 _STEP_SECONDS = 0.5  # how soon a request to stop is passed on
 
 
-def work_on(app: App, plan: Plan, bounds: Bounds, *, dedupe: bool | None, flow_run_id: str | None) -> None:
+def work_on(app: App, plan: Plan, bounds: Bounds, *, flow_run_id: str | None) -> None:
     """Work on the partitions that are not finished, and raise what went wrong before a leg began.
 
     The bounds are of all legs together. A run of several partitions has a worker process of Dask for each.
@@ -38,7 +38,7 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, dedupe: bool | None, flow_r
         if partitions and (settings.dask.address is not None or find_spec("prefect_dask") is not None):
             if bounds.max_calls is not None:
                 partitions = partitions[: max(1, bounds.max_calls // _LEAST_CALLS)]
-            _work_elsewhere(app, plan, partitions, bounds, dedupe=dedupe, flow_run_id=flow_run_id)
+            _work_elsewhere(app, plan, partitions, bounds, flow_run_id=flow_run_id)
             return
         if partitions:
             sys.stderr.write("proofsweep: without the extra `dask`, one process works on the partitions in turn.\n")
@@ -46,7 +46,7 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, dedupe: bool | None, flow_r
     for partition in partitions:
         if rest is None:
             return
-        begun = app.attempt(plan.run_id, partition=partition, bounds=rest, dedupe=dedupe, flow_run_id=flow_run_id)
+        begun = app.attempt(plan.run_id, partition=partition, bounds=rest, flow_run_id=flow_run_id)
         with stopped_on_signals(app), begun as leg:
             fan_out(leg)
         stopped = leg.stop.reason
@@ -56,13 +56,13 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, dedupe: bool | None, flow_r
 
 
 def _work_elsewhere(
-    app: App, plan: Plan, partitions: Sequence[int], bounds: Bounds, *, dedupe: bool | None, flow_run_id: str | None
+    app: App, plan: Plan, partitions: Sequence[int], bounds: Bounds, *, flow_run_id: str | None
 ) -> None:
     settings, stop = app.settings.anywhere(app.store.url, len(partitions)), app.service.stop
     app.run_elsewhere = plan.run_id
     try:
         with stopped_on_signals(app), started_cluster(settings.dask.address, len(partitions)) as runner:
-            shared = {"sharers": len(partitions), "bounds": bounds, "dedupe": dedupe, "flow_run_id": flow_run_id}
+            shared = {"sharers": len(partitions), "bounds": bounds, "flow_run_id": flow_run_id}
             shared |= {"settings": settings, "run_id": plan.run_id, "version": __version__}
             stop.check()
             with background_thread("stop", lambda over: _pass_stop_on(stop, app.results, plan, over)):

@@ -29,7 +29,6 @@ def verify_partition(
     *,
     sharers: int,
     bounds: Bounds,
-    dedupe: bool | None,
     flow_run_id: str | None,
     version: str,
 ) -> str | State[Any]:
@@ -44,9 +43,7 @@ def verify_partition(
             refuse_other_world(plan, version)
             if bounds.max_calls is not None and _was_lost(app.results, plan, partition, flow_run_id):
                 return str(EndedBy.KILLED)
-            begun = app.attempt(
-                run_id, partition=partition, sharers=sharers, bounds=bounds, dedupe=dedupe, flow_run_id=flow_run_id
-            )
+            begun = app.attempt(run_id, partition=partition, sharers=sharers, bounds=bounds, flow_run_id=flow_run_id)
             with begun as leg:
                 verify_batch(leg)
                 work_last(leg)

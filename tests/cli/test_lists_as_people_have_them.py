@@ -143,7 +143,11 @@ def test_a_merged_value_counts_for_its_range(music: Path, planned: Callable[...,
 
 @pytest.mark.parametrize("name", ["l.csv", "l.xlsx"])
 def test_titles_above_the_header_are_no_rows(
-    music: Path, planned: Callable[..., dict[str, object]], proofsweep: Command, name: str
+    music: Path,
+    planned: Callable[..., dict[str, object]],
+    proofsweep: Command,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first row with the columns is the header, also under other names; another one is given by its number."""
     rows = [["Catalogue"], [], ["Datei", "Titel"], ["a.wav", "x"], ["audio", "Titel"], ["b.wav", "y"], ["c.wav", "z"]]
@@ -154,11 +158,17 @@ def test_titles_above_the_header_are_no_rows(
         sheet(listed, *map(list[object], rows))
 
     assert planned(listed)["items"] == 2
-    assert planned(listed, "--column", "audio=Datei")["items"] == 4
-    assert planned(listed, "--column", "audio=b.wav", "--header-row", "6")["items"] == 1
-    wrong = proofsweep("plan", listed, "--column", "audio=Pfad")
-    assert (wrong.returncode, "--header-row" in wrong.stderr) == (2, True)
-    empty = proofsweep("plan", listed, "--header-row", "2")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS__AUDIO", "Datei")
+    assert planned(listed)["items"] == 4
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS__AUDIO", "Pfad")
+    wrong = proofsweep("plan", listed)
+    assert (wrong.returncode, "catalog.header_row" in wrong.stderr) == (2, True)
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS__AUDIO", "b.wav")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__HEADER_ROW", "6")
+    assert planned(listed)["items"] == 1
+    monkeypatch.delenv("PROOFSWEEP_CATALOG__COLUMNS__AUDIO")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__HEADER_ROW", "2")
+    empty = proofsweep("plan", listed)
     assert (empty.returncode, "2, which is to be the header, is empty" in empty.stderr) == (2, True)
 
 
@@ -308,7 +318,8 @@ def test_a_zone_is_asked_for_only_where_a_time_has_none(
     zone(name)
 
     assert proofsweep("plan", music).returncode == 0
-    assert proofsweep("plan", music, "--max-duration", "7h", "--until", "06:00 Europe/Berlin").returncode == 0
+    assert proofsweep("plan", music, "--until", "06:00 Europe/Berlin").returncode == 0
+    assert proofsweep("plan", music, "--until", "7h").returncode == 0
     assert proofsweep("plan", music, "--newer-than", "2020-01-01T00:00Z").returncode == 0
     for option, moment in (("--until", "2020-01-10T06:00"), ("--newer-than", "2020-01-01")):
         done = proofsweep("plan", music, option, moment)

@@ -20,7 +20,7 @@ def unsent(proofsweep: Command) -> Callable[[Path], list[dict[str, str]]]:
     """List what is wrong with each row of a catalog that is not sent."""
 
     def unsent(catalog: Path) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = json.loads(proofsweep("plan", catalog, "--list", "--format", "json").stdout)
+        found: list[dict[str, str]] = json.loads(proofsweep("plan", catalog, "--list", "--json").stdout)
         return found
 
     return unsent
@@ -129,7 +129,7 @@ def test_a_message_names_a_file_in_another_case(unsent: Callable[[Path], list[di
 def test_a_path_of_windows_is_shown_as_it_is_written(
     unsent: Callable[[Path], list[dict[str, str]]], proofsweep: Command, workdir: Path
 ) -> None:
-    """It names the option that helps, for sidecars too, and is never joined to a folder of ours."""
+    """It names the setting that helps, for sidecars too, and is never joined to a folder of ours."""
     write(workdir, "Alba/Song.wav", "Alba/song.mp3")
     (workdir / "list.csv").write_text(
         "audio,sidecar\nD:\\Musik\\Alba\\Song.wav,\n\\\\nas\\audio\\x.wav,\nAlba/song.mp3,E:\\p\\song.sidecar\n"
@@ -139,8 +139,8 @@ def test_a_path_of_windows_is_shown_as_it_is_written(
     refused = [proofsweep(*command, "D:\\Musik") for command in (["plan"], ["verify"], ["ingest"])]
 
     assert [row["file"] for row in rows[:2]] == ["D:\\Musik\\Alba\\Song.wav", "\\\\nas\\audio\\x.wav"]
-    assert all("--path-map" in row["detail"] for row in rows)
-    assert f"--path-map 'D:\\Musik={workdir}'" in rows[0]["detail"]
+    assert all("catalog.path_map" in row["detail"] for row in rows)
+    assert f"catalog.path_map = ['D:\\Musik={workdir}']" in rows[0]["detail"]
     assert not any(f"{workdir}/{drive}" in json.dumps(rows) for drive in ("D:", "E:", "\\"))
     for done in refused:
         assert (done.returncode, str(workdir) in done.stderr) == (2, False)

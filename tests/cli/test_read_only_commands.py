@@ -48,9 +48,9 @@ def test_plan_prints_what_a_run_would_take_and_writes_nothing(
 
 
 def test_plan_leaves_out_wavs_that_carry_no_credential(
-    proofsweep: Command, catalog: Path, song: sandbox.Issued, tmp_path: Path
+    proofsweep: Command, catalog: Path, song: sandbox.Issued, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The option leaves out these, and no WAV that carries one."""
+    """The setting leaves out these, and no WAV that carries one."""
     folder = tmp_path / "delivery"
     folder.mkdir()
     for number, plain in enumerate(
@@ -60,8 +60,9 @@ def test_plan_leaves_out_wavs_that_carry_no_credential(
     (folder / "song.wav").write_bytes(song.audio.read_bytes())
 
     asked = json.loads(proofsweep("plan", folder, "--json").stdout)
-    without = json.loads(proofsweep("plan", folder, "--skip-without-credential", "--json").stdout)
-    listed = json.loads(proofsweep("plan", folder, "--skip-without-credential", "--list", "--json").stdout)
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__SKIP_WITHOUT_CREDENTIAL", "true")
+    without = json.loads(proofsweep("plan", folder, "--json").stdout)
+    listed = json.loads(proofsweep("plan", folder, "--list", "--json").stdout)
 
     left_out = without["reasons"]["no_credential"]
     assert asked["reasons"] == {}
@@ -85,22 +86,24 @@ def test_plan_names_audio_whose_sidecar_is_ambiguous(proofsweep: Command, tmp_pa
 
 
 def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tmp_path: Path) -> None:
-    """As a table, CSV or JSON, without a call; another format is refused in one line."""
+    """As text, CSV or JSON, with its tags and without a call; another format is refused in one line."""
     manifest = tmp_path / "m.csv"
     manifest.write_text("audio;Titel\nD:\\x\\gone.wav;=Öl\n;leer\n", encoding="cp1252")
 
-    table, csv, array, refused = (
+    text, csv, array, refused = (
         proofsweep("plan", manifest, "--list", *form)
         for form in ([], ["--format", "csv"], ["--json"], ["--format", "parquet"])
     )
 
-    assert [done.returncode for done in (table, csv, array, refused)] == [0, 0, 0, 2]
-    assert "m.csv, line 2" in table.stdout
-    assert "2 rows will not be sent" in table.stdout
-    assert csv.stdout.splitlines()[0] == "line,file,reason,what_to_do,detail"
+    assert [done.returncode for done in (text, csv, array, refused)] == [0, 0, 0, 2]
+    assert "m.csv, line 2" in text.stdout
+    assert "  Titel =Öl\n" in text.stdout
+    assert "2 rows will not be sent" in text.stdout
+    assert csv.stdout.splitlines()[0] == "line,file,reason,what_to_do,detail,tags"
+    assert [row["tags"] for row in json.loads(array.stdout)] == [{"Titel": "=Öl"}, {"Titel": "leer"}]
     assert [row["line"] for row in json.loads(array.stdout)] == ["m.csv, line 2", "m.csv, line 3"]
-    assert "give --path-map 'D:\\x=FOLDER'" in json.loads(array.stdout)[0]["detail"]
-    assert "there are table, csv, json" in refused.stderr
+    assert "set catalog.path_map = ['D:\\x=FOLDER']" in json.loads(array.stdout)[0]["detail"]
+    assert "'parquet' is not one of 'text', 'csv'" in refused.stderr
     assert list(workdir.iterdir()) == []
 
 
@@ -125,7 +128,8 @@ def test_plan_explains_locations_at_which_nothing_is(proofsweep: Command, workdi
 def test_plan_prints_what_the_quota_allows(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reserved calls do not count, and a key that expires before the end is reported."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "1763000000")
-    done = proofsweep("plan", catalog, "--reserve", "999990")
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__RESERVE", "999990")
+    done = proofsweep("plan", catalog)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__KEY_EXPIRES_AT", "4070908800")
     in_time = proofsweep("plan", catalog)
 
@@ -203,7 +207,7 @@ def test_doctor_finds_everything_ready(
 
     assert done.returncode == 0
     assert [line.split()[:2] for line in done.stdout.splitlines()] == [
-        ["ok", about] for about in ("config", "settings", "results", "pairs", "key", "service", "file")
+        ["ok", about] for about in ("config", "settings", "zone", "results", "pairs", "key", "service", "file")
     ]
     assert f"{pair.audio}: accepted" in done.stdout
     assert list(workdir.iterdir()) == []
@@ -379,14 +383,19 @@ def test_events_stay_off_the_terminal(proofsweep: Command, running: sandbox.Runn
     assert json.loads(done.stdout)
 
 
-def test_plan_says_of_how_many_files_a_digest_is_declared(proofsweep: Command, workdir: Path) -> None:
+def test_plan_says_of_how_many_files_a_digest_is_declared(
+    proofsweep: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A list that cannot be read, and a column without an algorithm, are refused in one line each."""
     (workdir / "drop").mkdir()
     (workdir / "drop" / "a.wav").write_bytes(b"RIFF")
     (workdir / "SUMS").write_text(f"{'0' * 32} *a.wav\n{'0' * 8}  b.wav\n")
 
-    done = proofsweep("plan", "drop", "--checksums", "SUMS")
-    refused = [proofsweep("plan", "drop", "--checksums", each) for each in ("nowhere", "drop", "column:isrc")]
+    def plan(checksums: str) -> CompletedProcess[str]:
+        monkeypatch.setenv("PROOFSWEEP_CATALOG__CHECKSUMS", f'["{checksums}"]')
+        return proofsweep("plan", "drop")
+
+    done, refused = plan("SUMS"), [plan(each) for each in ("nowhere", "drop", "column:isrc")]
 
     assert "1 with a declared digest or size, which is compared first" in done.stdout
     assert "ignored: 1 unused checksums" in done.stdout

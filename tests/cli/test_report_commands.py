@@ -35,7 +35,9 @@ def delivery(workdir: Path, running: sandbox.Running, catalog: Path) -> Path:
     return folder / "catalog.csv"
 
 
-def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Path) -> None:
+def test_a_morning_without_sql(
+    proofsweep: Command, delivery: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Verify, list by supplier, export for each, verify the list again: every item keeps its id and its tags.
 
     A list that is verified again is a part of its catalog: no other file is gone.
@@ -45,7 +47,9 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     listed = proofsweep("rejects", "--by", "Supplier")
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
-    again = verified(files[0], root=str(delivery.parent))
+    with monkeypatch.context() as patch:
+        patch.setenv("PROOFSWEEP_CATALOG__ROOT", str(delivery.parent))
+        again = verified(files[0])
     coverage = proofsweep("query", "SELECT files, gone FROM coverage", "--format", "json")
     only = verified(delivery, only=("unreadable",))
 
@@ -74,10 +78,11 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str, catal
 
     assert "… and " in listed.stdout
     assert f"proofsweep export {finished_run} --only rejected,failed,ineligible --results results\n" in listed.stdout
-    assert f"Verify them again: proofsweep verify rejected-failed.csv --root {catalog}\n" in written.stdout
+    again = f"PROOFSWEEP_CATALOG__ROOT={catalog} proofsweep verify"
+    assert f"Verify them again: {again} rejected-failed.csv\n" in written.stdout
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "rejected-failed.csv exists already" in refused.stderr
-    assert workbook.stdout.startswith("report.xlsx: 26 rows\nVerify them again: proofsweep verify report.xlsx --root ")
+    assert workbook.stdout == f"report.xlsx: 26 rows\nVerify them again: {again} report.xlsx\n"
     assert (nothing.returncode, nothing.stdout) == (0, "There is no such row; nothing was written.\n")
 
 

@@ -178,7 +178,9 @@ def test_a_sample_catalog_is_written(proofsweep: Command, running: sandbox.Runni
     assert proofsweep("plan", workdir / "music").returncode == 0
 
 
-def test_a_manifest_of_the_samples_can_be_planned(proofsweep: Command, running: sandbox.Running, workdir: Path) -> None:
+def test_a_manifest_of_the_samples_can_be_planned(
+    proofsweep: Command, running: sandbox.Running, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its locations are relative to its own folder; an existing one stays, and then nothing is written."""
     options = ("--files", "6", "--operator", running.operator_url)
     (workdir / "lists").mkdir()
@@ -189,7 +191,8 @@ def test_a_manifest_of_the_samples_can_be_planned(proofsweep: Command, running: 
     listed = (workdir / "lists" / "all.csv").read_text(encoding="utf-8")
     assert (done.returncode, listed.count("\n")) == (0, 7)
     assert listed.startswith("audio,sidecar,supplier,release\n../music/")
-    assert "6 rows" in proofsweep("plan", "lists/all.csv", "--allow-outside").stdout
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__OUTSIDE", "allow")
+    assert "6 rows" in proofsweep("plan", "lists/all.csv").stdout
     assert (refused.returncode, (workdir / "more").exists()) == (2, False)
     assert (workdir / "lists" / "all.csv").read_text(encoding="utf-8") == listed
 

@@ -59,9 +59,9 @@ def test_a_refused_key_is_one_alert_that_names_its_catalogs(
     codes = [world.run("verify", each) for each in catalogs]
     world.key_file.write_text("pk_wrong")
 
-    started = [world.start("verify", each, "--anew") for each in catalogs]
+    started = [world.start("verify", each) for each in catalogs]
     codes += [process.wait(timeout=60) for process in started]
-    codes += [world.run("verify", catalogs[0], "--anew"), world.run("alerts", "check")]
+    codes += [world.run("verify", catalogs[0]), world.run("alerts", "check")]
 
     assert codes == [0] * 3 + [7] * 4 + [3]
     assert hook.titles == ["proofsweep: the service refused the API key (sandbox)"]
@@ -91,7 +91,7 @@ def test_a_spent_quota_is_one_alert_that_names_its_catalogs(
         world.operator.set_quota(1_000_000, tenant=world.tenant)
         codes = [world.run("verify", each) for each in whole]
         world.operator.set_quota(world.charged + 5, tenant=world.tenant)
-        codes.append(world.run("verify", spent, "--anew"))
+        codes.append(world.run("verify", spent))
         assert (codes, hook.titles.count(title)) == ([0] * len(whole) + [5], times)
 
 

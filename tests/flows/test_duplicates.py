@@ -65,10 +65,10 @@ def test_equal_bytes_are_verified_once(world: SandboxWorld, catalog: str, monkey
 def test_without_deduplication_every_row_is_verified(
     world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--no-dedupe` overrides the setting."""
-    monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "true")
+    """Also where rows name the same bytes."""
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
 
-    world.run("verify", catalog, "--no-dedupe")
+    world.run("verify", catalog)
 
     assert [row["answered_by_row"] for row in world.rows()] == [None] * 8
     assert sum(each["call"] == "verify" for each in world.table("exchanges")) == 8

@@ -18,9 +18,10 @@ def test_a_narrow_lane_is_learned_with_few_throttled_calls(
 ) -> None:
     """Every row has its verdict, under a tenth of the calls get 429, and the leg's row holds the rate."""
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "6")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
     world.operator.set_lane(20, 10)
 
-    world.run("verify", catalog, "--no-dedupe")
+    world.run("verify", catalog)
 
     wanted = [sample.verdict for sample in samples.files if not sample.is_ineligible][:FILES]
     assert [row["verdict"] for row in world.rows()] == wanted

@@ -58,7 +58,7 @@ def endings(world: SandboxWorld) -> list[list[str]]:
 
 
 def test_a_live_run_refuses_every_other_of_its_catalog(
-    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
+    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Exit code 9 and one line that names the run, its process and `status`; nothing is planned or sent for it."""
     world.run("verify", str(catalog), "--max-calls", "9")
@@ -72,11 +72,13 @@ def test_a_live_run_refuses_every_other_of_its_catalog(
 
     attempts = (
         ["verify", str(catalog), "--max-age", "30d"],
-        ["verify", f"{catalog}/../link", "--anew"],
-        ["verify", str(report), "--root", str(catalog)],
+        ["verify", f"{catalog}/../link"],
         ["resume"],
+        ["verify", str(report)],
     )
-    codes = [world.run(*attempt) for attempt in attempts]
+    codes = [world.run(*attempt) for attempt in attempts[:-1]]
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__ROOT", str(catalog))
+    codes.append(world.run(*attempts[-1]))
     lines = capsys.readouterr().err.splitlines()
     world.operator.clear_faults()
     process.wait(timeout=100)
@@ -137,12 +139,11 @@ def test_when_nothing_was_added_only_the_unfinished_run_goes_on(
     assert answered(world) == EACH_ONCE
 
 
-@pytest.mark.parametrize("options", [["--max-age", "30d"], ["--since-last"], ["--root", "{catalog}/.."]])
+@pytest.mark.parametrize("options", [["--max-age", "30d"], ["--since-last"]])
 def test_another_selection_is_a_question_for_a_person(
     world: SandboxWorld, catalog: Path, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, and one line that names `resume` and `--anew`; the same options go on."""
-    options = [option.format(catalog=catalog) for option in options]
+    """Exit code 2, and one line that names `resume` and `stop --for-good`; the same options go on."""
     world.run("verify", str(catalog), *options, "--max-calls", "25")
     charged = world.charged
     capsys.readouterr()
@@ -153,7 +154,7 @@ def test_another_selection_is_a_question_for_a_person(
     (line,) = capsys.readouterr().err.splitlines()
     assert (code, world.charged) == (2, charged)
     assert f"proofsweep resume {run_id} --results {world.results_url}" in line
-    assert "--anew" in line
+    assert f"proofsweep stop --for-good {run_id} --results {world.results_url}" in line
     assert options[0] in line
     assert world.run("verify", str(catalog), *options) == 3
     assert answered(world) == EACH_ONCE
@@ -166,11 +167,12 @@ def test_a_new_plan_leaves_out_what_a_killed_run_has_in_its_journal(
     world.interrupt(str(catalog), signal.SIGKILL)
     (old,) = runs_of(world)
 
-    code = world.run("verify", str(catalog), "--anew", "--max-age", "30d")
+    given_up = world.run("stop", "--for-good", old)
+    code = world.run("verify", str(catalog), "--max-age", "30d")
 
     _, new = runs_of(world)
     rows = Counter(row["run_id"] for row in world.table("verdicts") if row["outcome"] == "accepted")
-    assert code == 3
+    assert (given_up, code) == (0, 3)
     assert endings(world) == [["killed", "superseded"], ["complete"]]
     assert (rows[old] > 0, rows[old] + rows[new]) == (True, FILES)
     assert not finished_in(world, old) & set(answered(world, new))

@@ -45,12 +45,13 @@ def test_a_run_stops_itself_before_the_quota_ends_and_the_next_month_does_the_re
     assert len(world.rows()) == ROWS
 
 
-def test_a_reserve_is_left_to_others(world: SandboxWorld, catalog: str) -> None:
+def test_a_reserve_is_left_to_others(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reserve counts as spent; a run that starts with less than the reserve ends at once."""
     world.operator.set_quota(100, tenant=world.tenant)
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__RESERVE", "60")
 
-    stopped = world.run("verify", catalog, "--reserve", "60")
-    at_once = world.run("resume", "--reserve", "60")
+    stopped = world.run("verify", catalog)
+    at_once = world.run("resume")
 
     (leg,) = world.legs()
     assert (stopped, at_once, leg["ended_by"]) == (5, 5, "quota")

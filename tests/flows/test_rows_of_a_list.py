@@ -36,7 +36,8 @@ def test_rows_and_suppliers_of_a_list(
         world.run(*arguments)
         return capsys.readouterr().out
 
-    code = world.run("verify", catalog, "--header-row", "4", "--max-calls", "6")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__HEADER_ROW", "4")
+    code = world.run("verify", catalog, "--max-calls", "6")
     resumed = world.run("resume")
     rows = world.rows()
     explained, twice = (said("explain", rows[at]["item_id"]) for at in (1, 4))

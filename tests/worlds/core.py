@@ -28,7 +28,7 @@ from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.client import rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
-from proofsweep.config.sections import CatalogSettings, IngestSettings
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
@@ -77,7 +77,6 @@ def plan(
     catalog: str | Path,
     results: str | None = None,
     *,
-    root: str | None = None,
     resumes: bool = False,
     partitions: int | None = None,
     **chosen: Any,  # noqa: ANN401 - as options are
@@ -86,7 +85,7 @@ def plan(
 
     RunIsActive if another process works on such a run; NothingDue if no row is chosen.
     """
-    rows = selection.Selection(catalog=CatalogSettings(root=root), **chosen)
+    rows = selection.Selection(**chosen)
     with App.here(load_settings(None, results)) as app:
         unfinished = app.run_to_resume(str(catalog)) if resumes else None
         return (unfinished or app.plan(str(catalog), rows, partitions=partitions)).run_id

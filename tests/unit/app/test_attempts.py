@@ -175,16 +175,16 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
 def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
     config: str, run_id: str, change: Change
 ) -> None:
-    """So it is with duplicates."""
+    """Duplicates are as in the settings."""
     change(BOUNDS__MAX_CALLS=70, CATALOG__DEDUPE="true")
 
     with held(run_id, config) as usual:
         pass
-    with held(run_id, config, bounds=Bounds(max_calls=9), sharers=2, dedupe=False) as given:
+    with held(run_id, config, bounds=Bounds(max_calls=9), sharers=2) as given:
         pass
 
     assert (usual.budget.bounds, usual.verify.duplicates is None, usual.leg) == (Bounds(max_calls=70), False, 1)
-    assert (given.budget.bounds, given.verify.duplicates) == (Bounds(max_calls=4, sharers=2), None)
+    assert given.budget.bounds == Bounds(max_calls=4, sharers=2)
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import pytest
 
 from proofsweep.app import App
 from proofsweep.config.load import Settings
-from proofsweep.config.sections import CatalogSettings
-from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, UsageError
+from proofsweep.domain.errors import ConfigError, NothingDue, UsageError
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.sources.catalog import PartOfCatalog
 from proofsweep.sources.selection import Selection
@@ -22,13 +21,12 @@ from ..wired import WAV, Change
 
 
 def test_what_is_not_given_is_as_in_the_settings(change: Change) -> None:
-    """Each bound by itself; a reserve of zero is given."""
+    """Each bound by itself."""
     settings = change(BOUNDS__RESERVE=50, BOUNDS__MAX_CALLS=70, BOUNDS__UNTIL="2026-11-21T06:00Z")
     closing = datetime(2026, 11, 21, 6, tzinfo=UTC)
 
     assert App(settings).bounds() == Bounds(reserve=50, max_calls=70, closes_at=closing)
     assert App(settings).bounds(max_calls=7) == Bounds(reserve=50, max_calls=7, closes_at=closing)
-    assert App(settings).bounds(reserve=0) == Bounds(max_calls=70, closes_at=closing)
     assert App(settings).bounds(until="2026-11-21T05:00Z").closes_at == closing - timedelta(hours=1)
 
 
@@ -36,7 +34,7 @@ def test_a_given_window_replaces_that_of_the_settings(change: Change) -> None:
     """Seven hours are seven hours, although the settings say four; and an empty time is none at all, but refused."""
     app = App(change(BOUNDS__MAX_DURATION="4h", BOUNDS__UNTIL="2201-01-01T00:00Z"))
 
-    closing = app.bounds(max_duration="7h").closes_at
+    closing = app.bounds(until="7h").closes_at
 
     assert closing is not None
     assert timedelta(hours=6) < closing - datetime.now(UTC) < timedelta(hours=8)
@@ -111,33 +109,17 @@ def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
     results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
 
 
-def test_a_root_that_is_given_goes_before_that_of_the_settings(change: Change, catalog: str, tmp_path: Path) -> None:
-    """By default it is the catalog's folder; leave to lead out of it is given, or is in the settings."""
-    settings = change(CATALOG__ROOT=tmp_path)
-
-    roots = [
-        App(settings).catalog(catalog, Selection(catalog=CatalogSettings(root=root, outside=outside))).root
-        for root, outside in ((None, "deny"), ("/", "deny"), (None, "allow"))
-    ]
-
-    assert roots == [str(tmp_path.resolve()), "/", None]
-    assert (
-        App(change(CATALOG__OUTSIDE="allow")).catalog(catalog, Selection(catalog=CatalogSettings(root="/"))).root
-        is None
-    )
-    with pytest.raises(CatalogError, match="the catalog's root is no folder"):
-        App(settings).catalog(catalog, Selection(catalog=CatalogSettings(root=str(tmp_path / "gone"))))
-
-
-def test_a_resumed_run_compares_with_the_root_of_its_plan(settings: Settings, catalog: str, tmp_path: Path) -> None:
-    """The option of that command is not given again."""
+def test_a_resumed_run_compares_with_the_root_of_its_plan(
+    change: Change, settings: Settings, catalog: str, tmp_path: Path
+) -> None:
+    """Whatever the settings say now; without any it is the catalog's folder."""
     (tmp_path / "a.wav").write_bytes(WAV)
     (Path(catalog) / "link.wav").symlink_to(tmp_path / "a.wav")
 
     plans = [
         App(settings).plan(catalog),
-        App(settings).plan(catalog, selection=Selection(catalog=CatalogSettings(root=str(tmp_path)))),
-        App(settings).plan(catalog, selection=Selection(catalog=CatalogSettings(outside="allow"))),
+        App(change(CATALOG__ROOT=tmp_path)).plan(catalog),
+        App(change(CATALOG__OUTSIDE="allow")).plan(catalog),
     ]
 
     assert [plan.eligible for plan in plans] == [3, 4, 4]
@@ -158,19 +140,3 @@ def test_items_have_one_id_however_the_catalog_is_spelled(
     ids = {place: [item.item_id for item in items_of(each.rows(), each.name, limits)] for place, each in opened.items()}
 
     assert len(set(map(tuple, ids.values()))) == 1, ids
-
-
-def test_columns_of_the_command_go_before_those_of_the_settings(change: Change, catalog: str) -> None:
-    """Role by role."""
-    manifest = Path(catalog) / "m.csv"
-    manifest.write_text("Datei,Nr,release\n0.wav,1,R1\n1.wav,2,R1\n")
-    settings = change(CATALOG__COLUMNS='{"audio": "Datei", "id": "release"}')
-
-    by_settings, by_command = (
-        App(settings).catalog(str(manifest), Selection(catalog=CatalogSettings(columns=columns)))
-        for columns in ({}, {"id": "Nr"})
-    )
-
-    with pytest.raises(CatalogError, match="have the same id 'R1'"):
-        list(by_settings.rows())
-    assert [row.item_id for row in by_command.rows()] == ["1", "2"]

@@ -137,11 +137,11 @@ def test_what_is_no_list_of_files_and_pairs_is_refused(known_good: object) -> No
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"columns": {"title": "Titel"}}, "names a column for audio, sidecar or id, and for nothing else"),
-        ({"columns": {"audio": " "}}, "names a column for audio, sidecar or id"),
-        ({"encoding": "base64"}, "must be an encoding of text, such as windows-1252"),
-        ({"path_map": ["D:=musik"]}, "of absolute paths or bucket URLs"),
-        ({"checksums": ["column:isrc"]}, "must be a list of checksum lists, and of columns like column:md5"),
+        ({"columns": {"title": "Titel"}}, "must name a column for audio, sidecar or id, and for nothing else"),
+        ({"columns": {"audio": " "}}, "must name a column for audio, sidecar or id"),
+        ({"encoding": "base64"}, "must be an encoding of text, like utf-8"),
+        ({"path_map": ["D:=musik"]}, "and the absolute paths or bucket URLs"),
+        ({"checksums": ["column:isrc"]}, "must name a column as column:NAME:ALGORITHM"),
     ],
 )
 def test_what_a_command_refuses_a_config_refuses_too(given: dict[str, object], words: str) -> None:

@@ -83,7 +83,7 @@ def test_a_hint_says_how_a_map_is_written(root: str) -> None:
     """Where no file is found, the person knows the folder; a bucket is not asked."""
     maps = {r"D:\Musik\Alba\a.wav": r"D:\Musik", r"D:\a.wav": "D:", r"\\nas\x\y\a.wav": r"\\nas\x\y"}
     for written, given in maps.items():
-        assert f"give --path-map '{given}=FOLDER'" in CellLocations(CatalogBase(root), ()).hint(written)
+        assert f"set catalog.path_map = ['{given}=FOLDER']" in CellLocations(CatalogBase(root), ()).hint(written)
 
 
 class CountedFiles(BucketFiles):

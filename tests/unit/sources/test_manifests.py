@@ -164,7 +164,7 @@ def test_two_rows_of_one_id_and_different_audio_are_refused(tmp_path: Path) -> N
         list(read)
 
     assert "0-m.csv, line 2, and 1-m.csv, line 4, have the same id 'R1' and different audio" in refused.value.message
-    assert "give --id-column none, or --id-column NAME" in refused.value.message
+    assert "set catalog.columns.id to 'none', or to the name of the column" in refused.value.message
     with pytest.raises(CatalogError, match="have the same id 'R1'"):
         rows_of(tmp_path, "audio,id\n,R1\n,R1\n")
 
@@ -231,7 +231,7 @@ def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
     """As it can be given to the next command."""
     (tmp_path / "m.csv").write_text("Titel,Pfad der Datei\nx,D:\\a.WAV\n")
 
-    with pytest.raises(CatalogError, match=r"give --column audio='Pfad der Datei'\); if"):
+    with pytest.raises(CatalogError, match=r"set catalog.columns.audio = 'Pfad der Datei'\); if"):
         open_catalog(str(tmp_path / "m.csv"))
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import ManifestRow
 from proofsweep.sources import row_choice
@@ -59,64 +58,29 @@ def test_files_are_new_and_answers_old_by_an_age_or_a_date(newer_than: str, sinc
 def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
     """So such a run is of a part of its catalog."""
     both = Selection(where="a = 'b'", newer_than="2d", max_age="1d")
-    whole = [Selection(), Selection(catalog=CatalogSettings(root="/", outside="allow"), skip_without_credential=True)]
     parts = [Selection(only=("failed",)), Selection(where="true"), Selection(since_last=True)]
     parts += [Selection(newer_than="1d"), Selection(max_age="1d")]
 
     assert both.conditions == "--where \"a = 'b'\" --newer-than 2d"
-    assert Selection(max_age="1d", catalog=CatalogSettings(root="/")).conditions == ""
-    assert [each.is_of_all_rows for each in [*whole, *parts]] == [True, True, *[False] * 5]
+    assert Selection(max_age="1d").conditions == ""
+    assert [each.is_of_all_rows for each in [Selection(), *parts]] == [True, *[False] * 5]
 
 
 def test_a_selection_is_written_as_its_options() -> None:
     """Runs with the same text have chosen their rows alike; a shell would read it so."""
     written = [
         (Selection(), ""),
-        (Selection(catalog=CatalogSettings(root="/music", outside="allow")), "--allow-outside --root /music"),
         (Selection(only=("timeout", "failed")), "--only timeout --only failed"),
         (Selection(max_age="1d", where="a = 'b'"), "--max-age 1d --where \"a = 'b'\""),
         (Selection(where='"Release Date" > 1'), "--where '\"Release Date\" > 1'"),
-        (Selection(catalog=CatalogSettings(root="/my music")), '--root "/my music"'),
-        (Selection(catalog=CatalogSettings(root="/$a's")), "--root '/$a'\\''s'"),
+        (Selection(where="$a = 's'"), "--where '$a = '\\''s'\\'''"),
     ]
 
     assert [selection.text for selection, _ in written] == [text for _, text in written]
 
 
-def test_what_is_said_of_a_catalog_goes_before_its_settings_and_is_part_of_the_selection() -> None:
-    """Role by role and list by list; a run that was planned so goes on only with the same options."""
-    said = CatalogSettings(
-        columns={"id": "none"},
-        path_map=(r"D:\Musik=/mnt/musik",),
-        encoding="windows-1252",
-        supplier_from=2,
-        checksums=("/SUMS", "column:md5"),
-    )
-    usual = CatalogSettings(
-        columns={"audio": "Datei", "id": "Nr"},
-        path_map=("/old=/new", r"D:\Musik=/mnt/musik"),
-        outside="allow",
-        supplier_from=1,
-        checksums=("/usual", "/SUMS"),
-    )
-    selection = Selection(catalog=said)
-
-    settings = selection.settings_over(usual)
-
-    assert settings.columns == {"audio": "Datei", "id": "none"}
-    assert settings.path_map == (r"D:\Musik=/mnt/musik", "/old=/new")
-    assert (settings.encoding, settings.supplier_from, settings.outside) == ("cp1252", 2, "allow")
-    assert settings.checksums == ("/SUMS", "column:md5:md5", "/usual")
-    assert Selection().settings_over(usual) == usual
-    assert selection.text == (
-        r"--column id=none --path-map 'D:\Musik=/mnt/musik' --encoding cp1252 --supplier-from 2 "
-        "--checksums /SUMS --checksums column:md5:md5"
-    )
-
-
 DAY = 86_400
 NEWEST = datetime(2026, 11, 20, 12, tzinfo=UTC)
-"""When b.wav was modified; each file before it a day earlier, and large.wav a day later."""
 
 
 @pytest.fixture

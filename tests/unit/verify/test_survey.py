@@ -53,7 +53,7 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     mixed = survey_catalog(catalog, "sidecar")
     mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"))
 
-    with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*--root.*--allow-outside"):
+    with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*root.*catalog\.outside"):
         refuse_hopeless(survey_catalog(catalog, "sidecar"), catalog)
     refuse_hopeless(mixed, catalog)
 
@@ -81,7 +81,7 @@ def test_only_a_wav_without_a_credential_is_left_out(item_of: ItemOf) -> None:
     judged = list(CHECK.judged([item_of(WAV), item_of(SIGNED), item_of(WAV + b"more"), item_of(b"fLaC")]))
 
     assert reasons(judged) == [Reason.NO_CREDENTIAL, None, None, None]
-    assert "--skip-without-credential" in judged[0].ineligible.detail  # type: ignore[union-attr]  # it has one
+    assert "catalog.skip_without_credential" in judged[0].ineligible.detail  # type: ignore[union-attr]  # it has one
 
 
 def test_a_file_of_another_version_than_was_listed_is_asked(item_of: ItemOf) -> None:

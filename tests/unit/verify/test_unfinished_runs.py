@@ -9,9 +9,8 @@ import pytest
 from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
-from proofsweep.queries.status import describe_run, unfinished_runs
+from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import Legs
-from proofsweep.verify.resume import supersede_older
 from proofsweep.verify.worker import verify_batch
 
 from ..left_behind import let_holder_die, write_journal
@@ -82,16 +81,3 @@ def test_the_run_of_a_pass_is_never_superseded(settings: Settings, config: str, 
     verify(config, copied(settings, begun, 0.01))
 
     assert App(settings).run_to_resume() == ingest
-
-
-def test_a_new_plan_takes_the_place_of_older_ones(settings: Settings, catalog: str, begun: Plan) -> None:
-    """Passes keep theirs."""
-    ingest = copied(settings, begun, 0, catalog_kind=INGEST)
-    new = copied(settings, begun, 1)
-
-    results = App(settings).results
-    supersede_older(results, unfinished_runs(results), new, utc_now)
-
-    found = {plan.run_id: describe_run(App(settings).results, plan.run_id).ended_by for plan in (begun, ingest, new)}
-    assert list(found.values()) == ["superseded", None, None]
-    assert App(settings).run_to_resume(catalog) == new
