@@ -19,7 +19,7 @@ from proofsweep.ingest.folder import Look, Looked, ReadyFiles, past_answers
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.report import PassReport
 from proofsweep.ingest.rules import Decision, Sighting, given_up
-from proofsweep.ingest.state import Records, Watch, sightings_after
+from proofsweep.ingest.state import FolderState, Records, sightings_after
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
@@ -97,11 +97,11 @@ class WatchedFolder:
             raise self.lease.active_error(self.lease.last())
 
     def one_pass(self) -> "IngestPass":
-        context, watch = self.context, Watch(self.lease.store, self.lease.name)
+        context, state = self.context, FolderState.load(self.lease.store, self.lease.name)
         return IngestPass(
             context=context,
             folder=self,
-            watch=watch,
+            state=state,
             look=Look(
                 files=Files(),
                 disposal=self.disposal,
@@ -110,7 +110,7 @@ class WatchedFolder:
             ),
             records=Records(
                 results=context.results,
-                watch=watch,
+                state=state,
                 disposal=self.disposal,
                 settings=context.settings,
                 environment=context.environment,
@@ -131,7 +131,7 @@ class WatchedFolder:
 class IngestPass:
     context: IngestContext
     folder: WatchedFolder
-    watch: Watch
+    state: FolderState
     look: Look
     records: Records
     report: PassReport = field(default_factory=PassReport)
@@ -150,15 +150,15 @@ class IngestPass:
         """
         yield from self._worked_runs()
         self.report.not_moved = [*self.records.not_moved.values()]
-        self.report.given_up = given_up(self.watch.sightings(), self.context.settings)
+        self.report.given_up = given_up(self.state.sightings, self.context.settings)
 
     def _worked_runs(self) -> Iterator[str]:
         disposal = self.folder.disposal
         if disposal.is_wanted:
             disposal.moves.put_back(disposal.watched)  # (1)
         self.report.rows += self.records.of_killed_pass()
-        in_doubt = {run_id for run_id in self.watch.open_runs() if self._is_in_doubt(run_id)}
-        for run_id in (run_id for run_id in self.watch.open_runs() if run_id not in in_doubt):
+        in_doubt = {run_id for run_id in self.state.open_runs() if self._is_in_doubt(run_id)}
+        for run_id in (run_id for run_id in self.state.open_runs() if run_id not in in_doubt):
             yield from self._finished(run_id)  # (2)
             if not self.report.is_whole and not self._is_in_doubt(run_id):
                 return
@@ -168,7 +168,7 @@ class IngestPass:
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
             if any(row.batch is not None for row in ready) and self.report.is_whole:
-                self._close_batches(self._looked(self.watch.sightings()))  # (6)
+                self._close_batches(self._looked(self.state.sightings))  # (6)
         for run_id in sorted(in_doubt):
             yield from self._finished(run_id)
 
@@ -183,31 +183,30 @@ class IngestPass:
         )
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
-        plans = (plan for run_id in self.watch.open_runs() if (plan := self._plan_or_none(run_id)) is not None)
+        plans = (plan for run_id in self.state.open_runs() if (plan := self._plan_or_none(run_id)) is not None)
         taken = {item.audio for plan in plans for item in CompletedRows.load(self.context.results, plan).items()}
         return [row for row in ready if row.audio not in taken]
 
     def _finished(self, run_id: str) -> Iterator[str]:
         plan = self._plan_or_none(run_id)
         if plan is None:  # a process was killed before it had planned
-            self.watch.close_run(run_id)
+            self.state.close_run(run_id)
             return
         settle_last_legs(self.context.results, plan, self.context.clock)
         if CompletedRows.load(self.context.results, plan).remaining:
             self.report.run_ids.append(run_id)
             yield run_id
-        sightings = self.watch.sightings()
         legs = Legs(self.context.results.store, run_id, self.context.clock)
         ended = leg_numbers(self.context.results.store, plan)
         for leg in (number for number in ended if legs.receipt(number) is not None):
             is_new = not self.records.has_leg(plan, leg)
-            rows = self.records.of_leg(plan, leg, sightings)
-            sightings = sightings_after(rows, sightings, self.context.clock())
+            rows = self.records.of_leg(plan, leg, self.state.sightings)
+            self.state.sightings = sightings_after(rows, self.state.sightings, self.context.clock())
             self.report.rows += rows if is_new else []
-        self.watch.keep(sightings)
+        self.state.save()
         self.report.is_whole = not CompletedRows.load(self.context.results, plan).remaining
         if self.report.is_whole:
-            self.watch.close_run(run_id)
+            self.state.close_run(run_id)
 
     def _plan_or_none(self, run_id: str) -> Plan | None:
         try:
@@ -219,7 +218,7 @@ class IngestPass:
 
     def _settled_look(self) -> Looked:
         """Look once, and once more after a while if that settles files that were seen for the first time."""
-        looked = self._looked(self.watch.sightings())
+        looked = self._looked(self.state.sightings)
         if looked.decisions[Decision.SETTLING]:
             self.context.rest(self.context.settings.settle_seconds)
             looked = self._looked(looked.sightings)
@@ -227,7 +226,7 @@ class IngestPass:
         return looked
 
     def _looked(self, before: Mapping[str, Sighting]) -> Looked:
-        looked, known = Looked(), self.watch.batches()
+        looked, known = Looked(), self.state.batches
         with suppress(EmptyCatalog):
             catalog, half_moved = self.folder.catalog(), self.records.half_moved
             try:
@@ -236,9 +235,8 @@ class IngestPass:
                 self.report.ignored = ignored_entries(catalog)
                 lone = self.look.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
                 self.report.waiting = [*looked.waiting, *lone]
-        self.watch.keep(looked.sightings)
-        if looked.batches:
-            self.watch.keep_batches(known)
+        self.state.sightings = looked.sightings
+        self.state.save()
         return looked
 
     def _dispose_of_answered(self, looked: Looked) -> None:
@@ -260,12 +258,12 @@ class IngestPass:
 
     def _planned(self, ready: list[ManifestRow]) -> str:
         run_id = new_run_id(self.context.clock(), secrets.token_hex(3))
-        self.watch.open_run(run_id)
+        self.state.open_run(run_id)
         try:
             files = ReadyFiles(self.folder.catalog(), ready, self.context.settings.supplier_tag)
             self.context.plan(files, run_id)
         except UsageError:
-            self.watch.close_run(run_id)
+            self.state.close_run(run_id)
             raise
         return run_id
 
@@ -273,7 +271,9 @@ class IngestPass:
 def given_up_items(results: Results, settings: IngestSettings) -> set[str]:
     """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
     store = results.store.within(layout.INGEST_FOLDER)
-    return {item for name in store.folders("_runs") for item in given_up(Watch(store, name).sightings(), settings)}
+    return {
+        item for name in store.folders("_runs") for item in given_up(FolderState.load(store, name).sightings, settings)
+    }
 
 
 def _refuse_unmounted(path: str, lease: Lease) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from proofsweep.config.locations import path_within
 from proofsweep.config.sections import IngestSettings
@@ -38,59 +38,47 @@ from proofsweep.store.parts import Results
 from proofsweep.verify.item import Clock
 
 _BATCH = 500  # files whose names are chosen and noted together
-_SIGHTINGS, _MOVES, _BATCHES = "sightings.json", "moves.json", "batches.json"
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError)
+_STATE = "state.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """One watched folder in the ingest store; `name` is a watch ID."""
+@dataclass(slots=True, kw_only=True)
+class FolderState:
+    """What passes over one watched folder remember: one document in the ingest store, and an object for each open run.
+
+    `name` is a watch ID.
+    """
 
     store: Store
     name: str
+    sightings: dict[str, Sighting] = field(default_factory=dict)  # of the files without a verdict, by item ID
+    batches: KnownBatches = field(default_factory=KnownBatches)
+    part: str | None = None  # takes the rows of the moves, if nobody else writes them
+    moves: Sequence[Move] = ()  # that have begun, and did not end
 
-    def sightings(self) -> dict[str, Sighting]:
-        with suppress(*_DAMAGE):
-            document = json.loads(self._content(_SIGHTINGS) or b"{}")
-            return {item_id: _sighting(facts) for item_id, facts in document.items()}
-        return {}
-
-    def keep(self, sightings: Mapping[str, Sighting]) -> None:
-        self._replace(_SIGHTINGS, {item_id: asdict(sighting) for item_id, sighting in sightings.items()})
-
-    def moves(self) -> tuple[str | None, list[Move]]:
-        """Read the moves that did not end, and the part that takes their rows, if any; ResultsError if damaged."""
+    @classmethod
+    def load(cls, store: Store, name: str) -> Self:
+        """Read what was saved; ResultsError if it is damaged."""
+        content = store.read(f"{name}/{_STATE}")
         try:
-            document = json.loads(self._content(_MOVES) or b'{"part": null, "moves": []}')
-            return document["part"], [_move(facts) for facts in document["moves"]]
-        except _DAMAGE as damage:
+            facts = {} if content is None else _state(json.loads(content))
+        except (ValueError, TypeError, KeyError, AttributeError) as damage:
             raise ResultsError(
-                f"{self.name}/{_MOVES} in {self.store.url} is damaged: see whether each pair is whole where files are "
-                "moved, then delete it."
+                f"{name}/{_STATE} in {store.url} is damaged: see whether each pair is whole where files are moved, "
+                "then delete it."
             ) from damage
+        return cls(store=store, name=name, **facts)
 
-    def keep_moves(self, part: str | None, moves: Collection[Move]) -> None:
-        """Write which moves begin now, in the place of what was kept before."""
-        if moves:
-            self._replace(_MOVES, {"part": part, "moves": [asdict(move) for move in moves]})
-        else:
-            self.store.delete(f"{self.name}/{_MOVES}")
-
-    def batches(self) -> KnownBatches:
-        with suppress(*_DAMAGE):
-            document = json.loads(self._content(_BATCHES) or b"{}")
-            return KnownBatches(
-                since={at: datetime.fromisoformat(since) for at, since in document["since"].items()},
-                folders=set(document["folders"]),
-                senders=set(document["senders"]),
-            )
-        return KnownBatches()
-
-    def keep_batches(self, known: KnownBatches) -> None:
-        facts = asdict(known) | {"folders": sorted(known.folders), "senders": sorted(known.senders)}
-        self._replace(_BATCHES, facts)
+    def save(self) -> None:
+        known = asdict(self.batches)
+        document = {
+            "sightings": {item_id: asdict(sighting) for item_id, sighting in self.sightings.items()},
+            "batches": known | {each: sorted(known[each]) for each in ("folders", "senders")},
+            "part": self.part,
+            "moves": [asdict(move) for move in self.moves],
+        }
+        self.store.replace(f"{self.name}/{_STATE}", json.dumps(document, default=datetime.isoformat).encode())
 
     def open_runs(self) -> list[str]:
         """List the runs that were begun and not disposed of, oldest first."""
@@ -104,12 +92,6 @@ class Watch:
         """Forget a run: all its files are disposed of, or it was never planned."""
         self.store.delete(self._run(run_id))
 
-    def _content(self, name: str) -> bytes | None:
-        return self.store.read(f"{self.name}/{name}")
-
-    def _replace(self, name: str, document: object) -> None:
-        self.store.replace(f"{self.name}/{name}", json.dumps(document, default=datetime.isoformat).encode())
-
     def _run(self, run_id: str) -> str:
         return f"{self.name}/runs/{run_id}.json"
 
@@ -119,7 +101,7 @@ class Records:
     """Disposes of verified files, and writes down what became of them; made for one pass."""
 
     results: Results
-    watch: Watch
+    state: FolderState
     disposal: Disposal
     settings: IngestSettings
     environment: str
@@ -160,7 +142,7 @@ class Records:
         """Move a delivery as a whole, all of whose files are answered; give the rows of those that leave."""
         part = self._new_part()
         if isinstance(chosen, Move):
-            self.watch.keep_moves(part, [*self.half.values(), chosen])
+            self._keep_moves(part, [*self.half.values(), chosen])
             rows = self._rows_of(chosen)
             self._end_moves()
         else:
@@ -169,7 +151,7 @@ class Records:
 
     def of_killed_pass(self) -> list[Row]:
         """Finish or undo the moves that a killed pass had begun; write the rows that nobody else writes."""
-        part, begun = self.watch.moves()
+        part, begun = self.state.part, self.state.moves
         rows = [row for move in begun for row in self._rows_of(move)]
         written = [] if part is None else self._written(part, rows)
         if begun:
@@ -204,7 +186,7 @@ class Records:
         """
         chosen = list(some_at_once(verified, lambda each: self.disposal.chosen(*each), AT_ONCE))  # (1)
         moves = {each.name: each for each in chosen if isinstance(each, Move)} | self.half
-        self.watch.keep_moves(part, moves.values())  # (2)
+        self._keep_moves(part, moves.values())  # (2)
         results = some_at_once(chosen, lambda each: self._moved(each)[0] if isinstance(each, Move) else each, AT_ONCE)
         return [
             self._row(item, answer, result, sightings.get(item.item_id))
@@ -224,7 +206,12 @@ class Records:
         return results
 
     def _end_moves(self) -> None:
-        self.watch.keep_moves(self._new_part(), self.half.values())
+        self._keep_moves(self._new_part(), self.half.values())
+
+    def _keep_moves(self, part: str | None, moves: Collection[Move]) -> None:
+        """Note which moves begin now, in the place of what was noted before."""
+        self.state.part, self.state.moves = part, tuple(moves)
+        self.state.save()
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
         now, tries, tags = self.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
@@ -300,6 +287,17 @@ def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
 
 def _printable(text: str | None) -> str | None:
     return None if text is None else utf8_text(text)
+
+
+def _state(document: dict[str, Any]) -> dict[str, Any]:
+    known = document["batches"]
+    since = {at: datetime.fromisoformat(each) for at, each in known["since"].items()}
+    return {
+        "sightings": {item_id: _sighting(facts) for item_id, facts in document["sightings"].items()},
+        "batches": KnownBatches(since=since, folders=set(known["folders"]), senders=set(known["senders"])),
+        "part": document["part"],
+        "moves": [_move(facts) for facts in document["moves"]],
+    }
 
 
 def _answer(facts: dict[str, Any]) -> PastAnswer:

@@ -182,7 +182,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
     disposal = moves.Disposal(moves=files, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
     kept = state.Records(
         results=results,
-        watch=state.Watch(results.store, "watched"),
+        state=state.FolderState.load(results.store, "watched"),
         disposal=disposal,
         settings=IngestSettings(settle_seconds=1, pair_seconds=1, tries=1),
         environment="beta",

@@ -16,7 +16,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.one_pass import IngestContext, IngestPass, WatchedFolder
 from proofsweep.ingest.rules import PastAnswer
-from proofsweep.ingest.state import Watch
+from proofsweep.ingest.state import FolderState
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
@@ -72,8 +72,8 @@ class Watched:
         return self.root / "in"
 
     @property
-    def watch(self) -> Watch:
-        return Watch(self.results.store, "watched")
+    def state(self) -> FolderState:
+        return FolderState.load(self.results.store, "watched")
 
     def deliver(self, name: str, content: bytes = WAV + bytes(8)) -> Path:
         path = self.folder / name

@@ -93,7 +93,7 @@ def test_a_run_that_did_not_end_is_taken_up_first(watched: Watched) -> None:
     first = watched.run_pass()
     assert not first.report.is_whole
     assert names_in(watched.root / "ok") == ["a.wav"]
-    assert watched.watch.open_runs() == first.report.run_ids
+    assert watched.state.open_runs() == first.report.run_ids
 
     watched.outcomes["b.wav"] = "rejected"
     watched.deliver("c.wav", WAV + b"c.wav...")
@@ -102,16 +102,16 @@ def test_a_run_that_did_not_end_is_taken_up_first(watched: Watched) -> None:
     assert second.report.run_ids == [*first.report.run_ids, watched.planned[1]]
     assert [row["audio"].rpartition("/")[2] for row in second.report.rows] == ["b.wav", "c.wav"]
     assert (names_in(watched.root / "ok"), names_in(watched.root / "bad")) == (["a.wav", "c.wav"], ["b.wav"])
-    assert watched.watch.open_runs() == []
+    assert watched.state.open_runs() == []
 
 
 def test_a_pass_that_was_killed_before_its_plan_leaves_nothing(watched: Watched) -> None:
     """The note of a run without a plan is removed."""
-    watched.watch.open_run("20261121T120000Z_000aa")
+    watched.state.open_run("20261121T120000Z_000aa")
 
     watched.run_pass()
 
-    assert watched.watch.open_runs() == []
+    assert watched.state.open_runs() == []
 
 
 def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
@@ -130,12 +130,12 @@ def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
     with monkeypatch.context() as moment:
         moment.setattr(Moves, "remove", failed)
         reports = [watched.run_pass().report for _ in range(3)]
-        assert len(watched.watch.moves()[1]) == 1
+        assert len(watched.state.moves) == 1
         assert [len(report.not_moved) for report in reports] == [1, 1, 1]
 
     (row,) = watched.run_pass().report.rows
 
-    assert (row["disposition"], list(watched.folder.iterdir()), watched.watch.moves()) == ("accepted", [], (None, []))
+    assert (row["disposition"], list(watched.folder.iterdir()), watched.state.moves) == ("accepted", [], [])
 
 
 @pytest.mark.parametrize(
