@@ -1,11 +1,8 @@
 """`proofsweep verify` and `proofsweep resume`."""
 
-import random
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from datetime import datetime
 
 import typer
 
@@ -41,7 +38,7 @@ from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import print_forecast
-from proofsweep_cli.screen import Screen, counted, print_error, print_nothing_due
+from proofsweep_cli.screen import counted, print_error, print_nothing_due
 
 
 def verify(
@@ -193,7 +190,6 @@ def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) ->
     request.out.line(f"Run {run_id}: {rows}")
     with request.out.status("asking the service …"), stop_told(request.app, before.plan.catalog):
         request.app.service.awaited(request.bounds.reserve)
-    wait_after_reset(request.out, before, utc_now(), random.random())  # noqa: S311 - spreads, guards nothing
     if request.app.has_changed(before.plan):
         request.out.print("The catalog has changed since it was planned; this run follows its plan.")
     return _verified(run_id, request, server)
@@ -208,17 +204,6 @@ def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -
     request = replace(request, forecast=cost)
     run_leg(run_id, request, server)
     return request.run_status(run_id), request
-
-
-def wait_after_reset(out: Screen, before: RunStatus, now: datetime, chance: float) -> None:
-    """After a quota reset, wait for a drawn time, so that not all runs begin together; Ctrl-C begins at once."""
-    wait_seconds = before.seconds_after_reset(now, chance)
-    if wait_seconds:
-        out.print(
-            f"The quota was reset just now. Other runs may begin too: waiting {wait_seconds:.1f} s; Ctrl-C begins now."
-        )
-        with suppress(KeyboardInterrupt):
-            time.sleep(wait_seconds)
 
 
 @contextmanager

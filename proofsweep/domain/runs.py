@@ -23,8 +23,6 @@ OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _INSTANT = re.compile(r"(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}:\d\d(?::\d\d)?) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w/+-]*)?")
 _DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d+)s)?")
 _NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "+00", "-00"}
-_JUST_RESET = timedelta(minutes=1)  # a run that begins so soon after the reset has probably waited for it
-_MAX_SPREAD_SECONDS = 5.0  # longest random wait after a reset, so that waiting runs do not begin together
 
 
 class AnyRun(Protocol):
@@ -226,12 +224,3 @@ def _moments(day: date, wanted: time, zone: tzinfo | None) -> Iterator[datetime]
     seconds = range(int((both[1] - both[0]).total_seconds()) + 1)
     after = (both[0] + timedelta(seconds=second) for second in seconds)
     yield next(at for at in after if at.astimezone(zone).replace(tzinfo=None) > wall)
-
-
-def seconds_after_reset(reset: datetime | None, now: datetime, chance: float) -> float:
-    """Return how long to wait before the first file if the quota has just reset, so that not all runs begin together.
-
-    `reset` is when the quota was due to reset, `now` when the partner had calls again; `chance` is drawn from 0 to 1.
-    """
-    is_just_reset = reset is not None and timedelta() <= now - reset < _JUST_RESET
-    return chance * _MAX_SPREAD_SECONDS if is_just_reset else 0.0

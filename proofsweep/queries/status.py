@@ -12,7 +12,7 @@ from proofsweep.config.locations import one_line, path_of, path_within
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
-from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id, seconds_after_reset
+from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of, pruning_intent_name
@@ -141,12 +141,6 @@ class RunStatus:
     def why(self) -> str | None:
         """What stopped the last leg, in one sentence; None if no row remains."""
         return self.last_leg.why if self.last_leg is not None and self.remaining else None
-
-    def seconds_after_reset(self, now: datetime, chance: float) -> float:
-        """Return how long to wait, by chance from 0 to 1, if the quota that ended the last leg has just reset."""
-        last = self.last_leg
-        reset = last.quota_reset if last is not None and last.ended_by == EndedBy.QUOTA else None
-        return seconds_after_reset(reset, now, chance)
 
     @property
     def calls_if_done(self) -> int | None:
