@@ -85,21 +85,6 @@ def test_a_cause_that_others_find_meanwhile_is_not_told_again(notifier: Make) ->
     assert (first.heard, second.heard) == (["a"], ["b"])
 
 
-def test_what_one_missed_is_sent_to_that_one_by_the_next(notifier: Make) -> None:
-    """Whether it still holds or not; then nobody is told any more."""
-    half, later = Listener(deaf=1), NOW + timedelta(hours=1)
-
-    first = notifier(half, NOW).notify(always("a", "b"))
-    second = notifier(half, later).notify(always("a"), over=["b"])
-    healed = Listener()
-    notifier(healed, later).notify([], over=["a"])
-    notifier(healed, later).notify([])
-
-    assert first.missed == second.missed == ["line 1 (slack)"]
-    assert (second.sent, half.heard) == ({"a", "b"}, ["a", "b", "a", "b"])
-    assert healed.bodies == ["This could not be told at 2026-11-20 12:00 UTC, and is over.\n"] * 2
-
-
 def test_a_cause_of_several_is_over_when_it_is_over_for_each(notifier: Make) -> None:
     """One alert for all; whoever has it later is added."""
     listener = Listener()
@@ -173,18 +158,6 @@ def box() -> Iterator[Mailbox]:
 
 def receivers(*urls: str) -> Receivers:
     return Receivers.read("\n".join(urls), where="The test")
-
-
-def test_one_that_fails_keeps_no_other_from_its_alert(hook: Webhook) -> None:
-    """Only the line and the kind of the one that missed it are named; who has it is left out the next time."""
-    good = f"json://127.0.0.1:{hook.port}/a"
-
-    missed = receivers(good, f"xml://127.0.0.1:1/{SECRET}", good).send([ALERT])
-
-    assert missed == [["line 2 (xml)"]]
-    assert len(hook.posts) == 2
-    assert receivers(good, good).send([ALERT], [["line 1 (json)"]]) == [[]]
-    assert len(hook.posts) == 3
 
 
 def test_receivers_that_never_answer_have_one_bound_together(hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
