@@ -9,7 +9,7 @@ of the rate.
 import math
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 
@@ -138,80 +138,11 @@ def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple
     return disagreement + _LIKELY_BURST_WEIGHT * unlikely, TokenBucket(math.exp(mean), burst)
 
 
-_LEAST_CALLS_PER_SECOND = 0.01  # the lowest rate learned
-_MOST_LOG_EXCESS = 0.007  # how far above the rate the pace stays after 429s that came late, as a share
-_CYCLES = 5  # cycles that the fit remembers
-MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful
-_MOST_SHRINKING_SHARE = 0.6  # the smallest new size of the bucket, as a share of the old one
-
-
 class RateChange(StrEnum):
     FOUND = "found"
     THE_SAME = "the same"
     NARROWER = "narrower"
     WIDER = "wider"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Circumstances:
-    is_first: bool  # nothing was known before
-    is_narrower: bool  # several 429s agree that the lane is narrower than the model
-    is_shared: bool  # others seem to use the lane too
-    is_overdue: bool  # the pace was already growing, because the 429 came late
-    is_short: bool  # it came soon after the last one
-    pace: float  # calls per second that could go
-    level: float  # tokens that the model still had; below 0 if more went through
-    slack: float  # 1 right after the last 429, -1 at the end of the quiet time, less later
-
-
-@dataclass(slots=True)
-class LaneModel:
-    bucket: TokenBucket  # the token bucket that explains them best
-    widest: float = 0.0  # calls per second that it once let through
-    log_excess: float = 0.0  # the logarithm of how far above the rate the pace stays
-    calm_cycles: int = 0  # regular cycles since the last change
-    _cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=_CYCLES))
-
-    def learn(self, cycle: Cycle, seen: Circumstances) -> RateChange:
-        before = self.bucket
-        is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
-        if seen.is_narrower or is_wider:
-            self._cycles.clear()
-        self._cycles.append(cycle)
-        self._fit(cycle, seen, is_wider=is_wider)
-        is_late = seen.slack < -1 and not seen.is_narrower
-        self.log_excess = min(_MOST_LOG_EXCESS, self.log_excess + 0.01) if is_late else self.log_excess / 2
-        gave_more = is_wider or -seen.level > 0.25 * before.burst + 3
-        self._settle(is_new=seen.is_narrower or seen.is_first, is_unsettled=gave_more and not seen.is_shared)
-        if seen.is_first:
-            return RateChange.FOUND
-        return RateChange.NARROWER if seen.is_narrower else RateChange.WIDER if is_wider else RateChange.THE_SAME
-
-    def _fit(self, cycle: Cycle, seen: Circumstances, *, is_wider: bool) -> None:
-        before = self.bucket
-        # Else one call more means another rate.
-        is_meaningful = seen.is_first or seen.is_narrower or cycle.calls >= MEANINGFUL_CALLS
-        least = _LEAST_CALLS_PER_SECOND if is_meaningful else before.rate / 2
-        least_burst = 1.0 if seen.is_first else _MOST_SHRINKING_SHARE * before.burst
-        fitted = fit(self._cycles, self._likely_burst(cycle, seen, is_wider=is_wider), least_burst)
-        self.bucket = replace(fitted, rate=max(least, fitted.rate))
-        if self.calm_cycles > 1:
-            self.widest = max(0.98 * self.widest, fitted.rate)
-
-    def _settle(self, *, is_new: bool, is_unsettled: bool) -> None:
-        self.calm_cycles = 0 if is_new else min(self.calm_cycles, 2) if is_unsettled else self.calm_cycles + 1
-
-    def _likely_burst(self, cycle: Cycle, seen: Circumstances, *, is_wider: bool) -> float:
-        burst, rate = self.bucket.burst, self.bucket.rate
-        if seen.is_first:
-            return seen.pace / 4
-        if is_wider:
-            return max(seen.pace / 4, burst)
-        if seen.is_overdue:
-            return min(burst, max(0.85 * burst, 0.3 * rate))
-        if seen.slack > 0 and cycle.calls > _CYCLES:
-            return max(burst, min((1.5 if seen.is_short else 1.15) * burst, 1.5 * rate))
-        return burst
 
 
 _FEWEST_AGREEING = 3  # 429s that can agree
@@ -269,28 +200,6 @@ class Refusals:
             if any(calls) and chance * _CYCLES_PROOF < 1.0:
                 return cycles[-number:]
         return ()
-
-
-FIRST_QUIET_SECONDS = 4.0  # the quiet time of a new lane, which doubles with each calm cycle
-# The quiet time of a known lane: the longest of three, up to the fourth.
-_QUIET_SECONDS, _QUIET_CALLS, _QUIET_PAUSES, _MOST_QUIET_SECONDS = 45.0, 400, 25, 240.0
-_QUIET_CYCLES, _LEAST_QUIET_SECONDS = 2, 8.0  # where 429s are frequent anyway: in usual cycles, and at least
-_NARROW_PART, _LEAST_NARROW_SECONDS = 6, 9.0  # in a lane that is narrower than before: as a part, and at least
-
-
-def quiet_seconds(
-    rate: float, pause_seconds: float, usual_calls: float | None, *, is_narrow: bool, calm_cycles: int
-) -> float:
-    """Return the quiet time: short while the lane is new, and while it is narrower than before.
-
-    `usual_calls` are the calls from one 429 to the next; None where others use the lane too, who would be disturbed.
-    """
-    full = min(_MOST_QUIET_SECONDS, max(_QUIET_SECONDS, _QUIET_PAUSES * pause_seconds, _QUIET_CALLS / rate))
-    if usual_calls is not None:
-        if is_narrow:
-            full = max(_LEAST_NARROW_SECONDS, full / _NARROW_PART)
-        full = min(full, max(_LEAST_QUIET_SECONDS, _QUIET_CYCLES * usual_calls / rate))
-    return min(full, FIRST_QUIET_SECONDS * math.exp2(min(calm_cycles, 10)))
 
 
 _STEP = 0.03  # how much one 429 lowers the pace, as its logarithm

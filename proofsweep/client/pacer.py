@@ -11,23 +11,20 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 """
 
 import math
+from collections import deque
 from dataclasses import replace
 
 from proofsweep.client.lane_model import (
-    FIRST_QUIET_SECONDS,
-    MEANINGFUL_CALLS,
     ChanceTest,
-    Circumstances,
     Contention,
     Cycle,
     CycleRecorder,
-    LaneModel,
     RateChange,
     Refusals,
     Sent,
     TokenBucket,
+    fit,
     joined,
-    quiet_seconds,
 )
 
 # Measured together: python -m benchmarks.simulation
@@ -48,7 +45,17 @@ _DUE_SHARE = 0.2  # the level at which a 429 is due, as a share of the credit
 # 429s are frequent while one follows on so many calls at a pace that does not grow.
 _LEAST_FREQUENT, _MOST_FREQUENT = 14.0, 90.0
 _COUNTED_TIMES_SHUT = 3  # 429s in a row without a call let through that count as of other users, until a rate is known
+_FIRST_QUIET_SECONDS = 4.0  # the quiet time of a new lane, which doubles with each calm cycle
+# The quiet time of a known lane: the longest of three, up to the fourth.
+_QUIET_SECONDS, _QUIET_CALLS, _QUIET_PAUSES, _MOST_QUIET_SECONDS = 45.0, 400, 25, 240.0
+_QUIET_CYCLES, _LEAST_QUIET_SECONDS = 2, 8.0  # where 429s are frequent anyway: in usual cycles, and at least
 _NARROW_SHARE = 0.7  # a lane is narrow below this share of what it was
+_NARROW_PART, _LEAST_NARROW_SECONDS = 6, 9.0  # its quiet time: as a part, and at least
+_CYCLES = 5  # cycles that the fit remembers
+_MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful: else one call more means another rate
+_LEAST_CALLS_PER_SECOND = 0.01  # the lowest rate learned
+_MOST_SHRINKING_SHARE = 0.6  # the smallest new size of the bucket, as a share of the old one
+_MOST_LOG_EXCESS = 0.007  # how far above the rate the pace stays after 429s that came late, as a share
 _SHORT_CYCLE_PAUSES = 4  # a cycle is short below so many pauses
 _OVERDUE_PACE = 1.07  # a 429 is overdue above so many times the pace that was meant
 _SHUT_SECONDS = 10.0  # a longer pause paces by itself: one call after it shows nothing
@@ -72,10 +79,14 @@ class Pacer:
         self.rate_change: RateChange | None = None  # what the last 429 changed
         # Calls per second that may go now.
         self.pace = first_rate if known_rate is None else max(_LEAST_FIRST_RATE, _REMEMBERED_SHARE * known_rate)
-        self._model = LaneModel(TokenBucket(self.pace, max(1.0, self.pace)))
+        self.bucket = TokenBucket(self.pace, max(1.0, self.pace))  # explains the 429s best
+        self._cycles: deque[Cycle] = deque(maxlen=_CYCLES)
+        self._calm_cycles = 0  # regular cycles since the last change
+        self._widest = 0.0  # calls per second that the lane once let through
+        self._log_excess = 0.0  # the logarithm of how far above the rate the pace stays
         self.is_shared = False  # other processes are known to use the lane: each 429 is due
         self._is_searching = True
-        self._search_after = 0.0 if known_rate is None else FIRST_QUIET_SECONDS
+        self._search_after = 0.0 if known_rate is None else _FIRST_QUIET_SECONDS
         self._recorder = CycleRecorder()
         self._refusals = Refusals()
         self._contention = Contention()
@@ -87,17 +98,13 @@ class Pacer:
         self._credit = self._level = self.bucket.burst
 
     @property
-    def bucket(self) -> TokenBucket:
-        return self._model.bucket
-
-    @property
     def next_at(self) -> float:
         return max(self.opens_at, self._next_at)
 
     def send(self, now: float) -> Sent:
         late_seconds = now - self.next_at
         was_held_back = late_seconds < _SLACK_SECONDS
-        last, bucket = self._recorder.last, self._model.bucket
+        last, bucket = self._recorder.last, self.bucket
         passed = 0.0 if last is None else now - last.at
         self._level = min(bucket.burst, self._level + bucket.rate * passed) - 1.0
         self._contention.sent()
@@ -141,7 +148,9 @@ class Pacer:
         """Keep to a rate that another process has learned, and learn on from there."""
         bucket = self.bucket
         burst = max(1.0, min(rate, bucket.burst * rate / bucket.rate))
-        self._model = LaneModel(TokenBucket(rate, burst), calm_cycles=_CALM_CYCLES)
+        self.bucket, self._calm_cycles = TokenBucket(rate, burst), _CALM_CYCLES
+        self._widest = self._log_excess = 0.0
+        self._cycles.clear()
         if abs(math.log(rate / bucket.rate)) > _MUCH:
             self._refusals.forget()
         self._is_searching = False
@@ -191,7 +200,7 @@ class Pacer:
             self._learn(joined(agreeing), is_narrower=True)
         else:
             if self._is_frequent and cycle.calls >= max(6.0, 0.5 * self._refusals.usual_calls):
-                self._model.bucket = replace(self.bucket, rate=max(self.bucket.rate, cycle.rate(self.bucket.burst)))
+                self.bucket = replace(self.bucket, rate=max(self.bucket.rate, cycle.rate(self.bucket.burst)))
             return False
         self._refusals.forget()
         self.pace = self.bucket.rate
@@ -200,7 +209,7 @@ class Pacer:
     def _is_due(self, cycle: Cycle) -> bool:
         """Whether a 429 was to be expected: as others take a part of the tokens, so few calls show nothing."""
         if self.is_shared:
-            return cycle.calls >= MEANINGFUL_CALLS
+            return cycle.calls >= _MEANINGFUL_CALLS
         return self._level < 1.0 + _DUE_SHARE * self._credit
 
     @property
@@ -218,7 +227,7 @@ class Pacer:
 
     def _search(self, cycle: Cycle, pause_seconds: float) -> None:
         if self._held_seconds < max(_BURST_SECONDS, cycle.seconds / 2):
-            self._model.bucket = TokenBucket(cycle.calls / (cycle.seconds + pause_seconds), float(cycle.calls))
+            self.bucket = TokenBucket(cycle.calls / (cycle.seconds + pause_seconds), float(cycle.calls))
             self._search_after = 0.0
         else:
             self._learn(cycle, is_narrower=False)
@@ -236,7 +245,7 @@ class Pacer:
         if self._is_searching:
             target = self.pace if self._held_seconds < self._search_after else math.inf
         else:
-            target = self._intended_pace(elapsed) * math.exp(self._model.log_excess - self._contention.margin)
+            target = self._intended_pace(elapsed) * math.exp(self._log_excess - self._contention.margin)
         self.pace = min(target, self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
 
     def _note_idle(self, idle_seconds: float) -> None:
@@ -258,30 +267,58 @@ class Pacer:
 
     def _regrowth_seconds(self) -> float:
         """Return the time in which the excess over the known pace doubles: longer where others use the lane too."""
-        if self.bucket.rate < 0.5 * self._model.widest and not self._contention.is_shared:
+        if self.bucket.rate < 0.5 * self._widest and not self._contention.is_shared:
             return _REGROWTH_SECONDS
         slower = 1 + _SHARED_REGROWTH * min(_SHARED_REGROWTH_MARGIN, self._contention.margin)
         return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * slower
 
     def _quiet_seconds(self) -> float:
-        return quiet_seconds(
-            self.bucket.rate,
-            self._pause_seconds,
-            None if self._contention.is_shared else self._refusals.usual_calls,
-            is_narrow=self.bucket.rate < _NARROW_SHARE * self._model.widest,
-            calm_cycles=self._model.calm_cycles,
-        )
+        """Return how long no 429 is looked for: short while the lane is new, and while it is narrower than before."""
+        rate = self.bucket.rate
+        most = max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / rate)
+        quiet = min(_MOST_QUIET_SECONDS, most)
+        if not self._contention.is_shared:  # else others would be disturbed
+            if rate < _NARROW_SHARE * self._widest:
+                quiet = max(_LEAST_NARROW_SECONDS, quiet / _NARROW_PART)
+            quiet = min(quiet, max(_LEAST_QUIET_SECONDS, _QUIET_CYCLES * self._refusals.usual_calls / rate))
+        return min(quiet, _FIRST_QUIET_SECONDS * math.exp2(min(self._calm_cycles, 10)))
 
     def _learn(self, cycle: Cycle, *, is_narrower: bool) -> None:
-        seen = Circumstances(
-            is_first=self._is_searching,
-            is_narrower=is_narrower,
-            is_shared=self._contention.is_shared,
-            is_overdue=self.pace > _OVERDUE_PACE * self._spending(),
-            is_short=self._held_seconds < _SHORT_CYCLE_PAUSES * self._pause_seconds,
-            pace=self.pace,
-            level=self._level,
-            slack=1.0 - 2.0 * self._held_seconds / self._quiet_seconds(),
-        )
-        self.rate_change = self._model.learn(cycle, seen)
+        """Find the bucket that explains the last cycles; `is_narrower` if several 429s agree that it gives less."""
+        before, quiet, is_first = self.bucket, self._quiet_seconds(), self._is_searching
+        is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
+        if is_narrower or is_wider:
+            self._cycles.clear()
+        self._cycles.append(cycle)
+        likely_burst = self._likely_burst(cycle, quiet, is_wider=is_wider)
+        fitted = fit(self._cycles, likely_burst, 1.0 if is_first else _MOST_SHRINKING_SHARE * before.burst)
+        is_meaningful = is_first or is_narrower or cycle.calls >= _MEANINGFUL_CALLS
+        least = _LEAST_CALLS_PER_SECOND if is_meaningful else before.rate / 2
+        self.bucket = replace(fitted, rate=max(least, fitted.rate))
+        if self._calm_cycles > 1:
+            self._widest = max(0.98 * self._widest, fitted.rate)
+        is_late = self._held_seconds > quiet and not is_narrower
+        self._log_excess = min(_MOST_LOG_EXCESS, self._log_excess + 0.01) if is_late else self._log_excess / 2
+        gave_more = is_wider or -self._level > 0.25 * before.burst + 3
+        if is_narrower or is_first:
+            self._calm_cycles = 0
+        elif gave_more and not self._contention.is_shared:
+            self._calm_cycles = min(self._calm_cycles, 2)
+        else:
+            self._calm_cycles += 1
+        changed = RateChange.NARROWER if is_narrower else RateChange.WIDER if is_wider else RateChange.THE_SAME
+        self.rate_change = RateChange.FOUND if is_first else changed
         self.learned_rate = self.bucket.rate
+
+    def _likely_burst(self, cycle: Cycle, quiet: float, *, is_wider: bool) -> float:
+        burst, rate = self.bucket.burst, self.bucket.rate
+        if self._is_searching:
+            return self.pace / 4
+        if is_wider:
+            return max(self.pace / 4, burst)
+        if self.pace > _OVERDUE_PACE * self._spending():  # it was already growing, because the 429 came late
+            return min(burst, max(0.85 * burst, 0.3 * rate))
+        if self._held_seconds < quiet / 2 and cycle.calls > _CYCLES:
+            is_short = self._held_seconds < _SHORT_CYCLE_PAUSES * self._pause_seconds
+            return max(burst, min((1.5 if is_short else 1.15) * burst, 1.5 * rate))
+        return burst

@@ -58,20 +58,6 @@ class Lane:
                 self.pacer.throttled(sent, self.now, self.on_their_way.pop()[2])
 
 
-@pytest.mark.parametrize(("rate", "burst"), [(2.0, 2.0), (20.0, 10.0), (20.0, 40.0), (300.0, 100.0)])
-def test_any_lane_is_learned_and_used_with_few_429s(rate: float, burst: float) -> None:
-    """Two figures count together: the used share of what is possible, and the share of 429s."""
-    lane = Lane(Pacer(), rate, burst)
-    lane.run(120.0)
-    lane.admitted = lane.refused = 0
-
-    lane.run(600.0)
-
-    assert lane.admitted / (rate * 600) > 0.97
-    assert lane.refused / lane.admitted < 0.01
-    assert lane.pacer.learned_rate == pytest.approx(rate, rel=0.03)
-
-
 @pytest.mark.parametrize(
     ("lane", "seconds_before", "seconds", "share"),
     [
@@ -121,28 +107,6 @@ def test_a_run_begins_with_a_known_rate() -> None:
     assert first_refused == 0
     assert lane.admitted == pytest.approx(0.95 * 50 * 15, rel=0.1)
     assert lane.refused <= 4
-
-
-def test_a_narrower_lane_is_found_within_a_few_429s() -> None:
-    """The calls between two 429s show the new rate."""
-    lane = Lane(Pacer(), 200.0, 100.0)
-    lane.run(200.0)
-    lane.rate, lane.refused = 20.0, 0
-
-    lane.run(30.0)
-
-    assert lane.refused <= 8
-    assert lane.pacer.learned_rate == pytest.approx(20.0, rel=0.1)
-
-
-def test_a_lane_that_widens_again_is_used_again() -> None:
-    """While it is narrower than before, the quiet times are shorter."""
-    lane = Lane(Pacer(), 200.0, 100.0)
-    for rate, seconds in ((200.0, 200.0), (50.0, 200.0), (200.0, 40.0)):
-        lane.rate = rate
-        lane.run(seconds)
-
-    assert lane.pacer.pace > 180.0
 
 
 def test_a_lane_that_is_shut_for_a_while_is_not_narrow() -> None:
