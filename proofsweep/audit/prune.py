@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -19,7 +19,7 @@ from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import leg_numbers
 from proofsweep.store.listings import newest_listings
-from proofsweep.store.objects import REQUESTS_AT_ONCE
+from proofsweep.store.objects import REQUESTS_AT_ONCE, json_bytes
 from proofsweep.store.parts import Results, ended_parts
 from proofsweep.store.prunings import (
     PrunedObject,
@@ -27,7 +27,6 @@ from proofsweep.store.prunings import (
     begun_prunings,
     pruned_names,
     prunings_of,
-    write_intent,
     write_receipt,
 )
 from proofsweep.store.runs import RunIndex, RunRecord
@@ -100,8 +99,9 @@ def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -
     """Delete what was found, but for what another process has begun; return the prunings that were completed."""
     done = [*prunable.begun]
     for pruning in prunable.new:
-        with suppress(NameTaken):
-            write_intent(results.store, pruning)  # (1)
+        with suppress(NameTaken):  # another process prunes the run at the same moment
+            name = layout.pruning_intent_name(pruning.run_id, pruning.number)
+            results.store.create(name, json_bytes(asdict(pruning)))  # (1)
             done.append(pruning)
     if done:
         names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]

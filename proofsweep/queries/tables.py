@@ -142,7 +142,7 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
 
     The base holds nearly all items, each once. So only keys that are in the tail too are sorted.
     """
-    settled = [(run.plan.run_id, leg.leg, leg.entry) for run in latest.index.in_order() for leg in run.legs]
+    settled = [(run.plan.run_id, leg.leg, leg.entry) for run in latest.index.records.values() for leg in run.legs]
     tail = [(leg.plan.run_id, leg.leg, leg.entry) for leg in latest.tail]
     through = latest.base.through
     legs = [*(leg for leg in settled if leg[2] is not None and leg[2] <= through), *tail]

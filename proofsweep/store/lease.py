@@ -124,7 +124,6 @@ class Lease:
     store: Store
     name: str  # of what is leased
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # gives the time in UTC
-    # gives the seconds of this boot's monotonic clock, the same in all its processes.
     rest: Callable[[float], object] = threading.Event().wait  # waits for a number of seconds
     first: int = 1  # the number of the first term
     step: int = 1  # from one term to the next

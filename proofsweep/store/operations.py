@@ -21,9 +21,9 @@ class Operations:
     def legs(self, operation_id: str) -> Legs:
         return Legs(self.results.store, operation_id)
 
-    def ids(self, since: str = "", kind: str = "") -> list[str]:
+    def ids(self, kind: str = "") -> list[str]:
         """List the operations of all kinds, or of one, the oldest first."""
-        named = ((each, layout.kind_of(each)) for each in self.results.store.folders("_runs", since))
+        named = ((each, layout.kind_of(each)) for each in self.results.store.folders("_runs"))
         return [each for each, its_kind in named if its_kind and kind in {"", its_kind}]
 
     def write_plan(self, operation: Operation, facts: Mapping[str, object]) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import TypeAdapter
@@ -81,11 +81,6 @@ def completed_at(store: Store, pruning: Pruning) -> str | None:
 def pruned_names(store: Store, run_id: str) -> frozenset[str]:
     """Name all objects of a run that prunings have deleted, or will when they are repeated."""
     return frozenset(each.name for pruning in prunings_of(store, run_id) for each in pruning.deleted)
-
-
-def write_intent(store: Store, pruning: Pruning) -> None:
-    """Write what will be deleted; NameTaken if another process prunes the run at the same moment."""
-    store.create(layout.pruning_intent_name(pruning.run_id, pruning.number), json_bytes(asdict(pruning)))
 
 
 def write_receipt(store: Store, pruning: Pruning, now: datetime) -> None:

@@ -123,15 +123,11 @@ class IndexedRuns:
     def newest_first(self) -> Iterator[RunRecord]:
         """Return the runs, the newest first; those of a retired catalog bear the identity of the one in its place."""
         retired: dict[tuple[str, str], str] = {}
-        for run in self.in_order():
+        for _, run in sorted(self.records.items(), reverse=True):
             plan = run.plan
             retired |= {(plan.environment, identity): plan.identity for identity in plan.retired}
             named = retired.get((plan.environment, plan.identity))
             yield run if named is None else replace(run, plan=replace(plan, catalog_identity=named))
-
-    def in_order(self) -> Iterator[RunRecord]:
-        """Return the runs as they were planned, the newest first."""
-        return (self.records[run_id] for run_id in sorted(self.records, reverse=True))
 
     def with_what(self, other: "IndexedRuns") -> "IndexedRuns":
         """Return this index with what another one knows besides, without the runs that are gone."""

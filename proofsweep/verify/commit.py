@@ -120,7 +120,7 @@ def record_leg(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
 
 def record_ended_legs(results: Results, index: IndexedRuns) -> None:
     """Append the entry of each ended leg that has none: its process was killed after the receipt, or is about to."""
-    for run in index.in_order():
+    for run in index.records.values():
         for leg in run.legs:
             if leg.entry is None:
                 record_leg(results, run.plan, Legs(results.store, run.plan.run_id), leg.leg)

@@ -26,7 +26,6 @@ def test_an_operation_is_found_by_its_plan(operations: Operations) -> None:
     leave_operation(operations.results, SECOND)
 
     assert operations.ids() == [FIRST.operation_id, SECOND.operation_id]
-    assert operations.ids(since="20261120T013") == [SECOND.operation_id]
     assert operations.ids(kind="erasure") == []
     assert (operations.operation(FIRST.operation_id), operations.operation(SECOND.operation_id)) == (FIRST, SECOND)
     assert (operations.plan(FIRST.operation_id) or {})["list"] == "a.csv"
