@@ -31,9 +31,17 @@ from ...worlds.year_old_store import (
 )
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of old runs, made once; nobody changes it."""
+    root = tmp_path_factory.mktemp("built")
+    year_old_store(Results(FolderStore(root)))
+    return root
+
+
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
-    return year_old_store(Results(FolderStore(tmp_path)))
+def results(built: Path, tmp_path: Path) -> Results:
+    return Results(FolderStore(shutil.copytree(built, tmp_path, dirs_exist_ok=True)))
 
 
 def found(results: Results, days: int = 400) -> Prunable:

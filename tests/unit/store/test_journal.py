@@ -10,7 +10,7 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.journal import MERGED_SEGMENTS, Journal, read_journal, unpublished
+from proofsweep.store.journal import Journal, read_journal, unpublished
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Mark, Results
 from proofsweep.store.rows import exchange_row
@@ -19,6 +19,7 @@ from ...worlds.ended_runs import plan_of_run
 from .. import left_behind
 
 PLAN = plan_of_run("20261120T120000Z_000aa")
+MERGED_SEGMENTS = 5  # of a minute, as short as it is here
 
 
 class FullStore(FolderStore):
@@ -33,6 +34,11 @@ class FullStore(FolderStore):
         super().create(name, content)
         if self.silent_on is not None and self.silent_on in name:
             raise ResultsError("Nobody knows whether it was written.")
+
+
+@pytest.fixture(autouse=True)
+def short_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proofsweep.store.journal.MERGED_SEGMENTS", MERGED_SEGMENTS)
 
 
 @pytest.fixture

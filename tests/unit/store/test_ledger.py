@@ -1,5 +1,6 @@
 """The ledger is one line: each receipt has one entry, whoever appends it, and however often."""
 
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -121,9 +122,17 @@ def test_a_receipt_that_is_missing_is_said(store: FolderStore) -> None:
         Ledger(store).append(EntryKind.LEG, "r/1.json")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of runs that ended, made once; nobody changes it."""
+    root = tmp_path_factory.mktemp("built")
+    audited_store(Results(FolderStore(root)))
+    return root
+
+
 @pytest.fixture
-def results(store: FolderStore) -> Results:
-    return audited_store(Results(store))
+def results(built: Path, tmp_path: Path) -> Results:
+    return Results(FolderStore(shutil.copytree(built, tmp_path / "results")))
 
 
 def killed_before(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
