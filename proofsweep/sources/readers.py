@@ -60,20 +60,12 @@ _BY_MARK = {
     b"PK\x03\x04": f"a ZIP archive or an Excel workbook: {_ARCHIVE}; let a workbook's name end in .xlsx",
     b"\xd0\xcf\x11\xe0": f"an Excel workbook of the old kind (xls), or one with a password: {_TABLE}, without one",
     b"\xfd7zXZ\0": "packed with xz: unpack it, or pack it with gzip",
-    b"\x28\xb5\x2f\xfd": "packed with zstd: unpack it, or pack it with gzip",
     b"BZh": "packed with bzip2: unpack it, or pack it with gzip",
-    b"7z\xbc\xaf\x27\x1c": f"a 7z archive: {_ARCHIVE}",
-    b"Rar!\x1a\x07": f"a RAR archive: {_ARCHIVE}",
     b"%PDF-": "a PDF document: ask for the list as .xlsx or CSV",
-    b"{\\rtf": f"a text document (RTF): {_TABLE}",
     b"PAR1": "Parquet: let its name end in .parquet",
 }
 _BY_ENDING = {
     ".ods": f"a table of LibreOffice: {_TABLE}",
-    ".numbers": f"a table of Numbers: {_TABLE}",
-    ".xlsb": f"a binary Excel workbook: {_TABLE}",
-    ".docx": f"a Word document: {_TABLE}",
-    ".tar": f"an archive: {_ARCHIVE}",
     ".json": "JSON: write one object a line, and let its name end in .jsonl",
     ".xml": "XML, and no message of a DDEX release: give such a message, its folder, or a list as .xlsx or CSV",
 }

@@ -9,8 +9,7 @@ import pytest
 
 from proofsweep.domain.items import ManifestRow
 from proofsweep.sources.catalog import DeliveryCounts
-from proofsweep.sources.ddex_delivery import Threads, candidates
-from proofsweep.sources.ddex_message import ErnMessage
+from proofsweep.sources.ddex_delivery import candidates
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
@@ -244,63 +243,58 @@ def test_plain_audio_beside_a_delivery_is_as_before(tmp_path: Path) -> None:
     assert [work_item_of(row, after.name, "sidecar") for row in after.rows()][:2] == items
 
 
-def message(number: int, created: float = 1, **facts: object) -> ErnMessage:
-    """Return a live message of one release."""
-    usual: dict[str, object] = {"is_purge": False, "is_test": False, "has_files": True, "tags": {}, "sender": "S"}
-    usual |= {"location": f"/b/{number}/m.xml", "message_id": f"M{number}", "thread_id": "T", "ids": ("ICPN:1",)}
-    return ErnMessage(created=created, **(usual | facts))  # type: ignore[arg-type]  # as given above
-
-
-def thread_of(threads: Threads, number: int) -> list[str]:
-    """Return the IDs of all messages of the release of one, the newest last."""
-    return [each.message_id for each in threads.thread_of(f"/b/{number}/m.xml")]
-
-
 @pytest.mark.parametrize(
-    ("others", "thread"),
+    ("facts", "is_replaced"),
     [
-        pytest.param(
-            [message(1, 2, message_id="B"), message(2, 2, message_id="A")], ["M0", "A", "B"], id="by creation"
-        ),
-        pytest.param([message(1, 2, sender="X")], ["M0"], id="another sender"),
-        pytest.param([message(1, 2, ids=("ICPN:2",))], ["M0"], id="one thread ID for a whole batch joins nothing"),
-        pytest.param([message(1, 2, is_test=True)], ["M0"], id="a test changes nothing of a release"),
-        pytest.param([message(1, 2, ids=())], ["M0"], id="without an ID"),
-        pytest.param([message(1, 2, ids=("GRid:A", "ICPN:1")), message(2, 3, ids=("GRid:A",))], ["M0", "M1", "M2"]),
+        ({}, True),
+        ({"sender": "X"}, False),
+        ({"icpn": "222"}, False),  # one thread ID for a whole batch joins nothing
+        ({"is_test": True}, False),
+        ({"grid": "A", "icpn": ""}, True),  # an update may name only some of the release's IDs
+        ({"icpn": "", "catalog_number": ""}, False),
     ],
 )
-def test_messages_of_a_release_are_known_by_its_ids(others: list[ErnMessage], thread: list[str]) -> None:
-    """An update may name only some of them; of several messages, the newest is in force."""
-    found = Threads([message(0), *others])
+def test_messages_of_a_release_are_known_by_its_sender_and_ids(
+    tmp_path: Path, facts: dict[str, str], *, is_replaced: bool
+) -> None:
+    """Of several, the newest is in force; a test changes nothing."""
+    release(tmp_path / "B1" / "111", "1.wav", grid="A", title="Old")
+    release(tmp_path / "B2" / "111", "2.wav", created="2026-11-02T00:00:00Z", title="New", **facts)
 
-    assert thread_of(found, 0) == thread
-    assert found.releases == (1 if len(thread) > 1 else 2)
+    titles = told(scan(tmp_path), "release_title")
+
+    assert titles["B1/111/1.wav"] == ("New" if is_replaced else "Old")
 
 
-def test_messages_without_ids_are_known_by_their_thread() -> None:
+def test_messages_without_ids_are_known_by_their_thread(tmp_path: Path) -> None:
     """Without a thread, each stands alone."""
-    found = Threads([message(0, ids=()), message(1, 2, ids=()), message(2, ids=(), thread_id="")])
+    for number, thread in ((1, "T"), (2, "T"), (3, "")):
+        facts = {"icpn": "", "catalog_number": "", "thread_id": thread, "created": f"2026-11-0{number}T00:00:00Z"}
+        release(tmp_path / f"B{number}" / "x", f"{number}.wav", title=str(number), **facts)
 
-    assert (thread_of(found, 0), thread_of(found, 2)) == (["M0", "M1"], ["M2"])
+    assert [*told(scan(tmp_path), "release_title").values()] == ["2", "2", "3"]
 
 
 @pytest.mark.parametrize(
-    ("withdrawal", "is_withdrawn"),
+    ("facts", "is_withdrawn"),
     [
-        (message(1, 2, is_purge=True), True),
-        (message(1, 0, is_purge=True), True),  # without a date: somebody wants it gone
-        (message(1, 0.5, is_purge=True), False),  # what is sent later is a release again
-        (message(1, 2, is_purge=True, sender="X"), False),
-        (message(1, 2, is_purge=True, ids=("ICPN:2",)), False),
-        (message(1, 2, is_purge=True, is_test=True), False),
+        ({"created": "2026-11-03T00:00:00Z"}, True),
+        ({"created": ""}, True),  # without a date: somebody wants it gone
+        ({"created": "2026-10-01T00:00:00Z"}, False),  # what is sent later is a release again
+        ({"sender": "X", "created": ""}, False),
+        ({"icpn": "222", "created": ""}, False),
+        ({"is_test": True, "created": ""}, False),
     ],
 )
-def test_purge_withdraws_what_its_sender_sent_before(withdrawal: ErnMessage, *, is_withdrawn: bool) -> None:
+def test_purge_withdraws_what_its_sender_sent_before(
+    tmp_path: Path, facts: dict[str, str], *, is_withdrawn: bool
+) -> None:
     """Nobody withdraws the releases of others, and a test withdraws none."""
-    found = Threads([message(0), withdrawal])
+    release(tmp_path / "111", "1.wav")
+    (tmp_path / "purge").mkdir()
+    (tmp_path / "purge" / "purge.xml").write_bytes(purge(Sending(**({"icpn": "111"} | facts))))  # type: ignore[arg-type]  # as told
 
-    assert (found.is_withdrawn(message(0)), found.is_withdrawn(withdrawal)) == (is_withdrawn, True)
-    assert thread_of(found, 1) == []
+    assert told(scan(tmp_path)) == {"111/1.wav": "withdrawn" if is_withdrawn else "I1"}
 
 
 @pytest.mark.parametrize(
