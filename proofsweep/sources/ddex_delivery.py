@@ -84,7 +84,6 @@ class _ReleaseFolder:
     messages: list[ErnMessage] = field(default_factory=list)  # without what they say of recordings
     broken: list[XmlFile] = field(default_factory=list)  # its messages that cannot be read
     folders: list[Folder] = field(default_factory=list)
-    leading_up: set[str] = field(default_factory=set)  # of the messages, those that name files in other folders
 
     @property
     def newest(self) -> ErnMessage | None:
@@ -110,6 +109,7 @@ class Deliveries:
         self._threads = Threads(())
         self._completions: dict[str, str] = {}
         self._batch_of: dict[str, str] = {}
+        self._leading_up: defaultdict[str, set[str]] = defaultdict(set)  # messages that name files above, by batches
 
     @property
     def are_there(self) -> bool:
@@ -182,7 +182,7 @@ class Deliveries:
         pickle.dump(found.message, self._file)
         release.messages.append(replace(found.message, recordings=(), no_rows=()))
         if any(leads_up(file.location) for recording in found.message.recordings for file in recording.files):
-            release.leading_up.add(found.location)
+            self._leading_up[release.location].add(found.location)
 
     def _whole(self, message: ErnMessage) -> ErnMessage:
         self._file.seek(self._offsets[message.location])
@@ -198,7 +198,9 @@ class Deliveries:
             above = posixpath.dirname(location)
             is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
             is_batch = is_below and (above in self._completions or children[above] > 1)
-            self._batch_of[location] = above if is_batch else location
+            self._batch_of[location] = batch = above if is_batch else location
+            if location != batch and location in self._leading_up:
+                self._leading_up[batch] |= self._leading_up[location]
         found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for release in self._releases.values():
             found[self._batch_of[release.location]][release.location] = self._release_of(release)
@@ -221,9 +223,8 @@ class Deliveries:
     def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
         """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
         found = NamedFiles()
-        batch = self.batches[self._batch_of[release.location]]
         locations = {message.location for message in release.messages}
-        locations |= {at for each in batch.releases for at in self._releases[each].leading_up}
+        locations |= self._leading_up.get(self._batch_of[release.location], set())
         threads = {thread[-1].location: thread for at in locations if (thread := self._threads.thread_of(at))}
         newest_first = sorted(threads.values(), key=lambda thread: thread[-1].order, reverse=True)
         for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):

@@ -46,7 +46,10 @@ TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "resource", "technical", "batc
 """The tags that rows of a delivery may have; one whose value no message gives is left out."""
 
 _SLASHES = "/\\"
-_TRUE, _FALSE = frozenset({"true", "1"}), frozenset({"false", "0"})
+_TRUE = frozenset({"true", "1"})
+_NOT_DELIVERED = frozenset(("IsProvidedInDelivery", false) for false in ("false", "0"))
+_CLIP = frozenset((flag, true) for flag in ("IsClip", "IsPreview") for true in _TRUE)
+_AROUND_A_FILE = ("IsProvidedInDelivery", "IsClip", "IsPreview", "TechnicalResourceDetailsReference")
 _MOST_DIGITS = 18
 _SHOWN_LETTERS = 80
 _SENTENCE_LETTERS = 160
@@ -289,7 +292,7 @@ def read_xml(file: OpenFile) -> "_Element":
         is_deep = "xcessive depth" in said or "aximum element depth" in said
         words = f"It is no well-formed XML: {said[:_SENTENCE_LETTERS].rstrip('.')}"
         raise _unreadable("Its elements are nested too deeply" if is_deep else words) from error
-    for each in root.iterdescendants("{*}*"):
+    for each in root.xpath("descendant::*[namespace-uri()]"):
         each.tag = etree.QName(each).localname
     return root
 
@@ -329,8 +332,13 @@ def _is_purge(root: "_Element") -> bool:
 
 def _text(element: "_Element", *paths: str) -> str:
     """Return the first text that stands at one of the paths, in their order; empty if there is none."""
-    texts = ((each.text or "").strip() for path in paths for each in element.iterfind(path))
-    return next(filter(None, texts), "")
+    for path in paths:
+        places = [element]
+        for name in path.split("/"):
+            places = [each for place in places for each in place.iterchildren(name)]
+        if text := next(filter(None, ((each.text or "").strip() for each in places)), ""):
+            return text
+    return ""
 
 
 def _title_of(element: "_Element") -> str:
@@ -358,21 +366,19 @@ def _recordings_of(
     editions = element.findall("SoundRecordingEdition")
     files: dict[_Element, list[MessageFile]] = {each: [] for each in (*editions, element)}
     for each in element.iter("File"):
-        above = list(each.iterancestors())
-        above = above[: above.index(element) + 1]
-        file = _file(
-            each, next(filter(None, (_text(place, "TechnicalResourceDetailsReference") for place in above)), "")
-        )
-        is_elsewhere = any(_text(place, "IsProvidedInDelivery").lower() in _FALSE for place in above)
-        if file is None or is_elsewhere:
+        leaves = [leaf for above in each.iterancestors() for leaf in above.iterchildren(*_AROUND_A_FILE)]
+        references = (leaf.text or "" for leaf in leaves if leaf.tag == "TechnicalResourceDetailsReference")
+        file = _file(each, next(references, "").strip())
+        flags = {(leaf.tag, (leaf.text or "").strip().lower()) for leaf in leaves}
+        if file is None or not flags.isdisjoint(_NOT_DELIVERED):
             continue
-        kind = _text(above[0], "Type").lower() if above[0].tag == "DeliveryFile" else ""
+        kind = _text(each.getparent(), "Type").lower() if each.getparent().tag == "DeliveryFile" else ""
         if kind and "audio" not in kind:
             no_rows.append((file.location, Cause.OTHER_RESOURCES))
-        elif any(_text(place, flag).lower() in _TRUE for place in above for flag in ("IsClip", "IsPreview")):
+        elif not flags.isdisjoint(_CLIP):
             no_rows.append((file.location, Cause.CLIPS))
         else:
-            files[next(place for place in above if place in files)].append(file)
+            files[next(each.iterancestors("SoundRecordingEdition"), element)].append(file)
     own, reference = _isrc_of(element), _text(element, "ResourceReference")
     title, artist = _title_of(element), _artist_of(element, parties)
     for place, found in files.items():
@@ -385,18 +391,13 @@ def _isrc_of(element: "_Element") -> str:
 
 
 def _file(element: "_Element", technical: str = "") -> MessageFile | None:
-    folder, name = _text(element, "FilePath"), _text(element, "FileName")
+    leaves = {each.tag: text for each in element.iter() if (text := (each.text or "").strip())}
+    folder, name = leaves.get("FilePath"), leaves.get("FileName", "")
     name = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
-    location = _text(element, "URI", "URL") or name
-    if not location:
-        return None
-    return MessageFile(
-        location,
-        technical,
-        _text(element, "FileSize"),
-        _text(element, "HashSum/Algorithm", "HashSum/HashSumAlgorithmType"),
-        _text(element, "HashSum/HashSumValue", "HashSum/HashSum"),
-    )
+    location = leaves.get("URI") or leaves.get("URL") or name
+    digest = leaves.get("HashSumValue") or leaves.get("HashSum", "")  # of ERN 3 the value has the name of its parent
+    algorithm = leaves.get("Algorithm") or leaves.get("HashSumAlgorithmType", "")
+    return MessageFile(location, technical, leaves.get("FileSize", ""), algorithm, digest) if location else None
 
 
 def _posix_seconds(written: str) -> float:
