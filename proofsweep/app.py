@@ -249,20 +249,19 @@ class App:
     def forecast(self, need: "Need", status: "ServiceStatus", bounds: Bounds) -> "Forecast":
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
         from proofsweep.verify.forecast import Means, forecast
-        from proofsweep.verify.history import measured_legs, remembered_rate
+        from proofsweep.verify.history import learned_rate, measured_legs
         from proofsweep.verify.threads import most_open_files, workers_that_fit
 
         rate = None
         with suppress(ConfigError, ResultsError):
-            rate = remembered_rate(self.results, self.service)
-        pace = self.settings.pace
+            fingerprint = self.service.key_fingerprint
+            rate = learned_rate(self.results, self.settings.service.base_url, fingerprint, utc_now())
         means = Means(
             headroom=status.headroom,
             reset=status.quota_reset,
             bounds=bounds,
             rate=rate,
-            first_rate=pace.first_rate,
-            workers=workers_that_fit(pace.workers, most_open_files()),
+            workers=workers_that_fit(self.settings.pace.workers, most_open_files()),
         )
         return forecast(need, means, measured_legs(self.results, self.environment), utc_now())
 

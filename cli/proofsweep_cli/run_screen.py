@@ -188,9 +188,8 @@ def print_forecast(
     out: Screen, cost: Forecast, now: datetime, trouble: str = "", key_expires_at: datetime | None = None
 ) -> None:
     """Print what a run will take; `trouble` says why the quota is unknown."""
-    learned = "" if cost.cost_of_row is None else f"; earlier, one file took {cost.cost_of_row:.2f} of the quota"
     expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
-    out.line(f"  calls: {cost.calls:,} keyed (two for each file), {expected}{learned}")
+    out.line(f"  calls: {cost.calls:,} keyed (two for each file), {expected}")
     out.line(f"  quota: {_quota(cost, trouble)}", style="red" if cost.rows_short else None)
     out.line(f"  end: {_end(cost)}")
     if pace := _pace(cost):

@@ -20,7 +20,7 @@ from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.commit import LegEnd, record_ended_legs, record_leg, settle_leg
-from proofsweep.verify.history import note_leg, remembered_rate
+from proofsweep.verify.history import learned_rate, note_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.rate_leases import rate_leases
 from proofsweep.verify.service import Service
@@ -56,7 +56,8 @@ def leg_of(
     """
     settings = service.settings
     plan = plan_to_work_on(results, run_id, settings.environment, sidecar_field=settings.sidecar_field)
-    status, rate = service.awaited(bounds.reserve), remembered_rate(results, service)  # (1)
+    status = service.awaited(bounds.reserve)  # (1)
+    rate = learned_rate(results, settings.base_url, service.key_fingerprint, service.clock())
     service.dispatcher.remember(None if rate is None else rate / sharers)
     with rate_leases(results.store, service, plan).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)

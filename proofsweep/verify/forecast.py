@@ -13,7 +13,6 @@ _PROBES_OF_A_LEG = 2  # of the quota, at its start and at its end
 _MIN_ROWS = 20  # fewest rows that give a pace and a cost: the probes are then 5 % of the calls
 _FULL = 0.8  # the share of a limit from which it bounds a leg
 _LEAST_SHARING = 1.5  # uploads at once, from which a link may be full
-_DOUBLING_SECONDS = 1.5  # in which the pacer doubles its pace until the first 429
 _START_SECONDS = 5.0  # from the plan to the first call, where no leg was measured
 _AROUND_SHARE = 1.6  # the program's own time, also before the plan and after the leg, by that one. Measured
 _UNKNOWN_RATES = (50.0, 5.0)  # calls a second between which a lane is looked for that nobody has measured
@@ -48,9 +47,7 @@ class Means:
     reset: datetime | None = None
     bounds: Bounds = field(default_factory=Bounds)
     rate: float | None = None  # calls per second that this key is known to get; None if nobody has learned it
-    first_rate: float = 6.0  # calls per second with which a search for it begins
     workers: int = 128
-    ask_seconds: float = 300.0  # how often the quota is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +65,6 @@ class Measurement:
     call_seconds: float | None = None  # time of all calls of a row together; None if not measured
     upload_seconds: float | None = None  # of these, the time of its form posts
     start_seconds: float | None = None  # from the plan to the leg's begin; None of a run that was resumed
-    quota_spent: int | None = None  # by how much the headroom fell; None if it is not known or rose
 
     @property
     def calls_let_in(self) -> int:
@@ -91,7 +87,6 @@ class Measurement:
 class Forecast:
     calls: int  # keyed calls without any retry
     calls_expected: int  # keyed calls with as many retries as in earlier legs, and with probes of the quota
-    cost_of_row: float | None  # what a row took from the headroom in earlier legs; None until measured on enough rows
     headroom: int | None
     reserve: int
     quota_reset: datetime | None
@@ -109,36 +104,38 @@ class Forecast:
 
 def forecast(need: Need, means: Means, history: Sequence[Measurement], now: datetime) -> Forecast:
     """Return what the need will take; `history` is of earlier legs, the newest first."""
-    speed = speed_of(need.audio_bytes / max(1, need.eligible), history, means)
-    cost, calls = cost_of_row(history), calls_of_row(history)
-    short = _rows_short(need, means, cost or CALLS_PER_ITEM)
+    legs = [one for one in history if one.rows >= _MIN_ROWS] or list(history[:1])
+    speed = speed_of(need.audio_bytes / max(1, need.eligible), legs, means) if legs or means.rate is not None else None
+    calls = calls_of_row(history)
+    short = None
+    if means.headroom is not None:
+        free = max(0, means.headroom - means.bounds.reserve - 1)  # the last probe is a call too
+        short = max(0, need.eligible - int(free / CALLS_PER_ITEM))
     left = {Bind.QUOTA: short or 0, Bind.CALLS: 0, Bind.WINDOW: 0}
     if (most := means.bounds.max_calls) is not None:
         left[Bind.CALLS] = max(0, need.eligible - int(max(0, most - _PROBES_OF_A_LEG) / calls))
     if speed is not None and (closes_at := means.bounds.closes_at) is not None:
-        left[Bind.WINDOW] = need.eligible - speed.rows_in((closes_at - now).total_seconds(), need.eligible)
+        left[Bind.WINDOW] = max(0, need.eligible - speed.rows_in((closes_at - now).total_seconds()))
     end = max(left, key=lambda bind: left[bind])
     rows = need.eligible - left[end]
     seconds = speed.seconds_for(rows) if speed else None
-    probes = _PROBES_OF_A_LEG + int((seconds or 0.0) // means.ask_seconds)
-    measured = next((one.rows for one in history if one.rows >= _MIN_ROWS), history[0].rows if history else None)
+    unknown = [LegSpeed({Bind.LANE: rate / CALLS_PER_ITEM}) for rate in _UNKNOWN_RATES]
     return Forecast(
         calls=need.eligible * CALLS_PER_ITEM,
-        calls_expected=math.ceil(need.eligible * calls) + (probes if need.eligible else 0),
-        cost_of_row=cost,
+        calls_expected=math.ceil(need.eligible * calls) + (_PROBES_OF_A_LEG if need.eligible else 0),
         headroom=means.headroom,
         reserve=means.bounds.reserve,
         quota_reset=means.reset if means.reset and means.reset > now else None,
         rows_short=short,
         rows_left=left[end],
         seconds=seconds,
-        range_seconds=None if speed else _range_for(rows, means),
+        range_seconds=None if speed else (unknown[0].seconds_for(rows), unknown[1].seconds_for(rows)),
         ends_at=None if seconds is None else now + timedelta(seconds=seconds),
-        measured_rows=measured,
-        rate=None if speed is None else speed.rate,
+        measured_rows=legs[0].rows if legs else None,
+        rate=speed.rate if speed else None,
         binds=end if left[end] else speed.binds if speed else None,
         pace_binds=speed.binds if speed else None,
-        seconds_if_doubled=speed.doubled().seconds_for(rows) if speed and speed.limits else None,
+        seconds_if_doubled=speed.doubled().seconds_for(rows) if speed else None,
     )
 
 
@@ -148,94 +145,43 @@ def calls_of_row(history: Sequence[Measurement]) -> float:
     return max(float(CALLS_PER_ITEM), calls / rows) if rows >= _MIN_ROWS else float(CALLS_PER_ITEM)
 
 
-def cost_of_row(history: Sequence[Measurement]) -> float | None:
-    """Return by how much the headroom fell for each row; the contract does not state which calls are charged."""
-    known = [(one.rows, one.quota_spent) for one in history if one.quota_spent is not None]
-    rows = sum(rows for rows, _ in known)
-    return sum(spent for _, spent in known) / rows if rows >= _MIN_ROWS else None
-
-
-def _rows_short(need: Need, means: Means, cost: float) -> int | None:
-    if means.headroom is None:
-        return None
-    free = max(0, means.headroom - means.bounds.reserve - 1)  # the last probe is a call too
-    return max(0, need.eligible - int(free / cost))
-
-
-def _range_for(rows: int, means: Means) -> tuple[float, float]:
-    limits = ({Bind.LANE: rate / CALLS_PER_ITEM} for rate in _UNKNOWN_RATES)
-    shortest, longest = (LegSpeed(limits=limit, first_rate=means.first_rate).seconds_for(rows) for limit in limits)
-    return shortest, longest
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LegSpeed:
     """What bounds the speed of a leg."""
 
     limits: dict[Bind, float]  # files per second that each thing lets through, as far as it is known
-    calls_of_row: float = float(CALLS_PER_ITEM)  # calls that a file takes, retries included
-    first_rate: float | None = None  # calls per second with which the search for the rate begins; None if it is known
+    rate: float | None = None  # calls per second that the lane lets through; None if it was never reached
     around_seconds: float = _START_SECONDS * _AROUND_SHARE  # what the program takes besides its files
 
     @property
     def binds(self) -> Bind:
-        """The lowest limit; the service's answers while none is known."""
-        return min(self.limits, key=lambda bind: self.limits[bind], default=Bind.ANSWERS)
-
-    @property
-    def rate(self) -> float | None:
-        """The calls per second that the lane lets through; None if it was never reached."""
-        lane = self.limits.get(Bind.LANE)
-        return None if lane is None else lane * self.calls_of_row
+        return min(self.limits, key=lambda bind: self.limits[bind])
 
     def seconds_for(self, rows: int) -> float:
-        if not rows:
-            return 0.0
-        most = self.limits.get(self.binds, math.inf)
-        return self.around_seconds + (rows / most if self.first_rate is None else self._searching(rows, most))
+        return self.around_seconds + rows / self.limits[self.binds] if rows else 0.0
 
-    def rows_in(self, seconds: float, rows: int) -> int:
-        """Return how many of these rows fit into a time."""
-        fitting, too_many = 0, rows + 1
-        while too_many - fitting > 1:
-            middle = (fitting + too_many) // 2
-            fitting, too_many = (middle, too_many) if self.seconds_for(middle) <= seconds else (fitting, middle)
-        return fitting
+    def rows_in(self, seconds: float) -> int:
+        """Return how many rows fit into a time."""
+        return int(max(0.0, seconds - self.around_seconds) * self.limits[self.binds])
 
     def doubled(self) -> "LegSpeed":
-        binds = self.binds
-        return replace(self, limits={**self.limits, binds: 2 * self.limits[binds]})
-
-    def _searching(self, rows: int, most: float) -> float:
-        first = min(most, (self.first_rate or math.inf) / self.calls_of_row)
-        growth = math.log(2) / _DOUBLING_SECONDS
-        rows_until_most = (most - first) / growth
-        if rows <= rows_until_most:
-            return math.log1p(rows * growth / first) / growth
-        return math.log(most / first) / growth + (rows - rows_until_most) / most
+        return replace(self, limits={**self.limits, self.binds: 2 * self.limits[self.binds]})
 
 
-def speed_of(mean_bytes: float, history: Sequence[Measurement], means: Means) -> LegSpeed | None:
-    """Return what bounds the speed of the next leg; None if no leg was measured and no rate is known."""
-    if not history and means.rate is None:
-        return None
-    legs = [one for one in history if one.rows >= _MIN_ROWS] or list(history[:1])
+def speed_of(mean_bytes: float, legs: Sequence[Measurement], means: Means) -> LegSpeed:
+    """Return what bounds the speed of the next leg; either a leg was measured, or a rate is known."""
     rows = sum(one.rows for one in legs)
-    calls = max(float(CALLS_PER_ITEM), sum(one.calls_let_in for one in legs) / rows) if rows else float(CALLS_PER_ITEM)
-    pace = _pace_of(legs, means.rate)
-    limits = {} if pace is None else {Bind.LANE: pace / calls}
+    calls = max(float(CALLS_PER_ITEM), sum(one.calls_let_in for one in legs) / max(1, rows))
+    rate = _rate_of(legs, means.rate)
+    limits = {} if rate is None else {Bind.LANE: rate / calls}
     for one in reversed(legs):  # the newest counts
         limits |= _limits_by(one, mean_bytes, means)
-    start = min((one.start_seconds for one in history if one.start_seconds is not None), default=_START_SECONDS)
-    return LegSpeed(
-        limits={bind: limit for bind, limit in limits.items() if limit > 0},
-        calls_of_row=calls,
-        first_rate=means.first_rate if pace is None else None,
-        around_seconds=start * _AROUND_SHARE,
-    )
+    limits = {bind: limit for bind, limit in limits.items() if limit > 0}
+    start = min((one.start_seconds for one in legs if one.start_seconds is not None), default=_START_SECONDS)
+    return LegSpeed(limits or {Bind.ANSWERS: legs[0].rows / legs[0].seconds}, rate, start * _AROUND_SHARE)
 
 
-def _pace_of(legs: Sequence[Measurement], rate: float | None) -> float | None:
+def _rate_of(legs: Sequence[Measurement], rate: float | None) -> float | None:
     """Return the calls per second that the lane lets through; None if it was never reached.
 
     A rate that a short leg learned is too high by the lane's burst, and what was seen between refusals is not.

@@ -6,7 +6,6 @@ All of it is derived from receipts and parts: it may be deleted, and no leg fail
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.errors import ProofsweepError
@@ -18,9 +17,6 @@ from proofsweep.store.rows import with_instants
 from proofsweep.store.runs import LegRecord, RunIndex
 from proofsweep.verify.commit import LegPace
 from proofsweep.verify.forecast import Measurement
-
-if TYPE_CHECKING:
-    from proofsweep.verify.service import Service
 
 _RATED_LEGS = 10
 _RATE_IS_KEPT = timedelta(days=7)
@@ -49,21 +45,15 @@ def _try_to(run_id: str, what: str, update: Callable[[], object]) -> None:
         log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=type(mistake).__name__)
 
 
-def remembered_rate(results: Results, service: "Service", processes: int = 1) -> float | None:
-    """Return the rate with which a leg begins, or a process's share of it; None if no earlier leg has learned one."""
-    since = service.clock() - _RATE_IS_KEPT
-    rate = last_rate(results, service.settings.base_url, service.key_fingerprint, since)
-    return None if rate is None else rate / processes
-
-
-def last_rate(results: Results, base_url: str, key_fingerprint: str, since: datetime) -> float | None:
+def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: datetime) -> float | None:
     """Return the calls a second that one of the newest legs learned with this key; None if all are older."""
     lane = (base_url.split("/")[2], key_fingerprint)
     legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
     for row in (with_instants("runs", dict(leg.counts)) for leg in islice(legs, _RATED_LEGS)):
         rate, finished_at = row.get("rate_learned"), row.get("finished_at")
         is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane
-        if is_same_lane and isinstance(rate, float) and isinstance(finished_at, datetime) and finished_at >= since:
+        is_young = isinstance(finished_at, datetime) and finished_at >= now - _RATE_IS_KEPT
+        if is_same_lane and is_young and isinstance(rate, float):
             return rate
     return None
 
@@ -82,7 +72,6 @@ def _measurement(plan: Plan, leg: LegRecord) -> Measurement | None:
     began, ended, rate = row.get("started_at"), row.get("finished_at"), row.get("rate_learned")
     if rows <= 0 or not isinstance(began, datetime) or not isinstance(ended, datetime) or ended <= began:
         return None
-    before, after = _number(row, "quota_before"), _number(row, "quota_after")
     cpu_seconds = leg.receipt.get("cpu_seconds")
     pace = leg.receipt.get("pace")
     measured = LegPace(*pace) if isinstance(pace, list) else LegPace()
@@ -99,7 +88,6 @@ def _measurement(plan: Plan, leg: LegRecord) -> Measurement | None:
         call_seconds=measured.call_seconds,
         upload_seconds=measured.upload_seconds,
         start_seconds=start_seconds if leg.leg == 1 and 0.0 <= start_seconds <= _MOST_START_SECONDS else None,
-        quota_spent=before - after if before is not None and after is not None and before >= after else None,
     )
 
 

@@ -17,7 +17,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.store.schemas import LATEST
 from proofsweep.verify.commit import let_through
-from proofsweep.verify.history import last_rate, measured_legs, note_leg
+from proofsweep.verify.history import learned_rate, measured_legs, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -125,7 +125,7 @@ def test_what_an_earlier_leg_learned_of_the_lane_spares_the_search(
     for run_id, leg in zip(RUNS, legs, strict=False):
         end_leg(results, plan_of_run(run_id), **lane | leg)
 
-    assert last_rate(results, URL, "abc", WEEK_AGO) == rate
+    assert learned_rate(results, URL, "abc", WEEK_AGO + timedelta(days=7)) == rate
 
 
 def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results) -> None:
