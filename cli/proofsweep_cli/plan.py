@@ -22,7 +22,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Forecast, Need
 from proofsweep.verify.plan import cautions_of
 from proofsweep.verify.service import ServiceStatus
-from proofsweep.verify.survey import Survey, Surveyed, UnsentRow
+from proofsweep.verify.survey import Survey, UnsentRow, ignored_entries
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import (
@@ -99,39 +99,39 @@ def plan(
             _print_unsent(unsent, form, as_json=as_json)
             return ExitCode.ACCEPTED
         listing = app.chosen_rows(catalog, selection, max_calls)
-        found = Surveyed(listing, app.planner.survey(listing, selection))
+        survey = app.planner.survey(listing, selection)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=as_json)
         return ExitCode.ACCEPTED
     status, trouble = _service_or_trouble(app)
-    need = Need(eligible=found.survey.eligible, audio_bytes=found.survey.audio_bytes)
+    need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
     cost, sources = app.forecast(need, status, bounds), sources_of(config, results)
     if as_json:
-        print_json(_json_of(found) | forecast_json(cost) | {"settings_from": dict(sources)})
+        print_json(_json_of(listing, survey) | forecast_json(cost) | {"settings_from": dict(sources)})
     else:
-        _print_plan(app, found, cost, trouble.message if trouble else "")
+        _print_plan(app, listing, survey, cost, trouble.message if trouble else "")
         where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
         console().line(f"  for {where} ({words_of(sources)})", style="dim")
     is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
     return ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
 
 
-def _print_plan(app: App, found: Surveyed, cost: Forecast, trouble: str) -> None:
-    out, service, listing = console(), app.settings.service, found.listing
-    out.line(f"{listing.location}: {counted(found.survey.items, 'row')}", style="bold")
+def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trouble: str) -> None:
+    out, service = console(), app.settings.service
+    out.line(f"{listing.location}: {counted(survey.items, 'row')}", style="bold")
     if listing.whole.deliveries is not None:
         out.line(f"  {listing.whole.deliveries.in_words}")
     _print_reading(out, listing)
-    _print_survey(out, found.survey)
+    _print_survey(out, survey)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
-    print_ignored(out, found.ignored)
+    print_ignored(out, ignored_entries(listing))
     for note in listing.ignored.notes:
         out.line(f"  {note}", style="yellow")
     print_forecast(out, cost, utc_now(), trouble, service.key_expires_at)
     print_cautions(out, app, listing.location)
     with suppress(ResultsError):
-        for plan, known in app.planner.lists_before(listing, found.survey):
+        for plan, known in app.planner.lists_before(listing, survey):
             out.line(
                 f"  {counted(known, 'row')} of this list {'is' if known == 1 else 'are'} known from {plan.catalog}. "
                 f'If it is the next edition of that list, give both one name: name = "{listing.name}" under '
@@ -163,11 +163,10 @@ def _columns_of(whole: Catalog) -> dict[str, list[str]]:
     return {role: [printable(name) or "(no name)" for name, its in whole.columns if its == role] for role in roles}
 
 
-def _json_of(found: Surveyed) -> dict[str, object]:
-    listing, survey = found.listing, found.survey
+def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
     counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
     read = {
-        "ignored": found.ignored,
+        "ignored": ignored_entries(listing),
         "skipped": listing.skipped,
         "encoding": ", ".join(listing.whole.encodings) or None,
         "columns": _columns_of(listing.whole),

@@ -202,16 +202,6 @@ def ending_of(item: WorkItem) -> str:
     return utf8_text(name.rpartition(".")[2].lower()) if "." in name else "no ending"
 
 
-@dataclass(frozen=True, slots=True)
-class Surveyed:
-    listing: Catalog
-    survey: Survey
-
-    @property
-    def ignored(self) -> dict[str, int]:
-        return ignored_entries(self.listing)
-
-
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
     """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
     return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}
