@@ -3,7 +3,7 @@
 All of it is derived from receipts and parts: it may be deleted, and no leg fails because it cannot be written.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -14,12 +14,13 @@ from proofsweep.store.latest import refresh_if_due
 from proofsweep.store.legs import open_legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import with_instants
-from proofsweep.store.runs import LegRecord, RunIndex
+from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 from proofsweep.verify.commit import LegPace
 from proofsweep.verify.forecast import Measurement
 
 _RATED_LEGS = 10
 _RATE_IS_KEPT = timedelta(days=7)
+_SENT = ("accepted", "rejected", "failed")
 _MEASURED_LEGS = 10  # enough to even out a bad night
 _MOST_START_SECONDS = 120.0  # a run that began later has waited for something
 
@@ -61,29 +62,32 @@ def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: dat
 def measured_legs(results: Results, environment: str) -> list[Measurement]:
     """Measure the newest legs that sent anything to this environment; the newest first."""
     runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
-    legs = ((run.plan, leg) for run in runs for leg in reversed(run.legs))
+    legs = ((run, leg) for run in runs for leg in reversed(run.legs))
     return list(islice((found for each in legs if (found := _measurement(*each))), _MEASURED_LEGS))
 
 
-def _measurement(plan: Plan, leg: LegRecord) -> Measurement | None:
-    row = with_instants("runs", dict(leg.counts))
-    rows = sum(_number(row, outcome) or 0 for outcome in ("accepted", "rejected", "failed"))
-    rows -= _number(leg.receipt, "duplicates") or 0  # the next catalog may have none
-    began, ended, rate = row.get("started_at"), row.get("finished_at"), row.get("rate_learned")
-    if rows <= 0 or not isinstance(began, datetime) or not isinstance(ended, datetime) or ended <= began:
+def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
+    """Measure a leg, or what those of several partitions did together: each is as one of so many at once."""
+    duplicates, cpu_seconds, pace = (leg.receipt.get(name) for name in ("duplicates", "cpu_seconds", "pace"))
+    rows = sum(map(leg.count, _SENT)) - (duplicates if isinstance(duplicates, int) else 0)  # the next run may have none
+    began, ended = _times_of(leg)
+    if rows <= 0 or began is None or ended is None or ended <= began:
         return None
-    cpu_seconds = leg.receipt.get("cpu_seconds")
-    pace = leg.receipt.get("pace")
+    times = [_times_of(each) for each in run.legs]
+    at_once = sum(1 for since, until in times if since and until and since < ended and until > began)
+    rate, start_seconds = (
+        leg.counts.get("rate_learned"),
+        (began - datetime.fromisoformat(run.plan.created_at)).total_seconds(),
+    )
     measured = LegPace(*pace) if isinstance(pace, list) else LegPace()
-    start_seconds = (began - datetime.fromisoformat(plan.created_at)).total_seconds()
     return Measurement(
-        rows=rows,
+        rows=rows * at_once,
         seconds=(ended - began).total_seconds(),
-        calls=_number(row, "calls") or 0,
-        sent_bytes=_number(row, "bytes_sent") or 0,
-        throttled=_number(row, "throttled") or 0,
+        calls=leg.count("calls") * at_once,
+        sent_bytes=leg.count("bytes_sent") * at_once,
+        throttled=leg.count("throttled") * at_once,
         rate=rate if isinstance(rate, float) else None,
-        let_through=measured.let_through,
+        let_through=None if measured.let_through is None else measured.let_through * at_once,
         cpu_seconds=cpu_seconds if isinstance(cpu_seconds, float) else None,
         call_seconds=measured.call_seconds,
         upload_seconds=measured.upload_seconds,
@@ -91,6 +95,7 @@ def _measurement(plan: Plan, leg: LegRecord) -> Measurement | None:
     )
 
 
-def _number(cells: Mapping[str, object], name: str) -> int | None:
-    found = cells.get(name)
-    return found if isinstance(found, int) else None
+def _times_of(leg: LegRecord) -> list[datetime | None]:
+    """Return when a leg began and ended, as far as its receipt says so."""
+    cells = (leg.counts.get(name) for name in ("started_at", "finished_at"))
+    return [None if cell is None else datetime.fromisoformat(str(cell)) for cell in cells]

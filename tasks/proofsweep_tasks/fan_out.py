@@ -7,9 +7,6 @@ from typing import Any
 
 from prefect import task, unmapped
 from prefect.client.schemas.objects import State
-from prefect.context import FlowRunContext
-from prefect.futures import wait
-from prefect.task_runners import ThreadPoolTaskRunner
 from prefect.utilities.annotations import quote
 
 from proofsweep.domain.errors import ProofsweepError
@@ -26,16 +23,13 @@ _batches = threading.BoundedSemaphore(_BATCHES_AT_ONCE)
 def fan_out(leg: LegContext) -> None:
     """Run one task for each batch that remains, and wait for all; then try last what is in doubt.
 
-    The tasks run on the threads of the flow's own task runner. What a task raised is raised here.
+    What a task raised is raised here.
     """
-    context = FlowRunContext.get()
-    runner = ThreadPoolTaskRunner() if context is None else context.task_runner
-    batches, here = leg.completed.batches(), unmapped(quote(leg))  # quoted: Prefect hands it on as it is
-    parameters = {"leg": here, "batch": batches, "title": [title_of(leg, rows) for rows in batches]}
-    futures = runner.map(upload_then_verify, parameters)  # type: ignore[arg-type,misc]  # it may run any task
-    wait(list(futures))
-    for future in futures:
-        future.result()
+    batches = leg.completed.batches()
+    titles = [title_of(leg, rows) for rows in batches]
+    futures = upload_then_verify.map(unmapped(quote(leg)), batches, titles)  # quoted: Prefect hands it on as it is
+    futures.wait()
+    futures.result()
     work_last(leg)
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.results import open_results
 from proofsweep.store.latest import Latest, refresh
-from proofsweep.store.legs import Legs
+from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -140,6 +141,26 @@ def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results
 
     assert (measured.rows, measured.cpu_seconds) == (2, 0.5)
     assert measured_legs(results, "production") == []
+
+
+def test_legs_of_partitions_that_worked_at_once_are_measured_together(results: Results) -> None:
+    """What each did was a part of what link and lane let through; one that came later was alone."""
+    plan = replace(plan_of_run(RUNS[0], items=60), partitions=2)
+    results.write_plan(plan)
+    for leg, hour in ((1, 13), (2, 13), (3, 15)):
+        legs = legs_of(results.store, plan)[plan.partition_of_leg(leg)]
+        legs.take(leg)
+        times = {"started_at": NOON.replace(hour=hour), "finished_at": NOON.replace(hour=hour + 1)}
+        counts = {"accepted": 20, "calls": 42, "bytes_sent": 100} | times
+        legs.write_receipt(leg, {"ended_by": "window", "pace": [1.0, 0.5, 8.0], "counts": counts})
+
+    measured = measured_legs(results, "beta")
+
+    assert [(one.rows, one.calls, one.sent_bytes, one.let_through, one.call_seconds) for one in measured] == [
+        (20, 42, 100, 8.0, 1.0),
+        (40, 84, 200, 16.0, 1.0),
+        (40, 84, 200, 16.0, 1.0),
+    ]
 
 
 @pytest.mark.parametrize(
