@@ -11,7 +11,6 @@ from proofsweep import __version__
 from proofsweep.app import App
 from proofsweep.config.load import Settings
 from proofsweep.config.locations import is_bucket
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, ProofsweepError, ResultsError
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store.legs import legs_of
@@ -31,8 +30,8 @@ def verify_partition(
     bounds: Bounds,
     flow_run_id: str | None,
     version: str,
-) -> str | State[Any]:
-    """Work on the next leg of a partition in this process; return how it ended.
+) -> State[Any] | None:
+    """Work on the next leg of a partition in this process; return the state of an error if none could be begun.
 
     Dask runs it again if the process is lost: then the partition's next leg goes on, but not with a bound of calls:
     all that the lost one was given counts as spent. The key is read here.
@@ -42,25 +41,22 @@ def verify_partition(
             plan = app.results.plan(run_id)
             refuse_other_world(plan, version)
             if bounds.max_calls is not None and _was_lost(app.results, plan, partition, flow_run_id):
-                return str(EndedBy.KILLED)
+                return None
             begun = app.attempt(run_id, partition=partition, sharers=sharers, bounds=bounds, flow_run_id=flow_run_id)
             with begun as leg:
                 verify_batch(leg)
                 work_last(leg)
-        return str(EndedBy.COMPLETE if leg.stop.reason is None else leg.stop.reason.ended_by)
     except (ConfigError, ResultsError) as error:
-        error = type(error)(f"{error.message} (in a worker process on {socket.gethostname()})")
-        return state_of_error(error)
+        return state_of_error(type(error)(f"{error.message} (in a worker process on {socket.gethostname()})"))
     except ProofsweepError as error:
         return state_of_error(error)
+    return None
 
 
 def _was_lost(results: Results, plan: Plan, partition: int, flow_run_id: str | None) -> bool:
     """Whether another process has begun the partition for this flow run, and did not end its leg."""
-    legs = legs_of(results.store, plan)[partition]
-    last = legs.last()
-    holder = legs.holder(last) if last and legs.receipt(last) is None else None
-    return holder is not None and holder.facts.get("flow_run_id") == flow_run_id
+    opened = legs_of(results.store, plan)[partition].open_leg()
+    return opened is not None and opened.holder.facts.get("flow_run_id") == flow_run_id
 
 
 def refuse_other_world(plan: Plan, version: str) -> None:
