@@ -31,7 +31,9 @@ def export(
         metavar="OUTCOMES",
         help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
     ),
-    form: str | None = typer.Option(None, "--format", metavar="FORMAT", help="csv (the default), xlsx or letter."),
+    form: str | None = typer.Option(
+        None, "--format", metavar="FORMAT", help="csv (the default), xlsx, json, parquet or letter."
+    ),
     by: str | None = typer.Option(
         None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
     ),
@@ -73,7 +75,7 @@ def export(
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
         return ExitCode.ACCEPTED
     _print_reports(console(), done, selected, by)
-    if done.reports and form != LETTER:
+    if done.reports and form in {"csv", "xlsx"}:
         again = next_command("verify", str(done.reports[0].path), config=config, results=results)
         console().line(f"Verify them again: {_setting_of_root(done, app)}{again}")
     return ExitCode.ACCEPTED

@@ -27,7 +27,6 @@ from proofsweep.queries.search import LikelyItems, Search, searching
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
 from proofsweep.reports.explain import (
-    explain_call,
     json_of_item,
     json_of_likely,
     json_of_proof,
@@ -306,7 +305,7 @@ def explain(
 
 def _explain_part(search: Search, what: str, likely: LikelyItems, *, packet: bool, as_json: bool) -> None:
     try:
-        item_id = likely.only or search.item(what)
+        item_id = likely.only or search.item_of_request(what)
     except ResultsError:
         if _explain_other(search, what, as_json=as_json):
             return
@@ -321,7 +320,7 @@ def _explain_part(search: Search, what: str, likely: LikelyItems, *, packet: boo
 
 def _explain_other(search: Search, its_id: str, *, as_json: bool) -> bool:
     """Explain a call that an operation made, or a proof by the rows that name it; say whether there is one."""
-    if (found := explain_call(search, its_id)) is not None:
+    if (found := search.call(its_id)) is not None:
         operation, call = found
         text = packet_of([(operation, [call])])
         document = {"operation_id": operation.operation_id, "kind": operation.kind, "support_packet": text}

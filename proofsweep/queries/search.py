@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -15,7 +15,7 @@ from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Row, WorkItem
 from proofsweep.domain.operations import Operation
-from proofsweep.domain.runs import Plan
+from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import tables_of
 from proofsweep.queries.views import quoted
@@ -25,7 +25,7 @@ from proofsweep.store.schemas import SCHEMAS
 from proofsweep.store.tables import GONE, TABLES
 
 MOST_LISTED = 20
-_MOST_NAMED = 10
+_CALLS_LOOK_BACK = timedelta(days=35)
 _BATCH_ROWS = 5_000  # calls that are in memory at once
 _CALL = "call, started_at, elapsed_ms, status, error_code, failure, request_id, bytes_sent"
 
@@ -131,26 +131,28 @@ class Search:
                 return LikelyItems(found[0]["items"], found)
         return LikelyItems()
 
-    def item(self, wanted: str) -> str:
-        """Return the ID of the item that is meant, exactly or by its location's end; ResultsError unless one fits."""
-        if not self._rows("FROM store.plans WHERE run_id >= ? LIMIT 1", self.oldest):
-            began = " that began since" if self.oldest else ""
-            raise ResultsError(f"There is no run in {self.results.store.url}{began}.")
-        since = f"store.verdicts WHERE run_id >= {quoted(self.oldest)}"
+    def item_of_request(self, request_id: str) -> str:
+        """Return the ID of the item that a request was for, whether it led to an outcome or not; else ResultsError."""
         request_ids = "uploads_request_id, verify_request_id, storage_request_id"
-        fits = f"(audio = ? OR ? IN (item_id, {request_ids}))"
-        exact = self._rows(
-            f"SELECT item_id FROM {since} AND {fits} ORDER BY run_id DESC LIMIT 1", _location(wanted), wanted
+        since = f"run_id >= {quoted(self.oldest)}"
+        of_rows = f"{since} AND ? IN ({request_ids}) ORDER BY run_id DESC LIMIT 1"
+        for found in self._rows(f"SELECT item_id FROM store.verdicts WHERE {of_rows}", request_id):
+            return str(found["item_id"])
+        of_runs = f"store.exchanges SEMI JOIN store.plans USING (run_id) WHERE {since} AND request_id = ?"
+        of_calls = f"SELECT run_id, manifest_row FROM {of_runs} ORDER BY run_id DESC LIMIT 1"
+        for run_id, row in (each.values() for each in self._rows(of_calls, request_id)):
+            if isinstance(row, int):
+                of_row = f"SELECT item_id FROM store.verdicts WHERE run_id = ? AND manifest_row = {row}"
+                answered = [str(found["item_id"]) for found in self._rows(of_row, str(run_id))]
+                return answered[0] if answered else self._planned(self.results.plan(str(run_id)), row).item_id
+            raise ResultsError(
+                f"{printable(request_id)} is a call of run {run_id} that belongs to no file; see all its calls "
+                f"with: proofsweep explain {run_id}"
+            )
+        raise ResultsError(
+            f"{printable(request_id)} is neither an item nor a request nor a proof in {self.results.store.url}; give "
+            "a file's location or a part of its name, its title or ISRC, its item_id, a request ID or a proof ID."
         )
-        by_end = exact or self._rows(
-            f"SELECT item_id, any_value(audio) AS audio FROM {since} AND ends_with(audio, ?) GROUP BY item_id",
-            f"/{wanted}",
-        )
-        if len(by_end) > 1:
-            named = "; ".join(sorted(printable(str(row["audio"])) for row in by_end)[:_MOST_NAMED])
-            several = f"{len(by_end):,} items end in {printable(wanted)}"
-            raise ResultsError(f"{several}; give the whole location of one: {named}")
-        return str(by_end[0]["item_id"]) if by_end else self._item_of_call(wanted)
 
     def occurrences(self, item_id: str) -> Iterator[Occurrence]:
         """Yield what happened to an item in each run, newest first; what an active leg has not published is missing."""
@@ -168,7 +170,9 @@ class Search:
         is_gone = f"outcome IN {GONE}"
         return self._rows(f"{_whole('erasures')} SEMI JOIN {proofs} WHERE {is_gone} ORDER BY asked_at DESC", item_id)
 
-    def call(self, request_id: str, oldest: str) -> tuple[Operation, Row] | None:
+    def call(self, request_id: str) -> tuple[Operation, Row] | None:
+        """Find a call of an operation; by default in the last weeks, since monitoring makes many."""
+        oldest = self.oldest or new_run_id(datetime.now(UTC) - _CALLS_LOOK_BACK, "")
         of_operations = f"store.exchanges ANTI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
         for row in self._rows(f"SELECT run_id, {_CALL} FROM {of_operations} AND request_id = ?", request_id):
             operation = Operations(self.results).operation(str(row["run_id"]))
@@ -204,28 +208,6 @@ class Search:
 
     def _rows(self, query: str, *values: str) -> list[Row]:
         return list(self.connection.sql(query, params=values).to_arrow_table().to_pylist())
-
-    def _item_of_call(self, request_id: str) -> str:
-        """Find a request that did not lead to an outcome: a retried one, or one for an item that remains."""
-        of_runs = f"store.exchanges SEMI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(self.oldest)}"
-        query = f"SELECT run_id, manifest_row FROM {of_runs} AND request_id = ? ORDER BY run_id DESC LIMIT 1"
-        for run_id, row in (each.values() for each in self._rows(query, request_id)):
-            if not isinstance(row, int):
-                raise ResultsError(
-                    f"{printable(request_id)} is a call of run {run_id} that belongs to no file; see all its calls "
-                    f"with: proofsweep explain {run_id}"
-                )
-            return self._item_of_row(self.results.plan(str(run_id)), row)
-        raise ResultsError(
-            f"{printable(request_id)} is neither an item nor a request nor a proof in {self.results.store.url}; give "
-            "a file's location or a part of its name, its title or ISRC, its item_id, a request ID or a proof ID."
-        )
-
-    def _item_of_row(self, plan: Plan, row: int) -> str:
-        query = f"SELECT item_id FROM store.verdicts WHERE run_id = {quoted(plan.run_id)} AND manifest_row = {row}"
-        for found in self._rows(query):
-            return str(found["item_id"])
-        return self._planned(plan, row).item_id
 
     def _planned(self, plan: Plan, row: int) -> WorkItem:
         return next(self.results.items(plan, [row]))

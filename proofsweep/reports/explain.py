@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from proofsweep import __version__
@@ -13,15 +13,14 @@ from proofsweep.domain.headers import CONTRACT_VERSION
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation
 from proofsweep.domain.reasons import advice_for_outcome
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import minute_of, printable
 from proofsweep.domain.verdicts import Verdict
-from proofsweep.queries.search import LikelyItems, Occurrence, Search, searching
+from proofsweep.queries.search import LikelyItems, Occurrence, searching
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
 _LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
-_CALLS_LOOK_BACK = timedelta(days=35)
 _MOST_CALLS = 10  # of a kind that are named
 _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}
 
@@ -41,11 +40,6 @@ ENDPOINTS: Mapping[str, str] = {
     Call.DOWNLOAD: "GET of an asset's URL",
 }
 """The contract's name of each call (Endpoints)."""
-
-
-def explain_call(search: Search, request_id: str) -> tuple[Operation, Row] | None:
-    """Find the call of an operation by its request ID; by default in the last weeks, since monitoring makes many."""
-    return search.call(request_id, search.oldest or new_run_id(datetime.now(UTC) - _CALLS_LOOK_BACK, ""))
 
 
 def run_or_operation(results: Results, wanted: str) -> Plan | Operation | None:

@@ -16,11 +16,20 @@ from proofsweep.domain.tags import key_of_value, known_tag, tag_named, tag_of, t
 from proofsweep.domain.text import printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier, told_reason
-from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, write_csv, write_xlsx
+from proofsweep.reports.sheets import (
+    CompletionReport,
+    GroupedRows,
+    ReportRow,
+    write_csv,
+    write_json,
+    write_parquet,
+    write_xlsx,
+)
 from proofsweep.sources.columns import FILE_COLUMN, OWN_HEADER, RUN_COLUMN
 
 LETTER = "letter"
-ENDINGS: Mapping[str, str] = {"csv": ".csv", "xlsx": ".xlsx", LETTER: ".txt"}
+_WRITERS = {"csv": write_csv, "xlsx": write_xlsx, "json": write_json, "parquet": write_parquet}
+ENDINGS: Mapping[str, str] = {**{form: f".{form}" for form in _WRITERS}, LETTER: ".txt"}
 _MADE = {FILE_COLUMN, "in_words", "what_to_do", "for_supplier", "id", RUN_COLUMN}
 # The columns of `verdicts` that a report is made of, but for the tags.
 CELLS = (
@@ -98,8 +107,10 @@ def _write(path: Path, value: str, groups: GroupedRows, texts: LetterTexts, supp
         path.write_text(texts.letter_to(value, told), encoding="utf-8", errors="backslashreplace")
         return
     names = list(groups.tag_names[group])
-    report = CompletionReport(names, OWN_HEADER, groups.rows(group), tag_named(supplier_tag, names))
-    (write_csv if ending == ENDINGS["csv"] else write_xlsx)(path, report)
+    report = CompletionReport(
+        names, OWN_HEADER, groups.rows(group), groups.counts[group], tag_named(supplier_tag, names)
+    )
+    _WRITERS[ending.removeprefix(".")](path, report)
 
 
 def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[object]:

@@ -1,25 +1,29 @@
-"""A completion report as CSV, which can be verified again, and as a workbook for a spreadsheet."""
+"""A completion report as CSV and as a workbook, which can be verified again, and as JSON and Parquet for programs."""
 
+import errno
 import json
+import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import BufferedWriter, FileIO
-from itertools import chain
+from io import BytesIO
+from itertools import chain, islice, zip_longest
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from traceback import clear_frames
-from typing import IO, Any
 
-from xlsxwriter import Workbook  # type: ignore[import-untyped]  # it has none
-from xlsxwriter.exceptions import FileCreateError  # type: ignore[import-untyped]  # the same
-from xlsxwriter.format import Format  # type: ignore[import-untyped]  # the same
-from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # the same
+import pyarrow as pa
+import pyarrow.parquet as pq
+from lxml.etree import SerialisationError
+from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
+from openpyxl.cell import WriteOnlyCell  # type: ignore[import-untyped]  # the same
+from openpyxl.styles import Font  # type: ignore[import-untyped]  # the same
+from openpyxl.utils import get_column_letter  # type: ignore[import-untyped]  # the same
+from openpyxl.worksheet._write_only import WriteOnlyWorksheet  # type: ignore[import-untyped]  # the same
 
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.items import utf8_text
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import key_of_value, unified
 from proofsweep.domain.text import defused, printable, restored
@@ -30,6 +34,10 @@ _CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolo
 _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
 _LEAST_LETTERS, _MOST_LETTERS = 8, 60  # that a column shows
 _ARROW_LETTERS = 3  # The arrow of a filter covers so many letters of a header
+_ESCAPED = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")  # what a spreadsheet would take for the escape of a letter
+_NUMBERS = ("http_status", "audio_bytes")
+_CELL_LETTERS = 32_767  # a cell has no more
+_BOLD = Font(bold=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +51,18 @@ class CompletionReport:
     tags: Sequence[str]
     own: Sequence[str]  # the names of the report's own columns; the tags stand after the first
     rows: Iterator[ReportRow]
+    count: int = 0  # of the rows
     supplier_tag: str | None = None  # the tag by which totals are counted, if the rows have it
 
     @property
     def header(self) -> list[str]:
         return [self.own[0], *self.tags, *self.own[1:]]
+
+    @property
+    def names(self) -> list[str]:
+        """The header without a name twice: a tag with the name of one of the report's own columns is `tag_<name>`."""
+        tags = (f"tag_{name}" if name in self.own else name for name in self.tags)
+        return [self.own[0], *tags, *self.own[1:]]
 
     def cells(self, row: ReportRow) -> list[object]:
         return [row.own[0], *(row.tags.get(name) for name in self.tags), *row.own[1:]]
@@ -111,17 +126,112 @@ def _text_of(cell: object) -> str:
     return '"' + text.replace('"', '""') + '"' if _CUTS.search(text) else text
 
 
+def write_json(path: Path, report: CompletionReport) -> None:
+    """Write one array of objects, each on a line of its own."""
+    with path.open("x", encoding="ascii", newline="") as file:
+        between = "[\n"
+        for row in report.rows:
+            file.write(between + json.dumps(dict(zip(report.names, report.cells(row), strict=True))))
+            between = ",\n"
+        file.write("[]\n" if between == "[\n" else "\n]\n")
+
+
+def write_parquet(path: Path, report: CompletionReport) -> None:
+    """Write columns with types; texts that cannot be UTF-8 are escaped."""
+    kinds = {"finished_at": pa.timestamp("us", tz="UTC"), **dict.fromkeys(_NUMBERS, pa.int64())}
+    schema = pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in report.names])
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        while rows := list(islice(report.rows, _WAITING_ROWS)):
+            columns = zip(schema, zip(*map(report.cells, rows), strict=True), strict=True)
+            cells = {field.name: [_typed(cell, field.type) for cell in column] for field, column in columns}
+            writer.write_table(pa.Table.from_pydict(cells, schema=schema))
+
+
+def _typed(cell: object, kind: pa.DataType) -> object:
+    if cell is None or pa.types.is_integer(kind):
+        return cell
+    return datetime.fromisoformat(str(cell)) if pa.types.is_timestamp(kind) else utf8_text(str(cell))
+
+
+def _kept(text: str) -> str:
+    """Return what is read again as this text: a reader of reports takes the apostrophe of a defused one away."""
+    return text if restored(text) == text else defused(text)
+
+
 def write_xlsx(path: Path, report: CompletionReport) -> None:
     """Write a workbook: frozen headers, filters, dates in UTC, no formulas; UsageError if a sheet is too small."""
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with (
-        TemporaryDirectory(prefix="proofsweep-") as folder,
-        _whole(path) as out,
-        Workbook(out, options | {"tmpdir": folder}) as book,
-    ):
-        totals, rows = map(book.add_worksheet, SHEETS)
-        counts = _write_rows(_WrittenSheet(book, rows), report)
-        _write_totals(_WrittenSheet(book, totals), counts, report.supplier_tag)
+    if report.count >= _SHEET_ROWS:
+        raise UsageError(f"A sheet holds at most {_SHEET_ROWS - 1:,} rows: take --format csv, or --by TAG.")
+    book = Workbook(write_only=True)
+    totals, files = map(book.create_sheet, SHEETS)
+    try:
+        _write_sheets(totals, files, report)
+        content = BytesIO()  # an archive that cannot be written whole would complain when it is collected
+        book.save(content)
+    except BaseException as error:
+        for sheet in (totals, files):
+            with suppress(Exception):  # so do sheets that are not closed; what hindered them is raised
+                sheet.close()
+        if isinstance(error, SerialisationError):  # lxml tells it by the name of the system's error: IO_ENOSPC
+            code = getattr(errno, str(error).removeprefix("IO_"), errno.EIO)
+            raise OSError(code, os.strerror(code)) from error
+        raise
+    path.write_bytes(content.getvalue())
+
+
+def _write_sheets(totals: WriteOnlyWorksheet, files: WriteOnlyWorksheet, report: CompletionReport) -> None:
+    first = list(islice(report.rows, _WAITING_ROWS))
+    _set_widths(files, [report.header, *map(report.cells, first)], _ARROW_LETTERS)
+    _append(files, report.header, is_bold=True)
+    counts = _Totals()
+    for row in chain(first, report.rows):
+        own = dict(zip(report.own, row.own, strict=True))
+        finished = own["finished_at"]
+        own["finished_at"] = None if finished is None else datetime.fromisoformat(str(finished))
+        _append(files, report.cells(ReportRow(row.tags, list(own.values()))))
+        supplier = "(none)" if report.supplier_tag is None else row.tags.get(report.supplier_tag, "(none)")
+        counts.add(str(own["outcome"]), str(own["what_to_do"]), supplier)
+    files.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
+    tables = list(_tables(counts, report.supplier_tag))
+    _set_widths(totals, [line for table in tables for line in table])
+    for table in tables:
+        _append(totals, table[0], is_bold=True)
+        for line in [*table[1:], []]:
+            _append(totals, line)
+
+
+def _set_widths(sheet: WriteOnlyWorksheet, lines: Sequence[Sequence[object]], more_letters: int = 0) -> None:
+    """Keep the first line in sight, and make each column as wide as its content, within bounds."""
+    sheet.freeze_panes = "A2"
+    for number, cells in enumerate(zip_longest(*lines), 1):
+        letters = max(len(str(cell)) for cell in cells if cell is not None) if any(cells) else 0
+        width = min(max(letters + more_letters, _LEAST_LETTERS), _MOST_LETTERS) + 1
+        sheet.column_dimensions[get_column_letter(number)].width = width
+
+
+def _append(sheet: WriteOnlyWorksheet, cells: Sequence[object], *, is_bold: bool = False) -> None:
+    sheet.append([_cell(sheet, cell, is_bold=is_bold) for cell in cells])
+
+
+def _cell(sheet: WriteOnlyWorksheet, value: object, *, is_bold: bool) -> object:
+    """Return a cell for a value; a text stays one, whatever it looks like, and is read again as it was."""
+    match value:
+        case None | bool():
+            return value
+        case datetime():
+            cell = WriteOnlyCell(sheet, value.astimezone(UTC).replace(tzinfo=None))  # a spreadsheet knows no zone
+            cell.number_format = "yyyy-mm-dd hh:mm:ss"
+        case int():
+            cell = WriteOnlyCell(sheet, value)
+        case float():
+            cell = WriteOnlyCell(sheet, value)
+            cell.number_format = "0.0%"
+        case _:
+            cell = WriteOnlyCell(sheet, _ESCAPED.sub("_x005F_", _kept(printable(str(value))))[:_CELL_LETTERS])
+            cell.data_type = "s"
+    if is_bold:
+        cell.font = _BOLD
+    return cell
 
 
 class _Totals:
@@ -138,79 +248,6 @@ class _Totals:
         self.suppliers.setdefault(key, Counter())[outcome] += 1
         if outcome != "accepted":
             self.advice[what_to_do] += 1
-
-
-class _WrittenSheet:
-    # Each column becomes as wide as its content, within bounds.
-    def __init__(self, book: Workbook, sheet: Worksheet) -> None:
-        self.sheet = sheet
-        self.row = 0
-        self._widths: Counter[int] = Counter()
-        self.bold, self.instant, self.share = (
-            book.add_format(how)
-            for how in ({"bold": True}, {"num_format": "yyyy-mm-dd hh:mm:ss"}, {"num_format": "0.0%"})
-        )
-
-    def add(self, cells: Sequence[object], style: Format = None, more_letters: int = 0) -> None:
-        for column, cell in enumerate(cells):
-            letters = self._write(column, cell, style) + more_letters
-            self._widths[column] = max(self._widths[column], letters)
-        self.row += 1
-
-    def finish(self) -> None:
-        for column, letters in self._widths.items():
-            self.sheet.set_column(column, column, min(max(letters, _LEAST_LETTERS), _MOST_LETTERS) + 1)
-
-    def _write(self, column: int, cell: object, style: Format) -> int:
-        # Returns how many letters the cell shows.
-        match cell:
-            case None:
-                return 0
-            case bool():
-                self.sheet.write_boolean(self.row, column, cell)
-                return len("FALSE")
-            case datetime():
-                moment = cell.astimezone(UTC).replace(tzinfo=None)  # a spreadsheet knows no zone
-                self.sheet.write_datetime(self.row, column, moment, self.instant)
-                return len("2026-11-20 10:00:00")
-            case int():
-                self.sheet.write_number(self.row, column, cell, style)
-                return len(str(cell))
-            case float():
-                self.sheet.write_number(self.row, column, cell, self.share)
-                return len("100.0%")
-            case _:
-                text = printable(str(cell))
-                self.sheet.write_string(self.row, column, text if restored(text) == text else defused(text), style)
-                return len(text)
-
-
-def _write_rows(sheet: _WrittenSheet, report: CompletionReport) -> _Totals:
-    header, totals = report.header, _Totals()
-    place = {name: len(header) - 1 - header[::-1].index(name) for name in report.own}  # tags of such names stand before
-    sheet.sheet.freeze_panes(1, 0)
-    sheet.add(header, sheet.bold, _ARROW_LETTERS)
-    for row in report.rows:
-        if sheet.row == _SHEET_ROWS:
-            raise UsageError(f"A sheet holds at most {_SHEET_ROWS - 1:,} rows: take --format csv, or --by TAG.")
-        cells = report.cells(row)
-        finished = cells[place["finished_at"]]
-        cells[place["finished_at"]] = None if finished is None else datetime.fromisoformat(str(finished))
-        sheet.add(cells)
-        supplier = "(none)" if report.supplier_tag is None else row.tags.get(report.supplier_tag, "(none)")
-        totals.add(str(cells[place["outcome"]]), str(cells[place["what_to_do"]]), supplier)
-    sheet.sheet.autofilter(0, 0, sheet.row - 1, len(header) - 1)
-    sheet.finish()
-    return totals
-
-
-def _write_totals(sheet: _WrittenSheet, totals: _Totals, supplier_tag: str | None) -> None:
-    sheet.sheet.freeze_panes(1, 0)
-    for table in _tables(totals, supplier_tag):
-        for number, cells in enumerate(table):
-            sheet.add(cells, sheet.bold if number == 0 else None)
-        sheet.add([])
-    sheet.finish()
 
 
 def _tables(totals: _Totals, supplier_tag: str | None) -> Iterator[list[list[object]]]:
@@ -234,30 +271,3 @@ def _tables(totals: _Totals, supplier_tag: str | None) -> Iterator[list[list[obj
             for name, counts in most_bad_first
         ]
         yield [header, *lines]
-
-
-class _Draft(FileIO):
-    """A new file that keeps its first failure: a broken zip archive writes once more when it is collected."""
-
-    failure: OSError | None = None
-
-    def write(self, data: Any, /) -> int:  # noqa: ANN401 - any buffer: Python 3.12 has a type for them
-        try:
-            return super().write(data) if self.failure is None else memoryview(data).nbytes
-        except OSError as error:
-            self.failure = error
-            return memoryview(data).nbytes
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file for a workbook, and raise what hindered the writing when the workbook is closed."""
-    draft = _Draft(path, "x")
-    with BufferedWriter(draft) as out:
-        try:
-            yield out
-        except FileCreateError as error:  # of a temporary file: it holds the error of the system
-            clear_frames(error.args[0].__traceback__)  # they hold the archive, which ends itself while its file is open
-            raise error.args[0] from error
-    if draft.failure is not None:
-        raise draft.failure

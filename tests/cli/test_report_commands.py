@@ -90,7 +90,7 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str, catal
     ("arguments", "says"),
     [
         (("export", "--only", "rejectd"), "no such outcome (did you mean rejected?)"),
-        (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv, xlsx, letter"),
+        (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv, xlsx, json, parquet, letter"),
         (("export", "--format", "letter"), "A letter goes to one supplier: give --by TAG"),
         (("export", "--format", "letter", "--by", "label"), "No row has the tag 'label'; these rows have no tags."),
         (

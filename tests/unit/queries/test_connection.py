@@ -124,6 +124,16 @@ def test_a_question_about_one_run_opens_only_the_files_that_it_needs(results: Re
     assert rows == [[("a",)]] * 2
 
 
+def test_the_first_rows_of_a_run_are_found_by_another_column(results: Results) -> None:
+    """DuckDB 2.0 fails here with an internal error unless one of its optimizers is off."""
+    night(results, MONDAY, {"a": ACCEPTED | {"verify_request_id": "r-1"}})
+    ids = "uploads_request_id, verify_request_id, storage_request_id"
+    query = f"SELECT item_id FROM verdicts WHERE run_id >= '2' AND 'r-1' IN ({ids}) ORDER BY run_id DESC LIMIT 1"  # noqa: S608 - our own
+
+    with opened(results) as store:
+        assert store.connection.execute(query).fetchall() == [("a",)]
+
+
 def test_a_bucket_answers_as_a_folder_does(results: Results) -> None:
     """The same nights in both give the same rows of changes and rejects."""
     memory = MemoryStore()

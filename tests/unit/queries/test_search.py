@@ -52,9 +52,9 @@ def leave_planned(results: Results, item_id: str, row: int, run_id: str) -> None
     results.write_items(run_id, 0, schemas.pa.Table.from_pylist(planned, schema=schemas.ITEMS))
 
 
-def item_in(results: Results, wanted: str, oldest: str = "") -> str:
-    with searching(results, oldest) as search:
-        return search.item(wanted)
+def item_in(results: Results, wanted: str) -> str:
+    with searching(results) as search:
+        return search.item_of_request(wanted)
 
 
 def occurrences_in(results: Results, item_id: str) -> list[Occurrence]:
@@ -62,9 +62,9 @@ def occurrences_in(results: Results, item_id: str) -> list[Occurrence]:
         return list(search.occurrences(item_id))
 
 
-def call_in(results: Results, request_id: str, oldest: str = "") -> tuple[Operation, Row] | None:
-    with searching(results) as search:
-        return search.call(request_id, oldest)
+def call_in(results: Results, request_id: str, oldest: str) -> tuple[Operation, Row] | None:
+    with searching(results, oldest) as search:
+        return search.call(request_id)
 
 
 def test_what_is_unknown_is_named(store: Results) -> None:
@@ -145,7 +145,7 @@ def test_a_call_is_found_by_its_request_id(
     operations: Results, request_id: str, expected: tuple[object, str, int] | None
 ) -> None:
     """With its operation, or its pass of monitoring, whose environment the packet names."""
-    found = call_in(operations, request_id)
+    found = call_in(operations, request_id, "2026")
 
     assert expected == (None if found is None else (found[0], found[1]["call"], found[1]["status"]))
 

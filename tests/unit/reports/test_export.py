@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.config.sections import CatalogSettings
@@ -85,6 +86,25 @@ def test_a_workbook_gives_back_the_same_rows(tmp_path: Path) -> None:
     assert [(row.audio, row.item_id, dict(row.tags)) for row in back] == [
         (f"/c/=i{row}", f"=i{row}", tags[row]) for row in range(2)
     ]
+
+
+def test_programs_read_cells_with_their_types(tmp_path: Path) -> None:
+    """A tag with the name of one of the report's own columns has another; a name that is not UTF-8 is escaped."""
+    selected = store_of(tmp_path, PLAN, [{"supplier": "Nord", "outcome": "theirs"}])
+
+    for ending in ("json", "parquet"):
+        export(selected, tmp_path / f"all.{ending}")
+
+    (first, *_), table = json.loads((tmp_path / "all.json").read_text()), pq.read_table(tmp_path / "all.parquet")
+    assert (first["outcome"], first["tag_outcome"], first["supplier"], first["id"]) == (
+        *("rejected", "theirs", "Nord", HOSTILE[0]),
+    )
+    assert table.num_rows == len(json.loads((tmp_path / "all.json").read_text())) == len(HOSTILE)
+    assert table.schema.names == list(first)
+    assert [str(table.schema.field(name).type) for name in ("audio_bytes", "finished_at", "tag_outcome")] == [
+        *("int64", "timestamp[us, tz=UTC]", "string"),
+    ]
+    assert "/c/\\xff" in table["audio"].to_pylist()
 
 
 def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:

@@ -20,7 +20,9 @@ MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
 def report_of(*rows: ReportRow, supplier_tag: str | None = None) -> CompletionReport:
-    return CompletionReport(list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), supplier_tag)
+    return CompletionReport(
+        list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), len(rows), supplier_tag
+    )
 
 
 def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> ReportRow:
@@ -123,8 +125,9 @@ def test_a_disk_that_is_full_is_one_error(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, hard))
     try:
-        with pytest.raises(OSError, match="File too large"):
-            write_xlsx(tmp_path / "a.xlsx", report_of(row_of()))
+        for rows in (1, 2_000):  # the file itself, and what is put together before
+            with pytest.raises(OSError, match="File too large"):
+                write_xlsx(tmp_path / "a.xlsx", report_of(*[row_of()] * rows))
         gc.collect()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
