@@ -50,6 +50,8 @@ _FIRST_QUIET_SECONDS = 4.0  # the quiet time of a new lane, which doubles with e
 _QUIET_SECONDS, _QUIET_CALLS, _QUIET_PAUSES, _MOST_QUIET_SECONDS = 45.0, 400, 25, 240.0
 _QUIET_CYCLES, _LEAST_QUIET_SECONDS = 2, 8.0  # where 429s are frequent anyway: in usual cycles, and at least
 _NARROW_SHARE = 0.7  # a lane is narrow below this share of what it was
+# Below these shares of what it was, growth is fast: of a lane, and of one that others use too or that was shut.
+_WIDE_SHARE, _SHUT_SHARE = 0.5, 0.01
 _NARROW_PART, _LEAST_NARROW_SECONDS = 6, 9.0  # its quiet time: as a part, and at least
 _CYCLES = 5  # cycles that the fit remembers
 _MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful: else one call more means another rate
@@ -267,7 +269,7 @@ class Pacer:
 
     def _regrowth_seconds(self) -> float:
         """Return the time in which the excess over the known pace doubles: longer where others use the lane too."""
-        if self.bucket.rate < 0.5 * self._widest and not self._contention.is_shared:
+        if self.bucket.rate < (_SHUT_SHARE if self._contention.is_shared else _WIDE_SHARE) * self._widest:
             return _REGROWTH_SECONDS
         slower = 1 + _SHARED_REGROWTH * min(_SHARED_REGROWTH_MARGIN, self._contention.margin)
         return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * slower

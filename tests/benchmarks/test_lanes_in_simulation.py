@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from benchmarks.simulation.gateways import Gateway, WindowGateway
-from benchmarks.simulation.scenarios import REQUIRED, Scenario, Target
+from benchmarks.simulation.scenarios import FURTHER, REQUIRED, Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, play
 
 QUICK = ("R20 B10", "R2 B2", "R20 to 5 to 20", "R20, refused charged", "Retry-After 5 or more", "R40 B20, cold start")
@@ -24,6 +24,16 @@ def test_the_pacer_uses_lanes_of_many_kinds_well(asked: Scenario) -> None:
 
     assert figures.satisfy(asked.must), figures
     assert figures.slot_age < 10.5
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_a_lane_that_is_shut_for_a_minute_is_used_again(seed: int) -> None:
+    """With some seeds a few calls go through first, and the lane seems to be a hundredth of what it was."""
+    shut = next(each for each in FURTHER if each.name == "R20, shut for a minute")
+
+    figures = measure(shut, seed, CLIENTS[LEARNED])
+
+    assert figures.satisfy(shut.must), figures
 
 
 def test_a_cap_on_calls_at_once_is_found() -> None:
