@@ -76,10 +76,12 @@ class FolderScan(Catalog):
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; CatalogError if it cannot be listed or, at the end, holds none."""
         self._start_over()
+        is_empty = True
         try:
             with TemporaryFile(prefix="proofsweep-") as file, closing(self._checksums):
                 self._checksums.read_named(self._lists, self._anywhere)
                 for found in self._walked_rows(Deliveries(self._path, self._source, file, self._message)):
+                    is_empty = False
                     row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))
                     tags = self._supplier.tags_of(row.named_audio, row.tags)
@@ -87,7 +89,7 @@ class FolderScan(Catalog):
         except SourceError as error:
             message = f"{one_line(self._path)}: cannot be listed. {error.message}"
             raise CatalogError(message, catalog=self.location) from error
-        if next(self._numbers) == 0:
+        if is_empty:
             ignored = f"; ignored: {self.ignored}" if self.ignored.total() else ", and nothing else"
             raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder{ignored}", catalog=self.location)
         self._walked = True

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.errors import EmptyCatalog
 from proofsweep.domain.items import ManifestRow
 from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_delivery import candidates
@@ -153,6 +154,16 @@ def test_release_may_name_files_of_its_batch(tmp_path: Path) -> None:
     release(tmp_path / "B" / "2", "b.wav", put=["b.wav", "shared.wav"])
 
     assert told(scan(tmp_path), "release") == {"B/2/b.wav": "2", "B/2/shared.wav": "1"}
+
+
+def test_message_that_is_the_catalog_gives_only_what_it_names(tmp_path: Path) -> None:
+    """Other audio of its folder is no row; without any file, there is nothing to verify."""
+    named = release(tmp_path / "1", "a.wav", put=["a.wav", "b.wav"])
+    update = put_release(tmp_path / "2", Sending(icpn="2", tracks=[Track(isrc="I")]), {"c.wav": WAVE})
+
+    assert [row.named_audio for row in open_catalog(str(named)).rows()] == ["a.wav"]
+    with pytest.raises(EmptyCatalog):
+        list(open_catalog(str(update)).rows())
 
 
 def test_named_file_is_a_row_whatever_its_name(tmp_path: Path) -> None:
