@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from io import BytesIO
 from typing import Final, NamedTuple
 
 from proofsweep.config.locations import is_windows, is_within, one_line, path_of
@@ -58,7 +57,6 @@ _BAG_ESCAPE = re.compile(r"%(0A|0D|25)", re.IGNORECASE)
 
 # Half a million files of 200 letters each: a larger file is no list.
 MOST_BYTES = 128 * 1024 * 1024
-_JUDGED_BYTES = 4 * 1024 * 1024  # so much of a list shows its encoding
 
 _Cells = tuple[bytes, str, str, bool, bytes | None]
 
@@ -299,10 +297,7 @@ def _lines_of(file: OpenFile | None) -> Iterator[str]:
         before = file.facts()
         if before.size_bytes > MOST_BYTES:
             raise SourceError(f"It has more than {MOST_BYTES:,} bytes.", reason=Reason.UNREADABLE_FILE)
-        judged = plain.read(_JUDGED_BYTES)
-        encoding = encoding_of(BytesIO(judged[: judged.rfind(b"\n") + 1] or judged))  # not of half a letter at its end
-        plain.seek(0)
-        text = text_of(plain, encoding, newline="\n")  # closes the file with itself
+        text = text_of(plain, encoding_of(plain), newline="\n")  # closes the file with itself
         for line in text:
             yield line.rstrip("\r\n")
         if file.facts() != before:

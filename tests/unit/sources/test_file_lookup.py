@@ -78,14 +78,6 @@ def test_the_longest_beginning_that_fits_is_replaced(written: str, mapped: str) 
     assert MAPS.mapped(written) == mapped
 
 
-@pytest.mark.parametrize("root", ["/mnt", "s3://bucket"])
-def test_a_hint_says_how_a_map_is_written(root: str) -> None:
-    """Where no file is found, the person knows the folder; a bucket is not asked."""
-    maps = {r"D:\Musik\Alba\a.wav": r"D:\Musik", r"D:\a.wav": "D:", r"\\nas\x\y\a.wav": r"\\nas\x\y"}
-    for written, given in maps.items():
-        assert f"set catalog.path_map = ['{given}=FOLDER']" in CellLocations(CatalogBase(root), ()).hint(written)
-
-
 class CountedFiles(BucketFiles):
     """A bucket that counts what is asked of it, and may refuse to be listed or read; one of another name is gone."""
 

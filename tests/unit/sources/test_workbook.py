@@ -48,9 +48,9 @@ PARTS = {
 }
 
 
-def packed(parts: Mapping[str, str | bytes] = PARTS, kind: int = ZIP_DEFLATED) -> io.BytesIO:
+def packed(parts: Mapping[str, str | bytes] = PARTS) -> io.BytesIO:
     file = io.BytesIO()
-    with ZipFile(file, "w", kind) as book:
+    with ZipFile(file, "w", ZIP_DEFLATED) as book:
         for name, content in parts.items():
             book.writestr(name, content)
     file.seek(0)
