@@ -59,7 +59,6 @@ _PARTS_AT_ONCE = 4
 # Entries that legs have not got yet: after all others.
 _NO_ENTRY = 2**62
 
-_COLUMNS = ", ".join(schemas.LATEST.names)
 _KEY = f"(item_id, environment, outcome IN {ANSWERED})"
 _NEWEST_FIRST = "entry DESC, finished_at DESC, manifest_row DESC"
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -268,21 +267,18 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base = Base()) 
             ("base", schemas.LATEST, [file.name for file in base.files]),
         ):
             paths = list(_files_of(results.store, schema, names, Path(folder, view)))
-            connection.execute(f"CREATE VIEW all_{view} AS FROM read_parquet({paths}, filename = 'path')")
+            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet({paths}, filename = 'path')")
+        connection.execute(f"CREATE VIEW known AS {_KNOWN}")
         for items in _ranges(connection):
-            for view in ("parts", "base"):
-                connection.execute(f"CREATE OR REPLACE VIEW {view} AS FROM all_{view} WHERE {items}")
-            ordered = connection.sql(_NEWEST_ROWS if base.files else f"{newest_per_item(_TAIL)} {_ORDERED}")
-            for batch in ordered.to_arrow_reader(_FILE_ROWS):
+            ordered = f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, entry, outcome"
+            for batch in connection.sql(ordered).to_arrow_reader(_FILE_ROWS):
                 yield pa.Table.from_batches([batch]).select(schemas.LATEST.names).cast(schemas.LATEST)
 
 
 def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
     """Yield conditions that divide the items into ranges, in order, with so few rows each that memory holds them."""
-    ((rows,),) = connection.execute(
-        "SELECT (SELECT count(*) FROM all_parts) + (SELECT count(*) FROM all_base)"
-    ).fetchall()
-    drawn = connection.execute(f"SELECT item_id FROM all_parts USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
+    ((rows,),) = connection.execute("SELECT count(*) FROM known").fetchall()
+    drawn = connection.execute(f"SELECT item_id FROM known USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
     items, ranges = sorted(item for (item,) in drawn.fetchall()), rows // _RANGE_ROWS + 1
     bounds = sorted({items[len(items) * number // ranges] for number in range(1, ranges)})
     quoted = ["'" + bound.replace("'", "''") + "'" for bound in bounds]
@@ -308,24 +304,12 @@ def newest_per_item(rows: str) -> str:
 
 
 _OF_PARTS = ", ".join(name for name in schemas.LATEST.names if name not in {"entry", "part"})
-_TAIL = (
-    f"SELECT {_OF_PARTS}, entry, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part "
-    "FROM parts JOIN legs USING (run_id, leg)"
-)
-_ORDERED = "ORDER BY item_id, environment, entry, outcome"
-_NEWEST_ROWS = f"""
-WITH tail AS NOT MATERIALIZED ({_TAIL}),
-again AS MATERIALIZED (SELECT DISTINCT item_id, environment FROM tail),
-compared AS NOT MATERIALIZED (
-    SELECT {_COLUMNS} FROM tail
-    UNION ALL
-    SELECT {_COLUMNS} FROM base SEMI JOIN again USING (item_id, environment)
-)
-SELECT {_COLUMNS} FROM base ANTI JOIN again USING (item_id, environment)
-UNION ALL
-FROM ({newest_per_item(f"SELECT {_COLUMNS} FROM compared")})
-{_ORDERED}"""
-"""Few keys of a large base are in the tail too; only these are compared."""
+_KNOWN = f"""
+SELECT {_OF_PARTS}, entry, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
+FROM parts JOIN legs USING (run_id, leg)
+UNION ALL BY NAME
+SELECT {", ".join(schemas.LATEST.names)} FROM base"""
+"""The rows of the tail, and those of the base."""
 
 
 def _files_of(store: Store, schema: pa.Schema, names: Iterable[str], folder: Path) -> Iterator[str]:
