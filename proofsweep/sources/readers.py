@@ -109,8 +109,8 @@ class ManifestFile:
         """Return its codec: as was said, else as its bytes say; None if its format is no text."""
         if not self._is_text or self._settings.encoding is not None:
             return self._settings.encoding if self._is_text else None
-        with self._opened() as plain, _unpacked(plain) as unpacked:
-            return encoding_of(unpacked)
+        with self._opened() as plain:
+            return encoding_of(_unpacked(plain))
 
     @property
     def guess(self) -> str | None:
@@ -128,13 +128,12 @@ class ManifestFile:
         with self._opened() as plain:
             if note is not None:
                 _note_all(plain, note)
-            with _unpacked(plain) as unpacked:
-                for number, header, cells in self._read(unpacked, remark):
-                    columns = self._columns_of(header)
-                    if is_first:
-                        self._refuse_unknown(columns, cells)
-                        is_first = False
-                    yield number, columns, cells if columns.run is None else [*map(restored, cells)]
+            for number, header, cells in self._read(_unpacked(plain), remark):
+                columns = self._columns_of(header)
+                if is_first:
+                    self._refuse_unknown(columns, cells)
+                    is_first = False
+                yield number, columns, cells if columns.run is None else [*map(restored, cells)]
 
     def headers(self) -> Iterator[Columns]:
         """Yield what its columns are, for each record if these may differ; CatalogError as for records."""
@@ -291,13 +290,8 @@ def text_of(file: _PackedOrPlain, encoding: str, newline: str = "") -> TextIOWra
     return TextIOWrapper(file, codec, errors, newline=newline)
 
 
-@contextmanager
-def _unpacked(plain: BufferedReader) -> Iterator[_PackedOrPlain]:
-    if plain.peek(len(_GZIP)).startswith(_GZIP):
-        with gzip.GzipFile(fileobj=plain) as unpacked:
-            yield unpacked
-    else:
-        yield plain
+def _unpacked(plain: BufferedReader) -> _PackedOrPlain:
+    return gzip.GzipFile(fileobj=plain) if plain.peek(len(_GZIP)).startswith(_GZIP) else plain
 
 
 @contextmanager
