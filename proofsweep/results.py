@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
@@ -29,9 +30,6 @@ from proofsweep.store.schemas import SCHEMAS
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
-
-
-# For type checkers and editors; a test holds them against the registry of the tables and the list of the views.
 
 
 class ResultsStore:
@@ -46,10 +44,6 @@ class ResultsStore:
     @property
     def url(self) -> str:
         return self._results.store.url
-
-    def run_ids(self) -> list[str]:
-        """List the runs, oldest first."""
-        return sorted(RunIndex(self._results).refreshed().records)
 
     def latest_run(self, catalog: str | None = None, *, environment: str | None = None) -> str:
         """Name the newest run of a catalog, as the commands without a run take it.
@@ -75,33 +69,37 @@ class ResultsStore:
         return self.table("exchanges", run_id, columns)
 
     def runs(self, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return one row per leg of a run; a leg has none until it ends.
-
-        Example:
-            `store.runs(columns=["run_id", "leg", "ended_by", "remaining"])`
-        """
+        """Return one row per leg of a run; a leg has none until it ends."""
         return self.table("runs", run_id, columns)
 
-    def table(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return a table by its name; ResultsError if there is no such table, run or column."""
-        if table not in SCHEMAS:
-            raise ResultsError(f"There is no table {table!r}; there are {', '.join(SCHEMAS)}.")
-        unknown = set(columns or ()).difference(SCHEMAS[table].names)
-        if unknown:
-            raise ResultsError(f"The table {table} has no column {', '.join(sorted(unknown))}.")
-        if table == "probes":
+    def table(
+        self,
+        name: str,
+        run_id: str | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        environment: str | None = None,
+    ) -> pa.Table:
+        """Return a table of all environments, or a view: of one that is named, else of the run's, else of the only one.
+
+        ResultsError if there is no such table, view, run or column, or the store cannot be read.
+        """
+        plan = None if run_id is None else self._results.plan(run_id)
+        if name not in SCHEMAS:
+            return self._view(name, plan, columns, environment)
+        self._refuse_unknown(name, {*(columns or ())}.difference(SCHEMAS[name].names))
+        if name == "probes":
             return read_probes(self._results, columns)
-        store = self._results
-        names = store.all_parts(table) if run_id is None else store.parts_of(table, store.plan(run_id))
-        return store.table(table, names, None if columns is None else list(columns))
+        parts = self._results.all_parts(name) if plan is None else self._results.parts_of(name, plan)
+        return self._results.table(name, parts, None if columns is None else list(columns))
 
     def latest(self, *, environment: str | None = None) -> pa.Table:
         """Return one row per item, its newest answer: `store.latest().group_by("outcome").aggregate([...])`."""
-        return self.view("latest_answer", environment=environment)
+        return self.table("latest_answer", environment=environment)
 
     def changes(self, run_id: str | None = None, *, environment: str | None = None) -> pa.Table:
         """Return what each run, or one, found otherwise than the runs before: per item before, now, and the cause."""
-        return self.view("changes", run_id, environment=environment)
+        return self.table("changes", run_id, environment=environment)
 
     def sql(self, query: str, environment: str | None = None) -> "duckdb.DuckDBPyRelation":
         """Ask in SQL over the views of `proofsweep query`, each tag a column; their tables read the store anew.
@@ -127,31 +125,21 @@ class ResultsStore:
         """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null."""
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
-        rows = self.table(table, run_id, columns) if table in SCHEMAS else self.view(table, run_id, columns)
-        return rows.to_pandas(types_mapper=pd.ArrowDtype)
+        return self.table(table, run_id, columns).to_pandas(types_mapper=pd.ArrowDtype)
 
-    def view(
-        self,
-        view: str,
-        run_id: str | None = None,
-        columns: Sequence[str] | None = None,
-        *,
-        environment: str | None = None,
-    ) -> pa.Table:
-        """Return a view by its name; without an environment, in that of the run, or in the only one.
-
-        ResultsError if there is no such view, run or column, or the store cannot be read.
-        """
-        if view not in NAMES:
-            raise ResultsError(f"There is no table or view {view!r}; there are {', '.join(NAMES)}.")
-        its_own = None if run_id is None else self._results.plan(run_id).environment
-        answer = self.sql(f"FROM {view}", environment or its_own)
-        unknown = {*(columns or ()), *(() if run_id is None else ["run_id"])}.difference(answer.columns)
-        if unknown:
-            raise ResultsError(f"The view {view} has no column {', '.join(sorted(unknown))}.")
-        chosen = answer if run_id is None else answer.filter(f"run_id = '{run_id}'")
+    def _view(self, name: str, plan: Plan | None, columns: Sequence[str] | None, environment: str | None) -> pa.Table:
+        if name not in NAMES:
+            raise ResultsError(f"There is no table or view {name!r}; there are {', '.join(NAMES)}.")
+        answer = self.sql(f"FROM {name}", environment or (None if plan is None else plan.environment))
+        self._refuse_unknown(name, {*(columns or ()), *(["run_id"] if plan else [])}.difference(answer.columns))
+        chosen = answer if plan is None else answer.filter(f"run_id = '{plan.run_id}'")
         rows: pa.Table = (chosen if columns is None else chosen.select(*columns)).to_arrow_table()
         return rows
+
+    @staticmethod
+    def _refuse_unknown(name: str, columns: set[str]) -> None:
+        if columns:
+            raise ResultsError(f"{name} has no column {', '.join(sorted(columns))}.")
 
 
 def open_results(url: str) -> ResultsStore:

@@ -13,7 +13,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Plan, duration_of, new_run_id
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.one_pass import given_up_items
-from proofsweep.queries.attention import AttentionGroup, attention_groups
+from proofsweep.queries.attention import AttentionGroup, attention_of
 from proofsweep.queries.changes import (
     COLUMNS,
     PREVIOUS,
@@ -133,8 +133,15 @@ def rejects(
     """
     app = open_app(config, results)
     selected = SelectedRows.of(app.results, run_id, app.environment, NEED_ATTENTION)
-    groups = attention_groups(selected, limit, by, given_up_items(app.results, app.settings.ingest))
-    gone = selected.gone()
+    found = attention_of(
+        app.results,
+        selected.environment,
+        selected.plan,
+        most_files=limit,
+        tag=by,
+        given_up=given_up_items(app.results, app.settings.ingest),
+    )
+    groups, gone = found.groups, found.gone
     if as_json:
         print_json(_group_json(selected, groups) | {"gone": gone})
         return ExitCode.ACCEPTED

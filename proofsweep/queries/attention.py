@@ -5,19 +5,18 @@ The functions read any relation with the columns of the view `rejects`, and `sin
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 
 import duckdb
 
 from proofsweep.domain.reasons import plain_words_for, remedy_for
-from proofsweep.domain.runs import OUTCOMES
+from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
-from proofsweep.queries.connection import answering, tables_of
-from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.queries.connection import answering
 from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.queries.views import key_of, quoted, value_of_tag
+from proofsweep.store.parts import Results
 
 OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 FILES_OF_RUN = f"""(
@@ -27,7 +26,12 @@ FILES_OF_RUN = f"""(
     FROM store.verdicts WHERE run_id = {{run_id}} AND outcome IN ({OPEN})
 )"""
 _NO_VALUE = "NULL::VARCHAR"
-_FILES_NOW = "(SELECT *, NULL::TIMESTAMPTZ AS since FROM rejects)"
+_FILES_NOW = f"""
+    SELECT
+        file, audio, sidecar, item_id, outcome, reason, verify_request_id, manifest_line, tags,
+        NULL::TIMESTAMPTZ AS since, state = 'gone' AS is_gone
+    FROM catalog WHERE outcome IN ({OPEN}) AND state <> 'moved'
+"""
 _GROUPS = """
     SELECT
         min(nullif({value}, '')), outcome, coalesce(reason, '') AS code,
@@ -78,19 +82,30 @@ class AttentionGroup:
         return remedy_for(self.reason, is_alone=self.is_alone) + given_up
 
 
-def attention_groups(
-    selected: SelectedRows, most_files: int, tag: str | None = None, given_up: Collection[str] = ()
-) -> list[AttentionGroup]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    groups: Sequence[AttentionGroup]
+    gone: int  # files that would be among these if their catalog listed them still; 0 for a run
+
+
+def attention_of(
+    results: Results,
+    environment: str,
+    plan: Plan | None,
+    *,
+    most_files: int,
+    tag: str | None = None,
+    given_up: Collection[str] = (),
+) -> Attention:
     """Count the files of a run, or as they stand, by kind and a tag's values; UsageError if no row has the tag."""
-    with ExitStack() as stack:
-        if selected.plan is None:
-            connection = stack.enter_context(answering(selected.results, selected.environment, "rejects"))
-            relation = _FILES_NOW
-        else:
-            connection = stack.enter_context(tables_of(selected.results, "store.verdicts"))
-            relation = FILES_OF_RUN.format(run_id=quoted(selected.plan.run_id))
-        value = next(iter(tag_values(connection, relation, [tag] if tag else []).values()), _NO_VALUE)
-        return groups_in(connection, relation, most_files, value=value, given_up=given_up)
+    made = _FILES_NOW if plan is None else f"SELECT *, false AS is_gone FROM {FILES_OF_RUN}"
+    with answering(results, environment, "catalog" if plan is None else "verdicts") as connection:
+        chosen = made.format(run_id=quoted("" if plan is None else plan.run_id))
+        connection.execute(f"CREATE TEMP TABLE files AS {chosen}")
+        [(gone,)] = connection.execute("SELECT count(*) FROM files WHERE is_gone").fetchall()
+        there = "(FROM files WHERE NOT is_gone)"
+        value = next(iter(tag_values(connection, there, [tag] if tag else []).values()), _NO_VALUE)
+        return Attention(groups=groups_in(connection, there, most_files, value=value, given_up=given_up), gone=gone)
 
 
 def groups_in(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.runs import OUTCOMES, Plan
-from proofsweep.queries.status import RunStatus, describe_run, progress_together, status_of_leg
+from proofsweep.domain.runs import Plan
+from proofsweep.queries.status import RunStatus, describe_run, status_of_leg
 from proofsweep.store.lease import STALE_SECONDS, OpenTerm
 from proofsweep.store.legs import Legs, leg_numbers, open_legs
 from proofsweep.store.parts import Results
@@ -21,9 +21,10 @@ _START_SECONDS = 60.0  # from the plan to the start of a run: a Prefect server n
 def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
     """Return how far a run is, by its receipts and the last heartbeats alone."""
     plan, legs = results.plan(run_id), Legs(results.store, run_id)
-    receipts = [(leg, legs.receipt(leg) or {}) for leg in leg_numbers(results.store, plan)]
-    ended = sum(status_of_leg(leg, receipt).count(outcome) or 0 for leg, receipt in receipts for outcome in OUTCOMES)
-    return progress_together(plan, ended, (leg for leg in open_legs(results.store, plan) if leg.is_alive))
+    ended = tuple(
+        status_of_leg(leg, receipt) for leg in leg_numbers(results.store, plan) if (receipt := legs.receipt(leg))
+    )
+    return RunStatus(plan=plan, groups=(), legs=ended, open_legs=tuple(open_legs(results.store, plan))).progress
 
 
 def next_leg(results: Results, run_id: str) -> None:

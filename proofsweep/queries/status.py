@@ -97,8 +97,11 @@ class RunStatus:
     @property
     def progress(self) -> LegProgress | None:
         """How far the run is, by the last heartbeats of its active legs; None before the first one."""
+        told = [leg.progress for leg in self.active if leg.progress is not None]
+        if self.plan.partitions == 1 or not told:
+            return next(iter(told), None)
         ended = sum(leg.count(outcome) or 0 for leg in self.legs for outcome in OUTCOMES)
-        return progress_together(self.plan, ended, self.active)
+        return together(self.plan.items, ended, told)
 
     @property
     def finished(self) -> int:
@@ -322,14 +325,6 @@ def environment_in(results: Results, wanted: str) -> str:
         f"{results.store.url} holds runs of the environments {', '.join(found)}, and the settings are for {wanted}: "
         "give the config of one of them, or name a run."
     )
-
-
-def progress_together(plan: Plan, ended: int, legs: Iterable[OpenTerm]) -> LegProgress | None:
-    """Return the progress of the active legs of a run, of which the legs that have ended finished so many rows."""
-    told = [leg.progress for leg in legs if leg.progress is not None]
-    if plan.partitions == 1 or not told:
-        return next(iter(told), None)
-    return together(plan.items, ended, told)
 
 
 def how_it_ended(plan: Plan, legs: Iterable[tuple[int, str | None]]) -> str | None:

@@ -1,5 +1,6 @@
 """Rows are chosen of a run, or of each item the one that says how it stands now."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.attention import attention_groups
+from proofsweep.queries.attention import AttentionGroup, attention_of
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.store import schemas
@@ -98,9 +99,15 @@ def selected(tmp_path: Path) -> SelectedRows:
     return SelectedRows(results=results, environment="beta", plan=PLAN, outcomes=NEED_ATTENTION)
 
 
+def attention_groups(
+    selected: SelectedRows, tag: str | None = None, given_up: Collection[str] = ()
+) -> Sequence[AttentionGroup]:
+    return attention_of(selected.results, "beta", selected.plan, most_files=9, tag=tag, given_up=given_up).groups
+
+
 def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
     """Its name counts in any case. Rows without it come last."""
-    groups = attention_groups(selected, 9, "SUPPLIER")
+    groups = attention_groups(selected, "SUPPLIER")
 
     assert [(each.value, each.reason, [file.file for file in each.files]) for each in groups] == [
         ("Nord", "tampered", ["/c/a"]),
@@ -114,12 +121,12 @@ def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
 def test_a_tag_that_no_row_has_is_refused(selected: SelectedRows) -> None:
     """A list of all files without it would read as if it was forgotten in the manifest."""
     with pytest.raises(UsageError, match=r"'suplier' \(did you mean Supplier\?\); there are Supplier, isrc"):
-        attention_groups(selected, 9, "suplier")
+        attention_groups(selected, "suplier")
 
 
 def test_files_that_no_pass_tries_again_are_a_kind_of_their_own(selected: SelectedRows) -> None:
     """A rejected file has its answer, whatever became of it later."""
-    groups = attention_groups(selected, 9, given_up={"c", "d"})
+    groups = attention_groups(selected, given_up={"c", "d"})
 
     assert [(each.reason, each.is_given_up) for each in groups] == [
         ("tampered", False),
