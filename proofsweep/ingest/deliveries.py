@@ -27,7 +27,7 @@ _NOT_THERE = {Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHA
 
 @dataclass(slots=True)
 class BatchRow:
-    """A row of a batch with what a look has decided, and its answer if it has one."""
+    """A row of a batch with what a scan has decided, and its answer if it has one."""
 
     item_id: str
     row: ManifestRow
@@ -105,7 +105,7 @@ class DeliveredBatch:
 
 
 class DeliveredBatches:
-    """The batches of one look at a watched folder."""
+    """The batches of one scan of a watched folder."""
 
     def __init__(self, watched: str, batches: Mapping[str, Batch], known: KnownBatches) -> None:
         """Take what the folder's messages say, and note who sends completion files."""
@@ -134,7 +134,7 @@ class DeliveredBatches:
         return self._at(release, batch, needs_completion=False)
 
     def seen(self, rows: Iterable[BatchRow], now: datetime) -> Sequence[DeliveredBatch]:
-        """Sort the rows of a look into their batches; forget what is known of those that are gone."""
+        """Sort the rows of a scan into their batches; forget what is known of those that are gone."""
         for each in rows:
             if (batch := self.of(each.row)) is not None:
                 each.batch = batch

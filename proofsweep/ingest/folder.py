@@ -1,4 +1,4 @@
-"""Look at a watched folder: which files are ready to be verified, which are answered, and what the others wait for."""
+"""Scan a watched folder: which files are ready to be verified, which are answered, and what the others wait for."""
 
 import hashlib
 import posixpath
@@ -45,8 +45,8 @@ ANSWER_COLUMNS = [
 
 
 @dataclass(slots=True)
-class Looked:
-    """What one look found."""
+class ScanResult:
+    """What one scan found."""
 
     catalog_name: str = ""
     ready: list[ManifestRow] = field(default_factory=list)  # settled, complete and without an answer
@@ -59,15 +59,15 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """Looks at one folder, again and again."""
+class FolderScanner:
+    """Scans one folder, again and again."""
 
     files: Files
     disposal: Disposal
     settings: IngestSettings
     answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]  # gives the newest answers of items, by item ID
 
-    def __call__(
+    def scan(
         self,
         folder: Catalog,
         before: Mapping[str, Sighting],
@@ -75,7 +75,7 @@ class Look:
         *,
         known: KnownBatches,
         half_moved: Collection[str] = (),
-    ) -> Looked:
+    ) -> ScanResult:
         """Decide about each listed file, by what is known of waiting files and by the newest verdicts.
 
         Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
@@ -84,7 +84,7 @@ class Look:
         Raises:
             CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.
         """
-        looked = Looked(catalog_name=folder.name)
+        scan = ScanResult(catalog_name=folder.name)
         listed: dict[str, ManifestRow] = {}
         found = ((item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved))
         rows = [
@@ -94,14 +94,14 @@ class Look:
         ]
         verdicts = self.answers_of(listed)
         for item_id, row in listed.items():
-            sighting = looked.sightings[item_id] = sighted(before.get(item_id), row, now)
+            sighting = scan.sightings[item_id] = sighted(before.get(item_id), row, now)
             answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(now)]
             answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
             rows.append(BatchRow(item_id, row, decide(sighting, answer, row, now, self.settings), answer))
-        self._sort_batches(folder, rows, looked, known, now)
+        self._sort_batches(folder, rows, scan, known, now)
         for each in rows:
-            self._look_into(each, looked, now)
-        return looked
+            self._take_in(each, scan, now)
+        return scan
 
     def lone_sidecars(self, folder: FolderScan) -> Iterator[Row]:
         """Yield the first sidecars of a listed folder that no audio has, with where their audio was moved before."""
@@ -114,14 +114,14 @@ class Look:
             yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
 
     def _sort_batches(
-        self, folder: Catalog, rows: Sequence[BatchRow], looked: Looked, known: KnownBatches, now: datetime
+        self, folder: Catalog, rows: Sequence[BatchRow], scan: ScanResult, known: KnownBatches, now: datetime
     ) -> None:
         batches = folder.batches if isinstance(folder, FolderScan) else {}
-        looked.batches = DeliveredBatches(self.disposal.watched, batches, known).seen(rows, now)
-        for batch in looked.batches:
+        scan.batches = DeliveredBatches(self.disposal.watched, batches, known).seen(rows, now)
+        for batch in scan.batches:
             why = batch.decide(now, known.since[batch.location], self.settings)
             if why is not None:
-                looked.incomplete[batch.location] = why
+                scan.incomplete[batch.location] = why
             for each in batch.rows:
                 each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
 
@@ -132,26 +132,26 @@ class Look:
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
         return tags | ({self.settings.supplier_tag: supplier} if supplier else {})
 
-    def _look_into(self, each: BatchRow, looked: Looked, now: datetime) -> None:
+    def _take_in(self, each: BatchRow, scan: ScanResult, now: datetime) -> None:
         is_touched = may_be_same_bytes(each.answer, each.row)  # then its leg compares the bytes, before it sends any
-        may_grow = not is_touched and self._may_grow(each, looked.sightings[each.item_id], now)
+        may_grow = not is_touched and self._may_grow(each, scan.sightings[each.item_id], now)
         if each.decision is Decision.TAKE and may_grow and not self._is_complete(each.row):
             each.decision = Decision.INCOMPLETE
-        looked.decisions[each.decision] += 1
+        scan.decisions[each.decision] += 1
         match each.decision:
             case Decision.INCOMPLETE_BATCH:
                 due = each.batch.due_at if each.batch else None
-                looked.waiting.append(_waiting(each.row.audio, each.decision, due))
+                scan.waiting.append(_waiting(each.row.audio, each.decision, due))
             case Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
-                due = due_at(each.decision, looked.sightings[each.item_id], self.settings)
-                looked.waiting.append(_waiting(each.row.audio, each.decision, due))
+                due = due_at(each.decision, scan.sightings[each.item_id], self.settings)
+                scan.waiting.append(_waiting(each.row.audio, each.decision, due))
             case Decision.ANSWERED:
-                if looked.sightings[each.item_id].answer is None:
-                    del looked.sightings[each.item_id]
+                if scan.sightings[each.item_id].answer is None:
+                    del scan.sightings[each.item_id]
                 if each.answer is not None and self.disposal.is_wanted and each.batch is None:
-                    looked.answered.append((each.row, each.answer))
+                    scan.answered.append((each.row, each.answer))
             case Decision.TAKE:
-                looked.ready.append(replace(each.row, is_touched=is_touched))
+                scan.ready.append(replace(each.row, is_touched=is_touched))
             case _:
                 pass
 

@@ -4,7 +4,7 @@ import os
 import posixpath
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,10 +15,10 @@ from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.ingest.folder import Look, Looked, ReadyFiles, past_answers
+from proofsweep.ingest.folder import FolderScanner, ReadyFiles, ScanResult, past_answers
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.report import PassReport
-from proofsweep.ingest.rules import Decision, Sighting, given_up
+from proofsweep.ingest.rules import Decision, given_up
 from proofsweep.ingest.state import FolderState, Records, sightings_after
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
@@ -102,7 +102,7 @@ class WatchedFolder:
             context=context,
             folder=self,
             state=state,
-            look=Look(
+            scanner=FolderScanner(
                 files=Files(),
                 disposal=self.disposal,
                 settings=context.settings,
@@ -132,14 +132,14 @@ class IngestPass:
     context: IngestContext
     folder: WatchedFolder
     state: FolderState
-    look: Look
+    scanner: FolderScanner
     records: Records
     report: PassReport = field(default_factory=PassReport)
 
     def runs(self) -> Iterator[str]:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
 
-        (1) heal what a killed pass has left, (2) finish its runs, (3) look at the folder, (4) move what was answered
+        (1) heal what a killed pass has left, (2) finish its runs, (3) scan the folder, (4) move what was answered
         before, (5) plan a run of what is ready, (6) move the deliveries that are answered by it. A run of which rows
         remain ends the pass: the next one takes it up. One whose rows are in doubt comes last, and holds nothing up but
         its own files.
@@ -162,13 +162,13 @@ class IngestPass:
             yield from self._finished(run_id)  # (2)
             if not self.report.is_whole and not self._is_in_doubt(run_id):
                 return
-        looked = self._settled_look()  # (3)
-        self._dispose_of_answered(looked)  # (4)
-        if ready := self._without_open_ones(looked.ready):
+        scan = self._settled_scan()  # (3)
+        self._dispose_of_answered(scan)  # (4)
+        if ready := self._without_open_ones(scan.ready):
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
             if any(row.batch is not None for row in ready) and self.report.is_whole:
-                self._close_batches(self._looked(self.state.sightings))  # (6)
+                self._close_batches(self._scanned())  # (6)
         for run_id in sorted(in_doubt):
             yield from self._finished(run_id)
 
@@ -216,40 +216,41 @@ class IngestPass:
                 return None
             raise
 
-    def _settled_look(self) -> Looked:
-        """Look once, and once more after a while if that settles files that were seen for the first time."""
-        looked = self._looked(self.state.sightings)
-        if looked.decisions[Decision.SETTLING]:
+    def _settled_scan(self) -> ScanResult:
+        """Scan once, and once more after a while if that settles files that were seen for the first time."""
+        scan = self._scanned()
+        if scan.decisions[Decision.SETTLING]:
             self.context.rest(self.context.settings.settle_seconds)
-            looked = self._looked(looked.sightings)
-        self.report.decisions, self.report.incomplete = looked.decisions, looked.incomplete
-        return looked
+            scan = self._scanned()
+        self.report.decisions, self.report.incomplete = scan.decisions, scan.incomplete
+        return scan
 
-    def _looked(self, before: Mapping[str, Sighting]) -> Looked:
-        looked, known = Looked(), self.state.batches
+    def _scanned(self) -> ScanResult:
+        scan, known = ScanResult(), self.state.batches
         with suppress(EmptyCatalog):
             catalog, half_moved = self.folder.catalog(), self.records.half_moved
             try:
-                looked = self.look(catalog, before, self.context.clock(), known=known, half_moved=half_moved)
+                scan = self.scanner.scan(
+                    catalog, self.state.sightings, self.context.clock(), known=known, half_moved=half_moved
+                )
             finally:
                 self.report.ignored = ignored_entries(catalog)
-                lone = self.look.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
-                self.report.waiting = [*looked.waiting, *lone]
-        self.state.sightings = looked.sightings
+                lone = self.scanner.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
+                self.report.waiting = [*scan.waiting, *lone]
+        self.state.sightings = scan.sightings
         self.state.save()
-        return looked
+        return scan
 
-    def _dispose_of_answered(self, looked: Looked) -> None:
+    def _dispose_of_answered(self, scan: ScanResult) -> None:
         answered = (
-            (work_item_of(row, looked.catalog_name, self.context.sidecar_field), answer)
-            for row, answer in looked.answered
+            (work_item_of(row, scan.catalog_name, self.context.sidecar_field), answer) for row, answer in scan.answered
         )
         self.report.rows += self.records.of_answered(answered)
-        self._close_batches(looked)
+        self._close_batches(scan)
 
-    def _close_batches(self, looked: Looked) -> None:
-        item_of = partial(work_item_of, catalog_name=looked.catalog_name, sidecar_field=self.context.sidecar_field)
-        for batch in (batch for batch in looked.batches if batch.is_answered):
+    def _close_batches(self, scan: ScanResult) -> None:
+        item_of = partial(work_item_of, catalog_name=scan.catalog_name, sidecar_field=self.context.sidecar_field)
+        for batch in (batch for batch in scan.batches if batch.is_answered):
             chosen = self.folder.disposal.chosen_for_batch(batch, item_of)
             answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]
             rows = self.records.of_batch(chosen, answered)

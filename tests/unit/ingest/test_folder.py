@@ -48,11 +48,11 @@ def test_only_a_complete_file_is_taken_before_its_time(
         watched.deliver(f"{name}.sidecar", sidecar)
     watched.settings = watched.settings.model_copy(update={"pair_seconds": 900})
     one = watched.new_pass()
-    look = one.look
+    scan = one.scanner.scan
 
-    first = look(one.folder.catalog(), {}, watched.now, known=KnownBatches())
-    later = look(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10), known=KnownBatches())
-    last = look(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900), known=KnownBatches())
+    first = scan(one.folder.catalog(), {}, watched.now, known=KnownBatches())
+    later = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10), known=KnownBatches())
+    last = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900), known=KnownBatches())
 
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
@@ -72,9 +72,9 @@ def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) 
     watched.deliver("b.wav", WAV + b"another.")
     one = watched.new_pass()
 
-    first = one.look(_Twins(one.folder.catalog()), {}, watched.now, known=KnownBatches())
+    first = one.scanner.scan(_Twins(one.folder.catalog()), {}, watched.now, known=KnownBatches())
     settled = watched.now + timedelta(seconds=10)
-    later = one.look(_Twins(one.folder.catalog()), first.sightings, settled, known=KnownBatches())
+    later = one.scanner.scan(_Twins(one.folder.catalog()), first.sightings, settled, known=KnownBatches())
 
     assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
     assert [row.named_audio for row in later.ready] == ["a.wav"]

@@ -162,5 +162,5 @@ def refused(reason: Reason) -> ManifestRow:
 def test_what_is_wrong_with_a_delivery_stands_until_it_changes(
     outcome: str, reason: str | None, row: ManifestRow, *, expected: bool
 ) -> None:
-    """What the look sees must be what was answered; what only we can heal is no answer."""
+    """What the scan sees must be what was answered; what only we can heal is no answer."""
     assert is_answer(replace(OF_BATCH, outcome=outcome, reason=reason), row) is expected
