@@ -1,5 +1,6 @@
 """Kill a command after any of its lines, in this process: nothing that comes later has an effect."""
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 CORE = Path(__file__).parents[2] / "proofsweep"
+LINES_BETWEEN_KILLS = 1 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 3
 
 
 class Killed(BaseException):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .core import MOVING, Results, Row, move_accepted_pair
-from .killed_lines import is_whole_after
+from .killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 
 AUDIO, PROOF, OTHER = b"audio", b"proof", b"another file"
 PAIR = {"a.wav": AUDIO, "a.sidecar": PROOF}
@@ -108,7 +108,7 @@ def take_name(site: Site) -> None:
 
 
 def check_every_line(make: Callable[[int], KilledMove], meanwhile: Callable[[Site], None]) -> int:
-    """Kill a pass after each line, let something happen, and make another pass: the pair is moved, or it is not.
+    """Kill a pass after each line, or each third, and make another after something happened: the pair is moved or not.
 
     Returns:
         the lines of a whole pass.
@@ -130,5 +130,5 @@ def check_every_line(make: Callable[[int], KilledMove], meanwhile: Callable[[Sit
         assert "a.sidecar" not in left or (left["a.sidecar"], placed) == (PROOF, {}), (line, left)
         assert set(left) <= set(PAIR), line
         assert len(pair.rows) == (1 if placed else 0) or (not placed and pair.rows[0]["disposition"] == "gone"), line
-        line += 1
+        line += LINES_BETWEEN_KILLS
     return line

@@ -21,7 +21,7 @@ from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
-from ...worlds.killed_lines import is_whole_after
+from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..left_behind import let_holder_die
 from ..scripted_service import NOW, Scripted, ScriptedService
 
@@ -109,7 +109,7 @@ def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
         assert len({(row["operation_id"], row["proof_id"]) for row in rows}) == len(rows), line
         assert {row["proof_id"] for row in rows} == {"p1", "p2"}, line
         assert was_ended or service.calls.count(Call.ERASE) - asked <= 2 - len(known), line
-        line += 1
+        line += LINES_BETWEEN_KILLS
     assert line > 30  # the whole of it was tried
 
 

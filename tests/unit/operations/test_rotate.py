@@ -13,7 +13,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation, RotationIntent
 from proofsweep.operations.rotate import is_recent, list_keys, why_conflict
 
-from ...worlds.killed_lines import is_whole_after
+from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
@@ -68,7 +68,7 @@ def test_a_rotation_that_is_killed_after_any_line_is_finished_by_the_same_comman
         assert sorted(path.name for path in here.folder.iterdir()) == ["key", "results"], line
         assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1, line
         assert len(here.receipts()) == 1, line
-        line += 1
+        line += LINES_BETWEEN_KILLS
     assert line > 100  # the whole of it was tried
 
 
