@@ -1,4 +1,4 @@
-"""Which call goes next, and whether the service fails or delays the calls of all items. Pure: the time is an argument.
+"""Which call goes next, and whether the service delays it for too long. Pure: the time is an argument.
 
 A verify call goes before a retried slot, and a retried slot before a new one: slots are short-lived, so work in hand is
 finished first. The number of unused slots is bounded, so that none is requested that cannot be used soon, and so is the
@@ -6,7 +6,7 @@ number of files whose bytes are on their way, so that they do not share a full l
 """
 
 import math
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -15,7 +15,7 @@ from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.lane_model import Sent
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import RateReport, Share
-from proofsweep.domain.exchanges import Call, Exchange, may_be_outage
+from proofsweep.domain.exchanges import Call, Exchange
 
 # Measured together: python -m benchmarks.simulation
 _SPARE_SLOTS = 8  # slots beyond what the rate needs
@@ -33,7 +33,7 @@ _SMALL_LIMIT = 16  # what was learned of the rate before so small a limit was fo
 class Priority(IntEnum):
     """What a call is for, the most urgent first."""
 
-    CONTROL = 0
+    PROBE = 0
     OTHER = 1
     RETRIED_SLOT = 2
     NEW_SLOT = 3
@@ -55,7 +55,7 @@ class CallQueue:
         self.limit = limit  # None where no concurrency limit is looked for
         self.most_uploads = most_uploads
         self.in_flight = 0
-        self.is_held = False  # only the calls of a control go
+        self.is_held = False  # only the calls of probes go
         self.part = 1.0  # of the rate limit, that is this process's
         self.yields = False  # a more urgent process goes first
         self.refused = 0  # calls answered with 429
@@ -99,7 +99,7 @@ class CallQueue:
         if self._is_stalled(now):
             return None
         ticket = self.first()
-        if ticket is None or (self.is_held and ticket.priority is not Priority.CONTROL):
+        if ticket is None or (self.is_held and ticket.priority is not Priority.PROBE):
             return None
         if ticket.priority is Priority.NEW_SLOT and self._slots_are_enough(now):
             return None
@@ -207,34 +207,16 @@ class CallQueue:
         return len(self._slots) >= enough or len(self._uploading) >= uploads
 
 
-FAILURES_IN_A_ROW = 10  # so many failures of a call in a row ask for a control
-_CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
-
-
 @dataclass(slots=True, kw_only=True)
-class ServiceHealth:
-    """Watches each call for all items: a service may give slots and verify nothing. Times are monotonic seconds."""
+class PauseLimit:
+    """How long the service may make a call wait, at once or again and again. Times are monotonic seconds."""
 
-    longest_pause_seconds: float = 120.0  # how long the service may make a call wait
-    _failures: defaultdict[Call, int] = field(default_factory=lambda: defaultdict(int))
+    longest_pause_seconds: float = 120.0
     _waits_since: dict[Call, float] = field(default_factory=dict)
 
     def note(self, exchange: Exchange) -> None:
-        if exchange.is_throttled:
-            return
-        if exchange.status is not None:
+        if exchange.status is not None and not exchange.is_throttled:
             self._waits_since.pop(exchange.call, None)
-        if exchange.is_success or not may_be_outage(exchange):
-            self._failures[exchange.call] = 0
-        elif exchange.call in _CALLS_FOR_ITEMS:
-            self._failures[exchange.call] += 1
-
-    def is_doubtful(self, call: Call) -> bool:
-        return self._failures[call] >= FAILURES_IN_A_ROW
-
-    def trust(self) -> None:
-        """Count anew: a control came out right."""
-        self._failures.clear()
 
     def told_to_wait(self, call: Call, wait_seconds: float, now: float) -> bool:
         """Take note that the service asks for a wait. Whether it has made this call wait for too long."""

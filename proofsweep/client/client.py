@@ -36,7 +36,7 @@ from proofsweep.domain.models import (
 from proofsweep.domain.outcomes import Answer
 
 _Resource = TypeVar("_Resource", bound=Resource)
-_CONTROL_ATTEMPTS = 2  # attempts of a control's calls
+_PROBE_ATTEMPTS = 2  # attempts of a probe's calls
 _NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified."
 _PACKET_BYTES = 64 * 1024
 _FILE_NAME = "audio"  # the same for all files: the local name stays here
@@ -65,14 +65,13 @@ class Partner:
         """Return the same partner with attempts counted anew, and its exchanges recorded elsewhere."""
         return Partner(replace(self.session, record=record))
 
-    def with_control(self, control: Callable[[], bool]) -> "Partner":
-        """Return the same partner for a leg's items; `control` is asked when calls fail for many of them."""
-        return Partner(replace(self.session, control=control))
+    def for_items(self) -> "Partner":
+        """Return the same partner for a leg's items: what fails for one of them need not fail for all."""
+        return Partner(replace(self.session, is_of_many=True))
 
-    def for_control(self) -> "Partner":
-        """Return the same partner for a control: its calls go before all others, also while those are held."""
-        few = self.with_attempts(_CONTROL_ATTEMPTS).session
-        return Partner(replace(few, control=lambda: True, is_control=True))
+    def for_probes(self) -> "Partner":
+        """Return the same partner for probes: its calls go before all others, also while the circuit is open."""
+        return Partner(replace(self.with_attempts(_PROBE_ATTEMPTS).session, is_of_many=True, is_probe=True))
 
     def with_attempts(self, attempts: int) -> "Partner":
         retry = self.session.retry.model_copy(update={"attempts": attempts})

@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from proofsweep.client.call_queue import CallQueue, Priority, ServiceHealth, Ticket
+from proofsweep.client.call_queue import CallQueue, PauseLimit, Priority, Ticket
+from proofsweep.client.circuit_breaker import CircuitBreaker
 from proofsweep.client.lane_model import RateChange
 from proofsweep.client.rate_share import RateReport, Share
 from proofsweep.client.stop import StopSwitch
@@ -30,7 +31,7 @@ class LaneStatus:
     rate: float | None  # calls per second that it lets through; None until it has throttled
     most: int | None  # the most calls at once; None where no such limit was seen
     rate_change: RateChange | None  # what the last 429 changed
-    is_outage: bool = False  # a control came out wrong, and only controls go
+    is_outage: bool = False  # a probe failed, and only probes go
     pause_seconds: float = field(default=0.0, compare=False)  # what is left of the pause that the service asked for
     uploads: int = 0  # files whose bytes are on their way
     yields: bool = False  # a more urgent process goes first
@@ -38,12 +39,15 @@ class LaneStatus:
 
 
 class Dispatcher:
-    """Thread-safe front of the call queue and the service's health; `stop` is the leg's switch."""
+    """Thread-safe front of the call queue and the circuit breaker; `stop` is the leg's switch.
+
+    A leg that has items sets `on_open`, which returns when the circuit is closed again. Without it, none is opened.
+    """
 
     def __init__(
         self,
         queue: CallQueue,
-        health: ServiceHealth,
+        pause_limit: PauseLimit,
         stop: StopSwitch,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -58,22 +62,24 @@ class Dispatcher:
         self.stop = stop
         self.clock = clock
         self._queue = queue
-        self._health = health
+        self._pause_limit = pause_limit
+        self._breaker = CircuitBreaker()
+        self.on_open: Callable[[], None] | None = None
         self._report = report
         self._make_room = make_room
         self._lock = threading.Lock()
         self._is_broken = False
         self._waiting: dict[Ticket, threading.Condition] = {}
 
-    def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_control: bool = False) -> Ticket:
+    def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_probe: bool = False) -> Ticket:
         """Return when the call may go.
 
-        While the leg ends, no slot is requested and no control is made. Other calls go, to finish work in hand, unless
+        While the leg ends, no slot is requested and no probe is made. Other calls go, to finish work in hand, unless
         they must wait for the end of a pause or an outage. RunMustStop if the leg ends, and the call is not made.
         """
         priority = Priority.OTHER
-        if is_control:
-            priority = Priority.CONTROL
+        if is_probe:
+            priority = Priority.PROBE
         elif call is Call.UPLOADS:
             priority = Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT
         with self._locked():
@@ -95,8 +101,13 @@ class Dispatcher:
             self._make_room(others)
         return ticket
 
-    def note(self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None) -> None:
-        """Take note of an exchange; a 429 of GET /partner/usage changes nothing here: it may have its own lane."""
+    def note(
+        self, exchange: Exchange, ticket: Ticket | None = None, holder: Hashable = None, *, is_probe: bool = False
+    ) -> None:
+        """Take note of an exchange, which may open the circuit.
+
+        A 429 of GET /partner/usage changes nothing here: it may have its own lane.
+        """
         with self._locked():
             if ticket is not None and not exchange.is_throttled:
                 self._queue.was_answered(ticket)
@@ -104,23 +115,47 @@ class Dispatcher:
                 self._queue.drop(None, ticket)
             if exchange.call is Call.SLOT:
                 self._queue.was_uploaded(holder)
-            self._health.note(exchange)
+            self._pause_limit.note(exchange)
+            is_failing = not is_probe and self._breaker.note(exchange, self.clock())
             self._serve()
+        if is_failing:
+            self.open_circuit()
 
-    def is_doubtful(self, call: Call) -> bool:
+    def open_circuit(self) -> None:
+        """Let only probes go until the leg closes the circuit, unless one was answered just now."""
         with self._locked():
-            return self._health.is_doubtful(call)
+            if self.on_open is None or not self._breaker.open(self.clock()):
+                return
+            self._queue.is_held = True
+        self.on_open()
 
     @property
-    def is_in_doubt(self) -> bool:
-        return any(map(self.is_doubtful, Call))
+    def is_open(self) -> bool:
+        return self._queue.is_held
 
-    def hold(self, *, is_held: bool) -> None:
-        """Let only controls go, or all calls again. Failures are counted anew then."""
+    def begin_probe(self) -> None:
         with self._locked():
-            has_changed = self._queue.is_held != is_held
-            self._queue.is_held = is_held
-            self._health.trust()
+            self._breaker.begin_probe(self.clock())
+
+    def probe_failed(self) -> None:
+        with self._locked():
+            has_changed = not self._breaker.is_outage
+            self._breaker.probe_failed()
+            self._queue.is_held = True
+            status = self._status()
+        if has_changed:
+            self._report(status)
+
+    @property
+    def probe_due_seconds(self) -> float:
+        return max(0.0, self._breaker.due_at - self.clock())
+
+    def close_circuit(self) -> None:
+        """Let all calls go again."""
+        with self._locked():
+            has_changed = self._breaker.is_outage
+            self._breaker.close()
+            self._queue.is_held = False
             status = self._status()
             self._serve()
         if has_changed:
@@ -137,7 +172,7 @@ class Dispatcher:
                 self._queue.drop(None, ticket)
                 self._queue.pause(now, pause_seconds)
             status = self._status()
-            is_lost = self._health.told_to_wait(exchange.call, wait_seconds, now)
+            is_lost = self._pause_limit.told_to_wait(exchange.call, wait_seconds, now)
         if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
             self._report(status)
         if is_lost:
@@ -193,7 +228,7 @@ class Dispatcher:
             rate=None if pacer.learned_rate is None else pacer.learned_rate / part,
             most=at_once,
             rate_change=pacer.rate_change,
-            is_outage=self._queue.is_held,
+            is_outage=self._breaker.is_outage,
             pause_seconds=max(0.0, pacer.opens_at - self.clock()),
             uploads=self._queue.uploads,
             yields=self._queue.yields,

@@ -115,10 +115,8 @@ class Session:
     context: ClientContext
     record: Callable[[Exchange], None]
     retry: RetrySettings
-    # asked when calls fail for many items. It returns when the service works, and says whether the item may go on with
-    # its tries. None where there is only one purpose, so that a refused key ends everything.
-    control: Callable[[], bool] | None = None
-    is_control: bool = False  # its calls go before all others, and also while those are held
+    is_of_many: bool = False  # for one of many items: a refused key opens the circuit, instead of ending everything
+    is_probe: bool = False  # its calls go before all others, also while the circuit is open
     usage_attempts: int = USAGE_ATTEMPTS  # of a throttled GET /partner/usage; 1 for who looks for the 429 itself
     _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
     _holder: object = field(init=False, default_factory=object)
@@ -166,9 +164,7 @@ class Session:
         history, dispatcher, self._ticket = self._history[request.call], self.context.dispatcher, None
         if request.call.is_keyed and request.call is not Call.ROTATE:
             is_retry = history.attempts > 0
-            self._ticket = dispatcher.wait_turn(
-                request.call, self._holder, is_retry=is_retry, is_control=self.is_control
-            )
+            self._ticket = dispatcher.wait_turn(request.call, self._holder, is_retry=is_retry, is_probe=self.is_probe)
         history.attempts += 1
         self._key = self.context.key.current
         sent_key = self._key if request.call.is_keyed else None
@@ -178,7 +174,7 @@ class Session:
         self._ended_at = dispatcher.clock()
         self.record(reply.exchange)
         self._log_surprises(reply.exchange)
-        dispatcher.note(reply.exchange, self._ticket, self._holder)
+        dispatcher.note(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
         return reply
 
     def _log_surprises(self, exchange: Exchange) -> None:
@@ -203,9 +199,6 @@ class Session:
             self._stop_if_used_up(exchange)
         else:
             history.failures += 1
-            # It fails for many items: whose fault is it? The item gives up where a control cannot be made yet.
-            if self.control is not None and self.context.dispatcher.is_doubtful(exchange.call) and not self.control():
-                _give_up(exchange)
         decision = decide(
             exchange,
             self.retry,
@@ -252,26 +245,30 @@ class Session:
 
     def _ask_headroom(self) -> int | None:
         self.stop.check()
-        # Before others, since a control may wait for it.
-        unattributed = replace(self, record=self.context.record_unattributed, is_control=True)
+        # Before others, since a probe may wait for it.
+        unattributed = replace(self, record=self.context.record_unattributed, is_probe=True)
         try:
             return unattributed.ask_usage(days=1).exchange.headers.rate_remaining
         except CallFailed:
             return None
 
     def _renew_key(self, exchange: Exchange) -> None:
-        """Go on with another key if its source now holds one; else a control decides (contract, Authentication 3).
+        """Go on with another key if its source now holds one (contract, Authentication 3).
 
-        Where there is no control, the leg ends.
+        Else a probe shows whether it is the key; where nothing is probed, the leg ends. A 403 that is no ApiError is by
+        something on the way, and says nothing of the key.
         """
         try:
             is_renewed = self.context.key.renew(self._key)
         except UsageError:
             is_renewed = False
-        if not is_renewed and self.control is not None:
-            _give_up(exchange)
-        if not is_renewed:
+        if is_renewed:
+            return
+        if not self.is_of_many:
             self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
+        if exchange.error_code is not None and not self.is_probe:
+            self.context.dispatcher.open_circuit()
+        _give_up(exchange)
 
     def _stop(self, reason: RunMustStop) -> NoReturn:
         self.stop.pull(reason)

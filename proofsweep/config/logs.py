@@ -21,7 +21,7 @@ class Event(StrEnum):
     LEG_TAKEN_OVER = "leg_taken_over"
     WORKERS_LOWERED = "workers_lowered"
     LANE_LEARNED = "lane_learned"
-    CONTROL_ENDED = "control_ended"
+    CHECK_ENDED = "check_ended"
     HEADER_IGNORED = "header_ignored"
     MEMBER_UNNAMED = "member_unnamed"
     UPDATE_MISSED = "update_missed"
@@ -36,7 +36,7 @@ SENTENCES = {
     Event.LEG_TAKEN_OVER: "The last leg was killed; its finished rows are published.",
     Event.WORKERS_LOWERED: "Few files can be open here (ulimit -n), so fewer workers work than are set.",
     Event.LANE_LEARNED: "The rate of calls changed.",
-    Event.CONTROL_ENDED: "A call whose answer is known was made, to see whose fault a strange outcome is.",
+    Event.CHECK_ENDED: "Something whose answer is known was checked, to see whose fault a strange outcome is.",
     Event.HEADER_IGNORED: "A header of the service cannot be read.",
     Event.MEMBER_UNNAMED: "An answer has a member that the contract does not name: ask the partner what is new.",
     Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; the next leg does it.",

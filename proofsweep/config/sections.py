@@ -71,7 +71,7 @@ class ServiceSettings(Section):
     sidecar_field: Annotated[str, Field(min_length=1)] | None = None
     # name of the member that holds an asset's URL; without it, the answer's only https URL is taken.
     asset_field: Annotated[str, Field(min_length=1)] | None = None
-    # files that the service accepts, and pairs of audio and sidecar: `doctor` and the controls of runs ask with them.
+    # files that the service accepts, and pairs of audio and sidecar: `doctor` and the checks of runs ask with them.
     known_good: Annotated[tuple[tuple[str, str | None], ...], BeforeValidator(_files_and_pairs)] = ()
     # when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
     key_expires_at: AwareDatetime | None = None
@@ -143,7 +143,7 @@ class RetrySettings(Section):
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
     first_wait_seconds: Seconds = 0.5
     longest_wait_seconds: Seconds = 30.0
-    breaker_seconds: Annotated[float, Field(ge=0)] = 20.0  # how long a control may come out wrong before the leg ends
+    breaker_seconds: Annotated[float, Field(ge=0)] = 20.0  # how long probes may fail before the leg ends
 
 
 class AlertsSettings(Section):

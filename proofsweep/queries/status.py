@@ -56,8 +56,8 @@ class LegStatus:
     why: str | None = None
     quota_reset: datetime | None = None  # when the quota resets, by the leg's last snapshot
     counts: dict[str, object] = field(default_factory=dict)
-    in_doubt: int = 0  # rows that were tried, and that no control could decide about
-    control_calls: int = 0  # keyed calls of controls, which belong to no row
+    in_doubt: int = 0  # rows that were tried, and that no check could decide about
+    check_calls: int = 0  # keyed calls of checks, which belong to no row
 
     def count(self, column: str) -> int | None:
         found = self.counts.get(column)
@@ -356,7 +356,7 @@ def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
 
 
 def status_of_leg(number: int, receipt: Mapping[str, object]) -> LegStatus:
-    counts, in_doubt, control_calls = (receipt.get(name) for name in ("counts", "in_doubt", "control_calls"))
+    counts, in_doubt, check_calls = (receipt.get(name) for name in ("counts", "in_doubt", "check_calls"))
     ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
     return LegStatus(
         leg=number,
@@ -365,7 +365,7 @@ def status_of_leg(number: int, receipt: Mapping[str, object]) -> LegStatus:
         quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
         counts=counts if isinstance(counts, dict) else {},
         in_doubt=len(in_doubt) if isinstance(in_doubt, list) else 0,
-        control_calls=control_calls if isinstance(control_calls, int) else 0,
+        check_calls=check_calls if isinstance(check_calls, int) else 0,
     )
 
 

@@ -46,8 +46,8 @@ def calls_of(run: RunStatus) -> str:
     calls = f"{run.total('calls'):,} keyed calls"
     if run.total("calls_again"):
         calls += f", {run.total('calls_again'):,} of them made again"
-    if controls := sum(leg.control_calls for leg in run.legs):
-        calls += f", {controls:,} of them for controls"
+    if checks := sum(leg.check_calls for leg in run.legs):
+        calls += f", {checks:,} of them for checks"
     if any(leg.ended_by == EndedBy.KILLED for leg in run.legs):
         calls += ", and some that a killed leg could not write down: how many is not known"
     return calls

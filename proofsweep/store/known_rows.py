@@ -1,4 +1,4 @@
-"""What the newest rows tell: when an item was answered, which bytes were accepted, what can be sent as a control."""
+"""What the newest rows tell: when an item was answered, which bytes were accepted, what can be sent as a check."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -25,8 +25,7 @@ _OF_ANSWER = (
 )
 _OF_SIZE = ("item_id", "audio_bytes", "sidecar")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Accepted files that are kept of each mode: so many of the smallest and of the largest.
-_KEPT = 32
+_KEPT = 32  # accepted files of each mode, the smallest
 _OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
 _OF_ACCEPTANCE = [*_OF_ACCEPTED, "mode", "proof_id"]
 
@@ -159,7 +158,7 @@ class PastAnswers:
         return self._digests is not None and f"{mode} {audio_sha256} {sidecar_sha256 or ''}" in self._digests
 
     def accepted(self) -> list[AcceptedItem]:
-        """Return the smallest and the largest accepted files of each mode, without those whose proofs were erased."""
+        """Return the smallest accepted files of each mode, without those whose proofs were erased."""
         self._read_once()
         return [AcceptedItem(**row) for row in self._kept.select(_OF_ACCEPTED).to_pylist()]
 
@@ -202,7 +201,7 @@ class PastAnswers:
             joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
             yield from joined.to_pylist()
             is_lost = pc.or_(pc.is_in(table["proof_id"], erased), pc.starts_with(table["audio"], PROOF_PREFIX))
-            self._kept = _smallest_and_largest(pa.concat_tables([self._kept, table.filter(pc.invert(is_lost))]))
+            self._kept = _smallest(pa.concat_tables([self._kept, table.filter(pc.invert(is_lost))]))
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         """Read all rows; only those of this run where what is derived is damaged."""
@@ -218,9 +217,6 @@ class PastAnswers:
         return [str(proof_id) for part in parts for proof_id in part["proof_id"].to_pylist()]
 
 
-def _smallest_and_largest(accepted: pa.Table) -> pa.Table:
-    kept = []
-    for mode in Mode:
-        rows = accepted.filter(pc.field("mode") == str(mode)).sort_by("audio_bytes")
-        kept += [rows] if len(rows) <= 2 * _KEPT else [rows.slice(0, _KEPT), rows.slice(len(rows) - _KEPT)]
-    return pa.concat_tables(kept)
+def _smallest(accepted: pa.Table) -> pa.Table:
+    of_modes = (accepted.filter(pc.field("mode") == str(mode)) for mode in Mode)
+    return pa.concat_tables([rows.sort_by("audio_bytes").slice(0, _KEPT) for rows in of_modes])

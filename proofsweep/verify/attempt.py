@@ -11,7 +11,7 @@ from proofsweep.config.logs import Event, log
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
-from proofsweep.domain.items import Mode, Row
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import delete_journal
@@ -28,7 +28,6 @@ from proofsweep.verify.session import LegContext, leg_context
 
 # Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
-_MANY_FILES = 100  # two calls are at most a hundredth of the calls of such a leg
 _NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
@@ -48,7 +47,7 @@ def leg_of(
     """Begin the next leg of a partition, and settle it however the work inside ends.
 
     (1) examine the service and share the lane, (2) take its lease, (3) keep it alive, (4) settle the legs that died
-    before it, and send the negative control, (5) settle it. `bounds` are of all `sharers` together, which are legs that
+    before it, (5) settle it. `bounds` are of all `sharers` together, which are legs that
     begin now: each has its part.
 
     RunIsActive if another leg of the partition is alive. ConfigError, ResultsError or RunMustStop if it was not
@@ -88,6 +87,7 @@ def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
     results, plan = leg.results, leg.plan
     started_at, cpu_then = clock(), time.process_time()
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=len(leg.completed.own))
+    leg.dispatcher.on_open = leg.attribution.restore
     try:
         leg.trail.write_unattributed()
         publish = partial(leg.parts.publish_as_it_grows, leg.trail.journal, leg.stop)
@@ -99,27 +99,16 @@ def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
             settle_legs_before(results, plan, clock, leg.leg)  # (4)
             record_ended_legs(results, RunIndex(results).refreshed())
             leg.completed.read()
-            send_negative_control(leg)
             yield
     except BaseException:
         leg.stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
         raise
     finally:
+        leg.dispatcher.on_open = None
         facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
         _settle(leg, facts, clock, time.process_time() - cpu_then)  # (5)
         note_leg(results, plan)
-
-
-def send_negative_control(leg: LegContext) -> None:
-    """Send the probe audio ahead of a leg of many files; one that is accepted ends it before anything is believed."""
-    if leg.completed.remaining < _MANY_FILES or leg.stop.reason is not None:
-        return
-    modes = {Mode.LEGACY_PAIR: leg.plan.pairs, Mode.ONE_FILE: leg.plan.eligible - leg.plan.pairs}
-    for mode in (mode for mode, items in modes.items() if items):
-        why = leg.control.calls.false_acceptance(mode)
-        if why is not None:
-            leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
 
 
 def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
@@ -130,7 +119,7 @@ def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> No
         why=leg.stop.reason.message if leg.stop.reason else None,
         quota_reset=leg.budget.quota_reset,
         facts=facts,
-        in_doubt=sorted(leg.control.put_aside),
+        in_doubt=sorted(leg.attribution.put_aside),
     )
     leg.trail.flush()
     with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes

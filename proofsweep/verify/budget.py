@@ -91,10 +91,10 @@ class Budget:
             self._run_out(shortage)
         return shortage is None
 
-    def admits_control(self) -> bool:
-        """Whether a control may be made; `release` its row afterwards.
+    def admits_probe(self) -> bool:
+        """Whether a probe may be made; `release` its row afterwards.
 
-        It may use calls that are kept for items in flight, since these wait for it.
+        It may use calls that are kept for items in flight, since these wait for it. If there are none, the leg ends.
         """
         self.stop_at_closing()
         if self.stop.reason is not None:
@@ -103,7 +103,10 @@ class Budget:
         if shortage is EndedBy.QUOTA and not self._owed:
             self.probe()
             shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
-        return shortage is None or bool(self._owed)
+        if shortage is not None and not self._owed:
+            self._run_out(shortage)
+            return False
+        return True
 
     def release(self, row: int) -> None:
         """Take note that an item has ended; the last one in flight ends a leg that has run out."""

@@ -272,7 +272,7 @@ def count_leg(
     row["calls_again"] = _calls_again(results, plan, leg, names)
     return row, {
         "duplicates": duplicates,
-        "control_calls": _control_calls(results, names),
+        "check_calls": _check_calls(results, names),
         "groups": groups,
         "pace": leg_pace(results, names[:1]),
     }
@@ -314,16 +314,16 @@ def exchange_counts(tables: Iterable[pa.Table]) -> Row:
     return {**counts, **times, "sunset": sunset}
 
 
-def _control_calls(results: Results, names: Iterable[str]) -> int:
-    is_control = pc.field("call").isin([Call.UPLOADS, Call.VERIFY]) & pc.field("manifest_row").is_null()
+def _check_calls(results: Results, names: Iterable[str]) -> int:
+    is_check = pc.field("call").isin([Call.UPLOADS, Call.VERIFY]) & pc.field("manifest_row").is_null()
     tables = results.tables(names, ["call", "manifest_row", "bytes_sent"])
-    return sum(table.filter(is_control & pc.field("bytes_sent").is_valid()).num_rows for table in tables)
+    return sum(table.filter(is_check & pc.field("bytes_sent").is_valid()).num_rows for table in tables)
 
 
 def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> int:
     """Count the calls of a leg that repeat a call which an earlier leg was answered for the same row.
 
-    Such a row had no outcome: its leg was killed or stopped between its calls, or a control kept the row back. One
+    Such a row had no outcome: its leg was killed or stopped between its calls, or a check kept the row back. One
     byte for each row and kind of call is kept in memory; of keyed calls, two kinds belong to rows.
     """
     earlier = [name for name in results.parts_of("exchanges", plan) if layout.leg_of(name) < leg]

@@ -80,7 +80,7 @@ class DuplicateCache:
             first.set_result(answered)
 
     def forget(self) -> None:
-        """Forget all answers: a control has shown that they may be wrong."""
+        """Forget all answers: a check has shown that they may be wrong."""
         with self._lock:
             for key in [key for key, first in self._originals.items() if first.done()]:
                 del self._originals[key]

@@ -1,149 +1,125 @@
-"""Whose fault is a strange outcome: the item's or the world's? Pure: the time is an argument, in monotonic seconds.
+"""What a strange outcome puts in question, and what is evidence for it: two rules. Pure; one for each leg.
 
-A control is a call whose answer is known. A strange outcome is believed exactly if the control beside it comes out as
-it must. Each kind of doubt has a control of its own, in the mode of what is in doubt:
+F. An item fails: 5xx, time-out, hang-up, 403. It is tried once more, and its row is written if the service was seen to
+   work after its last try.
+R. A refusal, a status that speaks of the content (422), or a file that cannot be read, is believed at once, unless
+   these bytes were accepted before, fifty refusals in a row of one mode were alike, ten files in a row of one mode, or
+   the first ones, got no verdict, or the file's whole root may be away.
 
-    what happened                        doubt    control                                comes out right
-    5xx, connection lost, bad answer     SERVICE  the probe audio                        with any answer but `valid`
-    time-out of an upload or a verify    SIZE     a known-good file or an accepted       with an answer
-                                                  item at least as large
-    403 with an API key                  KEY      the probe audio, the key read again    as for SERVICE
-    422 or another 4xx; refused although CONTENT  up to three known-good files and       if most are accepted
-    these bytes were accepted; twenty             accepted items, unchanged; if
-    refusals alike in a row                       none is known, for fifty failures
-                                                  the probe audio                        with a verdict
-    a file cannot be read                SOURCE   files of the same root                 if one can be read
-    twenty files damaged in a row        BYTES    accepted files of the same root, read  if one has the same bytes
+What is in question waits, and other files go on: the answer to one of them is its evidence. Only where there is none,
+since very many wait or nothing else is left, something whose answer is known is checked:
 
-    control           the row              the leg                            the next night
-    right             is written           goes on                            nothing
-    wrong             remains, put aside   only controls go, until one is     the row comes last
-                                           right; after `breaker_seconds`
-                                           the leg ends with 7 or 8
-    cannot be made    SIZE: put aside. CONTENT: a refusal is written; a       the row comes last, if it
-                      failure is written at the end, or when a hundred wait.  has none
-                      BYTES: written
-    not possible now  remains, put aside   ends with its quota or window      the row comes last
+    in question    evidence, by an item that began later    check                           comes out right
+    SERVICE        a verdict in the same mode               the probe audio is sent; of     with an answer
+                                                            content, known files first
+    REGISTRY       an acceptance in the same mode           up to three known files sent    if most are accepted
+    SOURCE         another file of its root is read         files that were read before     if most are there
 
-A control decides only about tries that ended before it began; a wrong one since a try began makes that try worthless.
-What is put aside is tried again last in the same leg, and what is in doubt still then remains: the leg ends with 8.
+    check               what waits                        the leg
+    right, or nothing   is written                        goes on
+      is known
+    wrong               is tried again at the end         only checks go, until one is right; after `outage_seconds`
+                                                          it ends with 7 or 8. Without a root, other files go on first
+    not possible now    remains                           ends with its quota or window
 """
 
-import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
 
-from proofsweep.domain.exchanges import Call, Exchange, Failure, may_be_outage
+from proofsweep.domain.exchanges import Call, may_be_outage
 from proofsweep.domain.items import Mode, proof_id_of
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible, Reason, about
 
-REFUSALS_IN_A_ROW = 20  # so many refusals, or damaged files, alike in a row are strange
-TRIES_IN_A_ROW = 100  # so many tries in a row without an answer wait for the next control
-# So many failures of content that no known file can be held against are held against the probe audio.
-FAILURES_ALONE = 50
-_LONGEST_WAITS = 6  # the wait between two controls doubles up to six times the first one: 10 to 60 s
+ALIKE = 50  # so many refusals in a row are strange
+UNJUDGED = 10  # so many files in a row whose content is refused without a verdict
+ACCEPTED_ALIKE = 100  # acceptances before any refusal: the two calls of a probe are a hundredth of theirs
+# Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
+REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
 
 
-class Doubt(StrEnum):
+class InQuestion(StrEnum):
     SERVICE = "service"
-    SIZE = "size"
-    KEY = "key"
-    CONTENT = "content"
+    REGISTRY = "registry"
     SOURCE = "source"
-    BYTES = "bytes"
-
-    @property
-    def is_of_root(self) -> bool:
-        """Whether it is about a folder or bucket; then its control makes no call."""
-        return self in {Doubt.SOURCE, Doubt.BYTES}
-
-
-class ControlFinding(StrEnum):
-    RIGHT = "right"
-    WRONG = "wrong"
-    NO_CONTROL = "no control"
-    NOT_NOW = "not now"
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What is in doubt: the kind, the mode, and for SOURCE and BYTES the root."""
-
-    doubt: Doubt
-    mode: Mode
-    root: str = ""
-
-
-def doubt_about(done: Finished, *, was_accepted: bool, refusals_alike: int) -> Doubt | None:
-    """Return what an outcome makes doubtful; None if nothing is strange about it.
-
-    `was_accepted` says it of these same bytes. `refusals_alike` are those of its mode in a row, this one included, or
-    the files that were damaged in a row.
-    """
-    match done.outcome:
-        case Rejected():
-            doubt = Doubt.CONTENT if was_accepted or refusals_alike >= REFUSALS_IN_A_ROW else None
-        case Ineligible(reason=Reason.DAMAGED_IN_DELIVERY):
-            doubt = Doubt.BYTES if refusals_alike >= REFUSALS_IN_A_ROW else None
-        case Ineligible(reason=reason):
-            doubt = Doubt.SOURCE if about(reason).may_be_outage and done.item.audio else None
-        case Failed(reason=Reason.SOURCE_CHANGED):
-            doubt = None
-        case Failed(reason=Reason.SOURCE_UNAVAILABLE) if proof_id_of(done.item.audio) is None:
-            doubt = Doubt.SOURCE
-        case Failed():
-            doubt = _doubt_about_failure(done.exchanges[-1]) if done.exchanges else Doubt.SERVICE
-        case _:
-            doubt = None
-    return doubt
-
-
-def _doubt_about_failure(last: Exchange) -> Doubt | None:
-    if last.call.is_keyed and last.status == HTTPStatus.FORBIDDEN:
-        return Doubt.KEY
-    if last.failure is Failure.TIMEOUT and last.call in {Call.SLOT, Call.VERIFY}:
-        return Doubt.SIZE
-    if last.call is Call.VERIFY and not may_be_outage(last):
-        return Doubt.CONTENT
-    return Doubt.SERVICE if may_be_outage(last) or last.call is Call.SLOT else None
+class Question:
+    what: InQuestion
+    where: str  # the mode; of SOURCE the root
 
 
 @dataclass(slots=True)
-class Schedule:
-    """When the controls of one subject may begin; `first_wait_seconds` lie between the first and the second."""
+class Rules:
+    """Judges the outcomes of a leg, in the order in which they come."""
 
-    first_wait_seconds: float
-    due_at: float = -math.inf
-    _asked: int = 0
+    _alike: dict[Mode, tuple[str, int]] = field(default_factory=dict)  # the last verdict, and how often in a row
+    _refuses: set[Mode] = field(default_factory=set)  # modes in which the service was seen to refuse something
+    _unjudged: dict[Mode, int] = field(default_factory=dict)  # files since the last verdict that got another answer
 
-    def began(self, now: float) -> None:
-        self.due_at = now + self.first_wait_seconds * min(2**self._asked, _LONGEST_WAITS)
-        self._asked = min(self._asked + 1, _LONGEST_WAITS)
-
-
-@dataclass(slots=True)
-class Streaks:
-    """Refusals of each mode, and damaged files, that came alike in a row."""
-
-    _damaged: int = 0
-    _refusals: dict[Mode, tuple[str, int]] = field(default_factory=dict)
-
-    def note(self, done: Finished) -> int:
-        """Count an outcome, and return how many came alike in a row; 0 for one that is neither."""
-        mode, damaged = done.item.mode, self._damaged
-        self._damaged = 0
+    def question_of(self, done: Finished, root: str, *, was_accepted: bool) -> Question | None:
+        """Return what an outcome puts in question, None if it is believed. `was_accepted` says it of these bytes."""
+        mode = done.item.mode
+        if done.earlier is not None:  # the answer of another run
+            return None
         match done.outcome:
-            case Ineligible(reason=reason):
-                is_damaged = reason is Reason.DAMAGED_IN_DELIVERY
-                self._damaged = damaged + is_damaged
-                return self._damaged if is_damaged else 0
-            case Rejected(reason=reason):
-                last, alike = self._refusals.get(mode, (reason, 0))
-                alike = alike + 1 if last == reason else 1
-                self._refusals[mode] = reason, alike
-                return alike
             case Accepted():
-                self._refusals.pop(mode, None)
-        return 0
+                self._count(mode, "accepted")
+            case Rejected(reason=reason):
+                self._refuses.add(mode)
+                if self._count(mode, reason) >= ALIKE or was_accepted:
+                    return Question(InQuestion.REGISTRY, mode)
+            case Failed(reason=Reason.SOURCE_CHANGED):
+                pass
+            case Failed() if is_of_content(done) and self.has_judged(mode):
+                self._unjudged[mode] += 1
+                if self._unjudged[mode] >= UNJUDGED:
+                    return Question(InQuestion.SERVICE, mode)
+            case Failed(reason=reason) if reason != Reason.SOURCE_UNAVAILABLE or proof_id_of(done.item.audio):
+                return Question(InQuestion.SERVICE, mode)
+            case Failed(reason=reason) | Ineligible(reason=reason) if about(reason).may_be_outage and done.item.audio:
+                return Question(InQuestion.SOURCE, root)
+        return None
+
+    def has_judged(self, mode: Mode) -> bool:
+        return mode in self._unjudged
+
+    def accepts_all(self, mode: Mode) -> bool:
+        """Whether so much was accepted, and nothing refused, that the service may accept anything."""
+        verdict, count = self._alike.get(mode, ("", 0))
+        return mode not in self._refuses and verdict == "accepted" and count >= ACCEPTED_ALIKE
+
+    def note_refused_probe(self, mode: Mode) -> None:
+        self._refuses.add(mode)
+
+    def doubt_verdicts(self) -> None:
+        """Forget that the service judges: a check came out wrong."""
+        self._unjudged.clear()
+
+    def _count(self, mode: Mode, verdict: str) -> int:
+        last, count = self._alike.get(mode, (verdict, 0))
+        self._alike[mode] = verdict, count + 1 if last == verdict else 1
+        self._unjudged[mode] = 0
+        return self._alike[mode][1]
+
+
+def is_of_content(done: Finished) -> bool:
+    """Whether the service failed an item by an answer that speaks of what was sent; no wait heals that."""
+    last = done.exchanges[-1] if done.exchanges else None
+    if not isinstance(done.outcome, Failed) or last is None or last.call is not Call.VERIFY or may_be_outage(last):
+        return False
+    return last.is_success or last.status in REFUSED_CONTENT
+
+
+def shown_by(done: Finished, question: Question | None, root: str) -> list[Question]:
+    """Return what an outcome is evidence for; a copy of another answer shows nothing of the service."""
+    shown = []
+    if isinstance(done.outcome, Accepted | Rejected) and done.original is None and done.earlier is None:
+        shown.append(Question(InQuestion.SERVICE, done.item.mode))
+        if isinstance(done.outcome, Accepted):
+            shown.append(Question(InQuestion.REGISTRY, done.item.mode))
+    if done.read is not None and (question is None or question.what is not InQuestion.SOURCE):
+        shown.append(Question(InQuestion.SOURCE, root))
+    return shown

@@ -12,7 +12,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from proofsweep import __version__
-from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client.call_queue import CallQueue, PauseLimit
 from proofsweep.client.client import Partner
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
@@ -80,7 +80,7 @@ class Service:
         self.workers = Workers(most)
         self.dispatcher = Dispatcher(
             CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit(), most_uploads=pace.uploads),
-            ServiceHealth(longest_pause_seconds=pace.longest_pause_seconds),
+            PauseLimit(longest_pause_seconds=pace.longest_pause_seconds),
             self.stop,
             report=self._log_lane,
             make_room=self.workers.make_room,

@@ -32,14 +32,15 @@ from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
 from proofsweep.store.rows import RowContext
-from proofsweep.verify.attribution import Control
+from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
-from proofsweep.verify.probes import ControlCalls, KnownFiles
+from proofsweep.verify.known_files import KnownFiles
+from proofsweep.verify.probes import Checks
 from proofsweep.verify.service import Service
 
 # A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be
@@ -225,7 +226,7 @@ class LegContext:
     completed: CompletedRows
     parts: LegParts
     budget: Budget
-    control: Control
+    attribution: Attribution
     trail: AuditTrail
     heartbeat: Heartbeat
     row_context: RowContext
@@ -290,7 +291,7 @@ def leg_context(
     journal = Journal(results, plan.run_id, leg, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
     partition = plan.partition_of_leg(leg)
     completed = CompletedRows(results, plan, partition)
-    budget = Budget(bounds, service.partner.for_control(), service.stop, service.clock, QUOTA_PROBE_SECONDS)
+    budget = Budget(bounds, service.partner.for_probes(), service.stop, service.clock, QUOTA_PROBE_SECONDS)
     trail = AuditTrail(journal, budget, service.unattributed, completed)
     legs = legs_of(results.store, plan, service.clock)[partition]
     root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
@@ -302,8 +303,8 @@ def leg_context(
         is_as_planned=plan.catalog_kind == INGEST,
     )
     known = KnownFiles(root, PastAnswers(results, plan))
-    control = Control(
-        calls=ControlCalls(verify, trail, known, known_good_items(service.settings)),
+    attribution = Attribution(
+        checks=Checks(verify, trail, known, known_good_items(service.settings)),
         dispatcher=service.dispatcher,
         stop=service.stop,
         mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
@@ -317,11 +318,11 @@ def leg_context(
         stop=service.stop,
         workers=service.workers,
         dispatcher=service.dispatcher,
-        verify=replace(verify, partner=verify.partner.with_control(control.is_well)),
+        verify=replace(verify, partner=verify.partner.for_items()),
         completed=completed,
         parts=LegParts(results, plan, leg),
         budget=budget,
-        control=control,
+        attribution=attribution,
         trail=trail,
         heartbeat=Heartbeat(
             legs=legs,

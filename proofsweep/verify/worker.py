@@ -1,4 +1,4 @@
-"""Work through one batch of planned items after the other, on threads; what is in doubt is tried last."""
+"""Work through one batch of planned items after the other, on threads; what failed is tried again last."""
 
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -19,6 +19,7 @@ from proofsweep.verify.session import LegContext
 
 # How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
 _STORE_CHECK_SECONDS = 0.2
+_ROUNDS = 3  # over what has no row, at the end; a round after the first is for what an outage has met
 _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB each, before they are packed
 
 
@@ -61,11 +62,23 @@ def _work_item(leg: LegContext, item: WorkItem) -> bool:
 
 
 def work_item(leg: LegContext, item: WorkItem) -> bool:
-    """Verify one item and write its row down; False when the row remains, or waits for a control."""
+    """Verify one item and write its row down; False when the row remains, or waits for evidence.
+
+    Once the service was seen to work, an item that failed before is tried again beside it: what is answered after that
+    is evidence for both.
+    """
+    is_written = _work(leg, item)
+    again = leg.attribution.next_to_try_again()
+    if again is not None:
+        _work(leg, again)
+    return is_written
+
+
+def _work(leg: LegContext, item: WorkItem) -> bool:
     with suppress(RunMustStop):  # begin nothing that could not be written down
         while not leg.heartbeat.store_is_well:
             leg.stop.rest(_STORE_CHECK_SECONDS)
-    if leg.stop.reason is not None or not leg.control.may_try(item):
+    if leg.stop.reason is not None or not leg.attribution.may_try(item):
         return False
     is_free = item.ineligible is not None and not item.may_be_found
     if not (is_free or leg.budget.admits(item.manifest_row, calls_of(item.audio))):
@@ -75,30 +88,30 @@ def work_item(leg: LegContext, item: WorkItem) -> bool:
         done = verify_item(item, leg.verify, partial(leg.trail.note, item.manifest_row))
         if isinstance(done, Deferred):
             return False
-        return leg.control.admit(done, row_of(done, leg.row_context), began_at)
+        return leg.attribution.admit(done, row_of(done, leg.row_context), began_at)
     finally:
         leg.budget.release(item.manifest_row)
 
 
 def work_last(leg: LegContext) -> None:
-    """Finish what a leg has left; what remains in doubt then ends it.
+    """Finish what a leg has left: try what has no row again, with the service asked for each file, and check the rest.
 
-    (1) make the controls that are due, (2) try what has no row once more, with the service asked for each file, (3)
-    make the controls again.
+    What an outage has met meanwhile is tried in another round. What remains then ends the leg.
     """
+    last = replace(leg, verify=replace(leg.verify, duplicates=None))
     try:
-        leg.control.finish()  # (1)
-        if not leg.completed.remaining:
-            return
-        last = replace(leg, verify=replace(leg.verify, duplicates=None))
-        for _ in _verified(last, leg.completed.items()):  # (2)
-            pass
-        leg.control.finish()  # (3)
-        in_doubt = leg.completed.remaining
+        for _ in range(_ROUNDS):
+            leg.stop.check()
+            waiting = leg.attribution.begin_round()
+            for _ in _verified(last, (item for item in leg.completed.items() if item.manifest_row not in waiting)):
+                pass
+            leg.attribution.finish()
+            if not leg.completed.remaining:
+                return
+        remaining = leg.completed.remaining
     except RunMustStop:
         return
     except ResultsError as error:
         leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by=EndedBy.BREAKER))
         return
-    if in_doubt:
-        leg.stop.pull(RunMustStop(leg.control.sentence(in_doubt), ended_by=EndedBy.BREAKER))
+    leg.stop.pull(RunMustStop(leg.attribution.sentence(remaining), ended_by=EndedBy.BREAKER))

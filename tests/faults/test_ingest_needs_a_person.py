@@ -9,7 +9,6 @@ import pytest
 from ..servers.alert_receivers import Webhook
 from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings
-from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 from .test_ingest import digests_in, wav_of
 from .test_whose_fault import for_poison, late
@@ -96,12 +95,11 @@ def test_a_file_that_is_given_up_is_said_told_and_listed(
     assert "no pass tries it again" in " ".join(listed.split())
 
 
-def test_a_file_in_doubt_holds_no_later_delivery_up(
+def test_a_file_that_times_out_alone_holds_no_later_delivery_up(
     world: ForeignWorld, delivered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It always times out, and no accepted file is as large: it comes last, in its own run, in each later pass."""
-    export_settings(monkeypatch, {"TIMEOUTS__READ_SECONDS": "0.3"})
-    set_chosen(monkeypatch, control_wait_seconds=0.2)
+    """Nothing else is answered, but a probe is: the file has failed, and a later pass tries it again."""
+    export_settings(monkeypatch, {"TIMEOUTS__READ_SECONDS": "0.3", "RETRY__ATTEMPTS": "2"})
     large = wav_of(0) + bytes(20_000)
     (delivered / "large.wav").write_bytes(large)
     world.service.verdicts[hashlib.sha256(large).hexdigest()] = "poison"
@@ -109,8 +107,10 @@ def test_a_file_in_doubt_holds_no_later_delivery_up(
 
     codes = [world.run("ingest", str(delivered))]
     (delivered / "later.wav").write_bytes(wav_of(1))
-    codes += [world.run("ingest", str(delivered)), world.run("ingest", str(delivered))]
+    codes += [world.run("ingest", str(delivered))]
 
-    assert codes == [8, 8, 8]
-    assert [(Path(str(row["audio"])).name, row["outcome"]) for row in world.rows()] == [("later.wav", "accepted")]
-    assert len(world.runs) == 2
+    assert codes == [4, 0]
+    assert [(Path(str(row["audio"])).name, row["outcome"]) for row in world.rows()] == [
+        ("large.wav", "failed"),
+        ("later.wav", "accepted"),
+    ]

@@ -217,7 +217,7 @@ def test_a_key_that_is_refused_during_a_run_leaves_the_rest_for_later(world: For
     stopped = world.run("verify", world.catalog(*["valid"] * 30))
     outcomes_then = outcomes(world)
     refused = [row for row in world.table("exchanges") if row["status"] == 403]
-    controls = [row for row in refused if row["manifest_row"] is None]
+    probes = [row for row in refused if row["manifest_row"] is None]
     world.key_file.write_text("the-next-key\n")
 
     code = recover(world)
@@ -225,8 +225,8 @@ def test_a_key_that_is_refused_during_a_run_leaves_the_rest_for_later(world: For
     assert (stopped, code) == (7, 0)
     assert [leg["ended_by"] for leg in world.legs()] == ["key_refused", "complete"]
     assert set(outcomes_then) == {("accepted", None)}
-    assert len(refused) - len(controls) <= 16  # one for each file in flight
-    assert len(controls) <= 2
+    assert len(refused) - len(probes) <= 16  # one for each file in flight
+    assert len(probes) <= 2
     assert len(world.rows()) == 30
 
 

@@ -42,8 +42,8 @@ def start_run(world: ForeignWorld) -> Iterator[StartRun]:
     def start() -> "subprocess.Popen[bytes]":
         world.service.storage_rate = STORAGE_RATE
         processes.append(world.start("verify", with_large_files(world)))
-        small = SMALL + 1  # the negative control comes first
-        world.wait_for(lambda: world.service.received["verify"] == small and world.service.received["uploads"] > small)
+        received = world.service.received
+        world.wait_for(lambda: received["verify"] == SMALL and received["uploads"] > SMALL)
         return processes[0]
 
     yield start

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client import circuit_breaker
+from proofsweep.client.call_queue import CallQueue, PauseLimit
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.pacer import Pacer
@@ -27,13 +28,13 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import RowContext, planned_row
-from proofsweep.verify import attribution
-from proofsweep.verify.attribution import Control
+from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.item import VerifyContext
-from proofsweep.verify.probes import ControlCalls, KnownFiles
+from proofsweep.verify.known_files import KnownFiles
+from proofsweep.verify.probes import Checks
 from proofsweep.verify.session import Heartbeat, LegContext
 from proofsweep.verify.threads import Workers
 
@@ -58,12 +59,12 @@ def stop() -> StopSwitch:
 @pytest.fixture
 def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
     """A partner that is fast, and retries within milliseconds."""
-    health = ServiceHealth(longest_pause_seconds=1.0)
+    pause_limit = PauseLimit(longest_pause_seconds=1.0)
     context = ClientContext(
         service=ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
         transport=service,
         contact=FirstContact(service.reached),
-        dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), health, stop),
+        dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), pause_limit, stop),
         key=CurrentKey(lambda: SecretStr("pk_test")),
         record_unattributed=lambda _exchange: None,
     )
@@ -91,7 +92,7 @@ class LegBuilder:
 
     Attributes:
         unattributed: exchanges that belong to no row.
-        outage_seconds: how long a control may come out wrong.
+        outage_seconds: how long checks may come out wrong.
     """
 
     results: Results
@@ -138,12 +139,12 @@ class LegBuilder:
         """Build the context of a leg; it is for the test to take it."""
         journal = Journal(self.results, plan.run_id, number, writer="w")
         partner = self.partner.in_new_session(self.unattributed.append)
-        budget = Budget(bounds or Bounds(), partner.for_control(), self.stop, lambda: NOW)
+        budget = Budget(bounds or Bounds(), partner.for_probes(), self.stop, lambda: NOW)
         completed = CompletedRows.load(self.results, plan)
         trail = AuditTrail(journal, budget, self.unattributed, completed)
         verify = replace(self.verify, partner=partner)
-        control = Control(
-            calls=ControlCalls(verify, trail, KnownFiles(str(self.folder), PastAnswers(self.results, plan))),
+        attribution = Attribution(
+            checks=Checks(verify, trail, KnownFiles(str(self.folder), PastAnswers(self.results, plan))),
             dispatcher=self.partner.session.context.dispatcher,
             stop=self.stop,
             mode=Mode.ONE_FILE,
@@ -156,11 +157,11 @@ class LegBuilder:
             stop=self.stop,
             workers=self.workers,
             dispatcher=self.partner.session.context.dispatcher,
-            verify=replace(verify, partner=partner.with_control(control.is_well)),
+            verify=replace(verify, partner=partner.for_items()),
             completed=completed,
             parts=LegParts(self.results, plan, number),
             budget=budget,
-            control=control,
+            attribution=attribution,
             trail=trail,
             heartbeat=Heartbeat(
                 legs=self.legs(plan),
@@ -184,8 +185,8 @@ def results(tmp_path: Path) -> Results:
 def new_leg(
     results: Results, tmp_path: Path, partner: Partner, verify_context: VerifyContext, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[LegBuilder]:
-    """Plan runs and build legs over this test's folder, whose controls wait for milliseconds."""
-    monkeypatch.setattr(attribution, "CONTROL_WAIT_SECONDS", 0.01)
+    """Plan runs and build legs over this test's folder, whose probes wait for milliseconds."""
+    monkeypatch.setattr(circuit_breaker, "FIRST_WAIT_SECONDS", 0.01)
     workers = Workers(4)
     yield LegBuilder(results, tmp_path, partner, verify_context, partner.session.stop, workers)
     workers.shutdown()

@@ -59,7 +59,7 @@ Row = dict[str, object]
 STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
-    "control_wait_seconds": "verify.attribution.CONTROL_WAIT_SECONDS",
+    "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.session.QUOTA_PROBE_SECONDS",
     "resume_days": "verify.resume.RESUME_DAYS",

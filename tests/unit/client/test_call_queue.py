@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from proofsweep.client.call_queue import FAILURES_IN_A_ROW, CallQueue, Priority, ServiceHealth, Ticket
+from proofsweep.client.call_queue import CallQueue, PauseLimit, Priority, Ticket
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
 from proofsweep.domain.exchanges import Call, Exchange, Failure
@@ -167,10 +167,10 @@ def test_what_a_small_concurrency_limit_taught_of_the_rate_is_forgotten() -> Non
     assert answered > 0.9 * 30 * 3 / 0.75
 
 
-def test_controls_go_before_all_others_and_also_while_those_are_held() -> None:
+def test_probes_go_before_all_others_and_also_while_those_are_held() -> None:
     """What others wait for is asked first."""
     queue = fast_queue()
-    for priority in (Priority.OTHER, Priority.NEW_SLOT, Priority.CONTROL, Priority.RETRIED_SLOT, Priority.CONTROL):
+    for priority in (Priority.OTHER, Priority.NEW_SLOT, Priority.PROBE, Priority.RETRIED_SLOT, Priority.PROBE):
         queue.enter(priority, object())
     queue.is_held = True
     gone = [ticket.priority for ticket in served(queue)]
@@ -178,7 +178,7 @@ def test_controls_go_before_all_others_and_also_while_those_are_held() -> None:
 
     queue.is_held = False
 
-    assert gone == [Priority.CONTROL] * 2
+    assert gone == [Priority.PROBE] * 2
     assert is_nothing_due
     assert [ticket.priority for ticket in served(queue, now=2.0)] == [
         Priority.OTHER,
@@ -187,63 +187,24 @@ def test_controls_go_before_all_others_and_also_while_those_are_held() -> None:
     ]
 
 
-def test_a_control_is_not_held_back_by_uploads() -> None:
+def test_a_probe_is_not_held_back_by_uploads() -> None:
     """Nor by slots that wait to be used: the end of an outage is found soon."""
     queue = fast_queue()
     for number in range(12):
         queue.enter(Priority.NEW_SLOT, number)
     served(queue)
 
-    queue.enter(Priority.CONTROL, "control", is_for_slot=True)
+    queue.enter(Priority.PROBE, "probe", is_for_slot=True)
 
-    assert [ticket.priority for ticket in served(queue, now=2.0)] == [Priority.CONTROL]
+    assert [ticket.priority for ticket in served(queue, now=2.0)] == [Priority.PROBE]
 
 
-Event = tuple[Call, int | None]
-UPLOADS, SLOT, VERIFY, USAGE, ASSET = Call.UPLOADS, Call.SLOT, Call.VERIFY, Call.USAGE, Call.ASSET
-FEW, ENOUGH = FAILURES_IN_A_ROW - 1, FAILURES_IN_A_ROW
+UPLOADS, VERIFY, USAGE = Call.UPLOADS, Call.VERIFY, Call.USAGE
 
 
 def exchange(call: Call, status: int | None) -> Exchange:
     """Make an exchange with this status; None for a connection that was lost."""
     return left_behind.exchange(call, status, Failure.CONNECTION if status is None else None)
-
-
-TABLE: list[tuple[list[Event], set[Call]]] = [
-    # Ten failures in a row ask for a control, and not one fewer.
-    ([(VERIFY, 500)] * FEW, set()),
-    ([(VERIFY, 500)] * ENOUGH, {VERIFY}),
-    ([(VERIFY, None)] * ENOUGH, {VERIFY}),
-    ([(SLOT, 403)] * ENOUGH, {SLOT}),
-    ([(UPLOADS, 404)] * ENOUGH, {UPLOADS}),
-    ([(ASSET, 503)] * ENOUGH, {ASSET}),
-    # A refusal is an answer, whatever it refuses.
-    ([(VERIFY, 404)] * ENOUGH, set()),
-    ([(VERIFY, 422)] * ENOUGH, set()),
-    ([(SLOT, 413)] * ENOUGH, set()),
-    ([(VERIFY, 500)] * FEW + [(VERIFY, 200), (VERIFY, 500)], set()),
-    ([(VERIFY, 500)] * FEW + [(VERIFY, 422), (VERIFY, 500)], set()),
-    ([(VERIFY, 500)] * ENOUGH + [(VERIFY, 200)], set()),
-    # A 429 is neither an answer nor a failure.
-    ([(VERIFY, 500)] * FEW + [(VERIFY, 429), (VERIFY, 500)], {VERIFY}),
-    ([(VERIFY, 429)] * ENOUGH, set()),
-    # Each call is watched by itself.
-    ([(VERIFY, 500)] * FEW + [(UPLOADS, 500), (SLOT, 500)], set()),
-    ([(VERIFY, 500)] * FEW + [(UPLOADS, 200), (VERIFY, 500)], {VERIFY}),
-    # A quota that cannot be seen says nothing about the files.
-    ([(USAGE, 500)] * ENOUGH, set()),
-]
-
-
-@pytest.mark.parametrize(("events", "doubtful"), TABLE)
-def test_a_call_that_fails_often_enough_in_a_row_is_doubtful(events: list[Event], doubtful: set[Call]) -> None:
-    """One row, one sequence of events; the comments say why."""
-    health = ServiceHealth()
-
-    for event in events:
-        health.note(exchange(*event))
-
-    assert {call for call in Call if health.is_doubtful(call)} == doubtful
 
 
 WAITS: list[tuple[list[tuple[float, Call, float]], bool]] = [
@@ -261,9 +222,9 @@ WAITS: list[tuple[list[tuple[float, Call, float]], bool]] = [
 @pytest.mark.parametrize(("waits", "is_lost"), WAITS)
 def test_a_wait_without_end_is_lost(waits: list[tuple[float, Call, float]], is_lost: bool) -> None:
     """Whether the service says so at once, or asks for one second again and again."""
-    health = ServiceHealth(longest_pause_seconds=120.0)
+    limit = PauseLimit(longest_pause_seconds=120.0)
 
-    told = [health.told_to_wait(call, wait_seconds, now) for now, call, wait_seconds in waits]
+    told = [limit.told_to_wait(call, wait_seconds, now) for now, call, wait_seconds in waits]
 
     assert told == [False] * (len(waits) - 1) + [is_lost]
 
@@ -281,12 +242,12 @@ def test_a_wait_without_end_is_lost(waits: list[tuple[float, Call, float]], is_l
 )
 def test_only_an_answer_to_the_same_call_ends_its_wait(between: Exchange, is_lost: bool) -> None:
     """A busy lane that moves is only slow; GET /partner/usage is answered while no slot is given for hours."""
-    health = ServiceHealth(longest_pause_seconds=120.0)
-    health.told_to_wait(VERIFY, 1.0, 0.0)
+    limit = PauseLimit(longest_pause_seconds=120.0)
+    limit.told_to_wait(VERIFY, 1.0, 0.0)
 
-    health.note(between)
+    limit.note(between)
 
-    assert health.told_to_wait(VERIFY, 1.0, 121.0) is is_lost
+    assert limit.told_to_wait(VERIFY, 1.0, 121.0) is is_lost
 
 
 def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]:

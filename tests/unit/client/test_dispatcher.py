@@ -1,4 +1,4 @@
-"""Every keyed call waits at the dispatcher, which lets controls alone go; a switch ends the leg for all threads."""
+"""Every keyed call waits at the dispatcher, which lets probes alone go; a switch ends the leg for all threads."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, ServiceHealth, Ticket
+from proofsweep.client.call_queue import CallQueue, PauseLimit, Ticket
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import Share
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
@@ -32,7 +32,7 @@ class World:
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(
             CallQueue(self.pacer),
-            ServiceHealth(longest_pause_seconds=120.0),
+            PauseLimit(longest_pause_seconds=120.0),
             self.stop,
             clock=self.now,
             report=self.reported.append,
@@ -141,22 +141,22 @@ def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[thre
         with suppress(RunMustStop):
             gone.append(world.dispatcher.wait_turn(Call.VERIFY, object()))
 
-    world.dispatcher.hold(is_held=True)
+    world.dispatcher.probe_failed()
     threads = [in_thread(come) for _ in range(calls)]
     while len(world.dispatcher._waiting) < calls:
         time.sleep(0.001)
     return gone, threads
 
 
-def test_while_the_lane_is_held_only_controls_go(world: World) -> None:
+def test_while_the_lane_is_held_only_probes_go(world: World) -> None:
     """A hundred workers do not ask a service that is down; its beginning and its end are reported, once each."""
     gone, threads = hold_with_waiting(world, 5)
-    world.dispatcher.hold(is_held=True)
+    world.dispatcher.probe_failed()
 
-    world.dispatcher.wait_turn(Call.UPLOADS, "control", is_control=True)
-    world.dispatcher.wait_turn(Call.VERIFY, "control", is_control=True)
+    world.dispatcher.wait_turn(Call.UPLOADS, "probe", is_probe=True)
+    world.dispatcher.wait_turn(Call.VERIFY, "probe", is_probe=True)
     gone_while_held = len(gone)
-    world.dispatcher.hold(is_held=False)
+    world.dispatcher.close_circuit()
     for thread in threads:
         thread.join(5.0)
 

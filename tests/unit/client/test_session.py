@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.client.call_queue import FAILURES_IN_A_ROW
 from proofsweep.client.session import FirstContact
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
-from proofsweep.domain.exchanges import Call
 from proofsweep.domain.models import UploadResponse
-
-from ..left_behind import exchange
 
 if TYPE_CHECKING:
     from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
@@ -66,45 +62,52 @@ def test_an_expired_slot_does_not_use_up_the_fresh_upload(
     assert client.facts() == [("slot", 403, None), ("verify", 404, None)]
 
 
-def with_many_failures(client: Client, call: Call = Call.UPLOADS) -> Client:
-    """Let a call fail for so many items that one more is doubtful."""
-    for _ in range(FAILURES_IN_A_ROW):
-        client.dispatcher.note(exchange(call, 500))
-    return client
-
-
-def test_a_control_spends_few_tries_and_asks_for_none_itself(
+def test_a_probe_spends_few_tries_and_opens_no_circuit(
     api: ScriptedServer, new_client: NewClient, answer: Write
 ) -> None:
-    """Two, whatever the policy of items is, and also while only controls go."""
-    client = with_many_failures(new_client(attempts=9))
-    client.dispatcher.hold(is_held=True)
-    with_many_failures(client)
-    asked: list[bool] = []
+    """Two tries, whatever the policy of items is, and also while the circuit is open."""
+    client, opened = new_client(attempts=9), list[bool]()
+    client.dispatcher.on_open = lambda: opened.append(True)
+    client.dispatcher.probe_failed()
     api.script = [answer(500)] * 9
 
     with pytest.raises(CallFailed):
-        client.partner.with_control(lambda: bool(asked.append(True))).for_control().request_slot()
+        client.partner.for_probes().request_slot()
 
     assert len(api.received) == 2
-    assert asked == []
+    assert opened == []
+
+
+@pytest.mark.parametrize(("body", "opens"), [(b'{"error": "no", "code": "forbidden"}', True), (b"<html>", False)])
+def test_a_key_that_is_refused_for_an_item_opens_the_circuit(
+    api: ScriptedServer, client: Client, answer: Write, *, body: bytes, opens: bool
+) -> None:
+    """A probe decides then whether it is the key. A page that is no ApiError comes from something on the way."""
+    opened: list[bool] = []
+    client.dispatcher.on_open = lambda: opened.append(True)
+    api.script = [answer(403, body)]
+
+    with pytest.raises(CallFailed):
+        client.partner.for_items().request_slot()
+
+    assert (bool(opened), client.stop.reason) == (opens, None)
 
 
 @pytest.mark.parametrize("at_once", [1, 6])
 def test_the_headroom_is_asked_for_in_an_outage_too(
     api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, at_once: int
 ) -> None:
-    """Only controls go then, and one that meets a used-up quota must learn of it; one call serves all that wait."""
+    """Only probes go then, and one that meets a used-up quota must learn of it; one call serves all that wait."""
     throttled = answer(429, retry_after="1", x_ratelimit_remaining="0")
     api.before_answering = lambda request: api.script.append(
         answer(x_ratelimit_remaining="0") if "usage" in request.target else throttled
     )
-    client.dispatcher.hold(is_held=True)
+    client.dispatcher.probe_failed()
     ended: list[str] = []
 
     def verify() -> None:
         try:
-            client.partner.for_control().verify(slot, None)
+            client.partner.for_probes().verify(slot, None)
         except RunMustStop as stopped:
             ended.append(stopped.ended_by)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, ServiceHealth
+from proofsweep.client.call_queue import CallQueue, PauseLimit
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import Weight
 from proofsweep.client.scheduler import Dispatcher
@@ -25,7 +25,7 @@ def leases_of(store: FolderStore, *, weight: float = Weight.VERIFY, now: datetim
     return RateLeases(
         store=store,
         folder=FOLDER,
-        dispatcher=Dispatcher(CallQueue(Pacer(20.0)), ServiceHealth(), StopSwitch()),
+        dispatcher=Dispatcher(CallQueue(Pacer(20.0)), PauseLimit(), StopSwitch()),
         clock=lambda: now,
         weight=weight,
     )

@@ -1,26 +1,20 @@
-"""A root that is away, or gives other bytes, is told from files that are bad; no call is made for that."""
+"""A root that is away is told from files that are gone; no call is made for that."""
 
-from collections.abc import Callable, Iterable
-from hashlib import sha256
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import obstore
 import pytest
-from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
-from proofsweep.domain.items import Mode, WorkItem
-from proofsweep.domain.outcomes import Failed, Finished
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import AudioRead, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
-from proofsweep.verify.fault import ControlFinding, Doubt, Subject
-from proofsweep.verify.item import VerifyContext
-from proofsweep.verify.probes import ControlCalls, KnownFiles, Result, can_be_read, gives_known_bytes
+from proofsweep.verify.known_files import KnownFiles
 
 from ..conftest import WAV
-from ..scripted_service import NOW, ScriptedService
+from ..scripted_service import NOW
 
 MISSING = Ineligible(Reason.MISSING_AUDIO, "There is no audio.")
 SHORT = ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
@@ -85,18 +79,25 @@ def is_there(
         WorkItem(manifest_row=row, item_id=name, audio=f"{root}/{name}", ineligible=ineligible)
         for row, name in enumerate(suspects)
     ]
-    return can_be_read(root, items, known, files or Files())
+    return not known.is_away(root, items, files or Files())
 
 
 def read_then_lost(known: KnownFiles, locations: Iterable[str]) -> None:
     for location in locations:
-        known.note_read(location)
+        note_read(known, location)
         Path(location).unlink()
+
+
+def note_read(known: KnownFiles, location: str) -> None:
+    item = WorkItem(manifest_row=0, item_id="a", audio=location)
+    read = AudioRead(audio_format="wav", size_bytes=8, version="v")
+    failed = Failed(reason="", detail="")
+    known.note(Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW, read=read))
 
 
 def test_a_file_that_is_missing_beside_one_that_can_be_read_is_at_fault(known: KnownFiles, root: Path) -> None:
     """The root is there."""
-    known.note_read(*deliver(root, "a.wav"))
+    note_read(known, *deliver(root, "a.wav"))
 
     assert is_there(known, "b.wav")
 
@@ -115,15 +116,38 @@ def test_a_root_that_lists_files_is_there(known: KnownFiles, root: Path) -> None
     assert is_there(known, "gone/b.wav")
 
 
-@pytest.mark.parametrize(("lost", "expected"), [(["a.wav", "b.wav"], True), (["a.wav", "b.wav", "c.wav"], False)])
-def test_three_files_that_are_gone_show_that_a_root_is_away(
-    known: KnownFiles, root: Path, lost: list[str], expected: bool
+@pytest.mark.parametrize(("lost", "kept", "expected"), [(2, 2, True), (3, 2, False), (1, 0, False)])
+def test_a_root_that_lacks_most_of_what_was_read_is_away(
+    known: KnownFiles, root: Path, *, lost: int, kept: int, expected: bool
 ) -> None:
-    """Whatever stands there now; two may have been moved."""
-    read_then_lost(known, deliver(root, *lost))
+    """Whatever stands there now; some may have been moved."""
+    read_then_lost(known, deliver(root, *(f"lost-{number}.wav" for number in range(lost))))
+    for location in deliver(root, *(f"kept-{number}.wav" for number in range(kept))):
+        note_read(known, location)
     deliver(root, "lost+found.txt")
 
     assert is_there(known, "d.wav") is expected
+
+
+def test_what_was_read_before_counts_where_a_leg_has_read_nothing_yet(
+    known: KnownFiles, past: KnownPast, root: Path
+) -> None:
+    """A mount went between two legs, or two nights. Files that lie elsewhere say nothing."""
+    past.was_read = ["/elsewhere/a.wav"]
+    past.items = [AcceptedItem(8, str(root / "night.wav"), None, "d", None)]
+    deliver(root, "catalog.csv")
+    gone_since_last_night = is_there(known, "a.wav", ineligible=MISSING)
+    past.was_read += deliver(root, "leg.wav", "other.wav")
+
+    assert (gone_since_last_night, is_there(known, "a.wav")) == (False, True)
+
+
+def test_a_process_that_is_short_of_open_files_cannot_look(known: KnownFiles, root: Path) -> None:
+    """That says nothing of the files."""
+    note_read(known, *deliver(root, "a.wav"))
+
+    with pytest.raises(ResourceShortage):
+        is_there(known, "b.wav", files=ClosedFiles(SHORT))
 
 
 def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(known: KnownFiles, root: Path) -> None:
@@ -149,73 +173,3 @@ def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(known: KnownFiles, 
 def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(past: KnownPast, location: str, expected: str) -> None:
     """Mounts outside the catalog lie one or two folders deep, mostly."""
     assert KnownFiles("/in/drop", past).root_of(location) == expected
-
-
-def bucket(*names: str) -> MemoryStore:
-    store = MemoryStore()
-    for name in names:
-        obstore.put(store, name, WAV)
-    return store
-
-
-def accepted_files(root: Path, count: int) -> list[AcceptedItem]:
-    contents = {root / f"accepted-{number}.wav": WAV + bytes([number]) for number in range(count)}
-    for path, content in contents.items():
-        path.write_bytes(content)
-    return [
-        AcceptedItem(len(content), str(path), None, sha256(content).hexdigest(), None)
-        for path, content in contents.items()
-    ]
-
-
-def test_a_root_that_gives_what_was_accepted_gives_known_bytes(known: KnownFiles, past: KnownPast, root: Path) -> None:
-    """One file is enough: others may have been replaced by new ones of the same size."""
-    past.items = accepted_files(root, 4)
-    for number in (0, 2, 3):
-        (root / f"accepted-{number}.wav").write_bytes(bytes(len(WAV) + 1))
-
-    assert gives_known_bytes(str(root), known, Files()) is True
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_too_few_accepted_files_say_nothing(known: KnownFiles, past: KnownPast, root: Path, count: int) -> None:
-    """Those of another root, of another size, and those that are gone, do not count."""
-    elsewhere = root.parent / "elsewhere"
-    elsewhere.mkdir()
-    past.items = accepted_files(root, count) + accepted_files(elsewhere, 3)
-    past.items += [AcceptedItem(7, str(root / "gone.wav"), None, "d", None)]
-
-    assert gives_known_bytes(str(root), known, Files()) is None
-
-
-@pytest.fixture
-def make(verify_context: VerifyContext, known: KnownFiles) -> Callable[..., Result]:
-    def make(doubt: Doubt, files: Files | None = None) -> Result:
-        item = WorkItem(manifest_row=0, item_id="a", audio=f"{known.root}/missing.wav")
-        failed = Failed(reason="", detail="")
-        suspect = Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW)
-        context = VerifyContext(partner=verify_context.partner, files=files or Files(), clock=lambda: NOW)
-        trail: Any = None
-        return ControlCalls(context, trail, known).make(Subject(doubt, Mode.ONE_FILE, str(known.root)), [suspect])
-
-    return make
-
-
-def test_a_source_that_cannot_be_read_or_gives_other_bytes_is_named(
-    make: Callable[..., Result], past: KnownPast, root: Path, service: ScriptedService
-) -> None:
-    """No call is made for it; a process that is short of open files cannot look at it now."""
-    away = make(Doubt.SOURCE)
-    past.items = accepted_files(root, 3)
-    right = [make(doubt).finding for doubt in (Doubt.SOURCE, Doubt.BYTES)]
-    short = [make(doubt, ClosedFiles(SHORT)).finding for doubt in (Doubt.SOURCE, Doubt.BYTES)]
-    for item in past.items:
-        Path(item.audio).write_bytes(bytes(item.audio_bytes))
-    other = make(Doubt.BYTES)
-
-    assert right == [ControlFinding.RIGHT] * 2
-    assert short == [ControlFinding.NOT_NOW] * 2
-    assert [each.finding for each in (away, other)] == [ControlFinding.WRONG] * 2
-    assert away.why.startswith(f"The source {root} cannot be read:")
-    assert other.why.startswith(f"The source {root} gives other bytes")
-    assert service.calls == []
