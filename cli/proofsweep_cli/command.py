@@ -56,7 +56,7 @@ def interrupted_by_signals() -> Iterator[None]:
     A service manager sends SIGTERM, and Python does not hear SIGINT where it is ignored, as in a script's background
     job. The exception alone is not enough: Python drops one that is raised while an object is destroyed.
     """
-    from proofsweep_tasks.signal_thread import STOP_ASKED  # noqa: PLC0415 - few commands go on until they are stopped
+    from proofsweep_tasks.stop_on_signals import STOP_ASKED  # noqa: PLC0415 - few commands go on until they are stopped
 
     def interrupt(_number: int, _frame: object) -> NoReturn:
         STOP_ASKED.set()

@@ -19,7 +19,7 @@ from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import print_error, print_json
 from proofsweep_cli.verify import stop_told
-from proofsweep_tasks.signal_thread import STOP_ASKED
+from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""

@@ -18,7 +18,7 @@ from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import answer, console, print_error, styled, table
-from proofsweep_tasks.signal_thread import STOP_ASKED
+from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
 _DAYS = 30

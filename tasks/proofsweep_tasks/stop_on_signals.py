@@ -8,38 +8,83 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
 
-from proofsweep.app import App
 from proofsweep.config.logs import Event, log
+from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.verify.service import Service
-from proofsweep.verify.session import LegContext
-from proofsweep_tasks.signal_thread import OVER, STOP_ASKED, next_signal, signal_thread
-from proofsweep_tasks.this_flow_run import end_process_soon, is_cancelled_in_prefect
 
+if TYPE_CHECKING:  # commands that never run a leg import this too
+    from proofsweep.app import App
+    from proofsweep.verify.service import Service
+
+STOP_ASKED = threading.Event()
+"""Whether a signal has asked this process to stop. A leg may still end whole, if all its files were in flight."""
+
+_OVER = 0  # what the thread receives when the work is over; no signal has this number
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LAST_FLUSH_SECONDS = 2.0  # bounds the last flush of the journal
 _TELL_SECONDS = 7.0  # how long after the files in flight a flow run may tell its end to people and to Prefect
 
 
 @contextmanager
-def stopped_on_signals(app: App) -> Iterator[None]:
+def stopped_on_signals(app: "App") -> Iterator[None]:
     """Stop the leg at the first signal; files in flight have `drain_seconds`. End the process at the second.
 
     A flow run of a deployment does not outlive this time by more than ten seconds.
     """
+    from proofsweep_tasks.this_flow_run import end_process_soon  # noqa: PLC0415 - Prefect, which is slow
+
     service, asked_at = app.service, list[float]()
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    reader, writer = socket.socketpair()
+    watch = partial(_stop_when_asked, app, service, reader, asked_at)
     try:
-        with signal_thread(lambda reader: _stop_when_asked(app, service, reader, asked_at), service.stop):
+        with reader, writer, background_thread("signals", watch, service.stop.pull), _signals_sent_to(writer):
             yield
     finally:
         for at in asked_at:
             end_process_soon(at + app.settings.bounds.drain_seconds + _TELL_SECONDS - time.monotonic())
 
 
-def _stop_when_asked(app: App, service: Service, reader: socket.socket, asked_at: list[float]) -> None:
-    first = next_signal(reader)
-    if first == OVER:
+@contextmanager
+def _signals_sent_to(writer: socket.socket) -> Iterator[None]:
+    """Send the number of each signal to the wakeup writer at once, and `_OVER` at the end.
+
+    Prefect sets handlers before a flow's body runs. Ours replace them inside the flow and do nothing: Python runs
+    handlers only in the main thread, and that thread sleeps on when the system gives the signal to another one.
+    """
+    writer.setblocking(False)
+    wakeup_before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    handlers_before = {number: signal.signal(number, lambda _number, _frame: None) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in handlers_before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(wakeup_before)
+        writer.send(bytes([_OVER]))
+
+
+def _next_signal(reader: socket.socket, seconds: float | None = None) -> int:
+    """Wait for one of ours or `_OVER`; other signals that Python handles come too. TimeoutError if none came."""
+    reader.settimeout(seconds)
+    while (number := reader.recv(1)[0]) not in {*_SIGNALS, _OVER}:
+        pass
+    return number
+
+
+def _stop_when_asked(
+    app: "App", service: "Service", reader: socket.socket, asked_at: list[float], _over: threading.Event
+) -> None:
+    from proofsweep_tasks.this_flow_run import is_cancelled_in_prefect  # noqa: PLC0415 - the same
+
+    first = _next_signal(reader)
+    if first == _OVER:
         return
     asked_at.append(time.monotonic())
     STOP_ASKED.set()
@@ -49,27 +94,27 @@ def _stop_when_asked(app: App, service: Service, reader: socket.socket, asked_at
     else:
         service.stop.pull(RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED))
     try:
-        second = next_signal(reader, app.settings.bounds.drain_seconds)
+        second = _next_signal(reader, app.settings.bounds.drain_seconds)
     except TimeoutError:
         service.abort()
-        second = next_signal(reader)
-    if second != OVER:
+        second = _next_signal(reader)
+    if second != _OVER:
         _exit_now(app)
 
 
-def _exit_now(app: App) -> None:
+def _exit_now(app: "App") -> None:
     leg = app.leg
     if leg is not None:
-        flush = threading.Thread(target=_flush_journal, args=(leg,), daemon=True)
-        flush.start()
-        flush.join(_LAST_FLUSH_SECONDS)
+
+        def flush() -> None:
+            with suppress(ResultsError):
+                leg.trail.journal.flush()
+
+        flushing = threading.Thread(target=flush, daemon=True)
+        flushing.start()
+        flushing.join(_LAST_FLUSH_SECONDS)
     if run_id := app.run_elsewhere if leg is None else leg.plan.run_id:
         command = f"proofsweep resume {run_id} (and the options of this command)"
         sys.stderr.write(f"\nproofsweep: Ended at once. Finished files are kept. Continue with: {command}\n")
     sys.stderr.flush()
     os._exit(EndedBy.CANCELLED.ending.exit_code)
-
-
-def _flush_journal(leg: LegContext) -> None:
-    with suppress(ResultsError):
-        leg.trail.journal.flush()

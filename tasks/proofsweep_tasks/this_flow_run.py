@@ -18,7 +18,7 @@ from proofsweep.app import App
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.text import printable
-from proofsweep_tasks.signal_thread import STOP_ASKED
+from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _ASK_SECONDS = 10.0  # bounds the question whether somebody cancelled the flow run; the run goes on meanwhile
 _REPORT_SECONDS = 5.0  # how long a process that ends may tell Prefect so
