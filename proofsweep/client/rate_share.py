@@ -14,7 +14,6 @@ LOOK_SECONDS = 1.0  # a process looks at the leases of the others so often
 LEASE_SECONDS = 5.0  # and writes its own so often, or when it has news
 GONE_SECONDS = 12.0  # a lease that has not changed for so long is a dead process's: two may be late
 LEAST_PAUSE_SECONDS = 0.5
-_MOST_PAUSE_SECONDS = 120.0  # a lease that was written with a clock that jumped holds nobody up for longer
 _IDLE_PART = 0.1  # of its weight, while a process sends less than its part
 _HUNGER_WEIGHT = 0.3  # of one look in whether it does
 _FOUND_WEIGHT = 0.5  # of a new rate in the known one, as logarithms: one process alone sees few calls
@@ -133,4 +132,4 @@ class RateShare:
             self._heard[token] = lease.writes, heard_at
             if now - heard_at < GONE_SECONDS:
                 living.append(lease)
-        return living, min(_MOST_PAUSE_SECONDS, pause_seconds)
+        return living, pause_seconds

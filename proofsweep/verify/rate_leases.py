@@ -21,8 +21,7 @@ from proofsweep.verify.service import Service
 _POLL_SECONDS = 0.25
 _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
 _FORGOTTEN_SECONDS = 600.0  # a lease that is older, by the wall clocks of both machines, is deleted
-
-
+_MOST_PAUSE_SECONDS = 120.0  # what is told is heeded for no longer: then a call of one's own shows what holds
 _LEASE = TypeAdapter(RateLease)
 
 
@@ -86,7 +85,7 @@ class RateLeases:
                     self.store.delete(name)
                 else:
                     left_seconds = max(0.0, lease.pause_seconds - max(0.0, age_seconds))
-                    leases[token] = replace(lease, pause_seconds=left_seconds)
+                    leases[token] = replace(lease, pause_seconds=min(_MOST_PAUSE_SECONDS, left_seconds))
         return leases
 
     def _keep(self, over: threading.Event) -> None:

@@ -85,6 +85,17 @@ def test_who_makes_a_few_calls_keeps_to_a_pause_and_takes_no_part(store: FolderS
     assert len(store.names(FOLDER)) == 1
 
 
+def test_nobody_heeds_a_pause_for_longer_than_two_minutes(store: FolderStore) -> None:
+    """A clock may have jumped; and a command does not wait for an hour without a call of its own."""
+    one, check = leases_of(store), leases_of(store)
+    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 3_600.0)
+    one.look()
+
+    check.heed()
+
+    assert 100.0 < check.dispatcher.status().pause_seconds <= 120.0
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"lease": 3}'])
 def test_what_cannot_be_understood_is_ignored(store: FolderStore, content: bytes) -> None:
     """Such as what another release wrote."""
