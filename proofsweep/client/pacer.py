@@ -58,7 +58,6 @@ _MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful: else one call more 
 _LEAST_CALLS_PER_SECOND = 0.01  # the lowest rate learned
 _MOST_SHRINKING_SHARE = 0.6  # the smallest new size of the bucket, as a share of the old one
 _MOST_LOG_EXCESS = 0.007  # how far above the rate the pace stays after 429s that came late, as a share
-_SHORT_CYCLE_PAUSES = 4  # a cycle is short below so many pauses
 _OVERDUE_PACE = 1.07  # a 429 is overdue above so many times the pace that was meant
 _SHUT_SECONDS = 10.0  # a longer pause paces by itself: one call after it shows nothing
 _FIRST_TEST_MARGIN = 0.45  # groups are first sent while the pace is lowered by no more
@@ -321,6 +320,5 @@ class Pacer:
         if self.pace > _OVERDUE_PACE * self._spending():  # it was already growing, because the 429 came late
             return min(burst, max(0.85 * burst, 0.3 * rate))
         if self._held_seconds < quiet / 2 and cycle.calls > _CYCLES:
-            is_short = self._held_seconds < _SHORT_CYCLE_PAUSES * self._pause_seconds
-            return max(burst, min((1.5 if is_short else 1.15) * burst, 1.5 * rate))
+            return max(burst, min(1.15 * burst, 1.5 * rate))
         return burst
