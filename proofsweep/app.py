@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
+from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.runs import Bounds, Plan, closing_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
@@ -165,8 +166,7 @@ class App:
         from proofsweep.sources.open_catalog import open_catalog
         from proofsweep.verify.plan import catalog_has_changed
 
-        root = {"root": plan.catalog_root, "outside": "allow" if plan.catalog_root is None else "deny"}
-        as_planned = self.settings.catalog.model_copy(update=root)
+        as_planned = self.settings.catalog.model_copy(update={"root": plan.catalog_root or ANYWHERE})
         return catalog_has_changed(plan, lambda: open_catalog(plan.catalog, as_planned, is_checked=False))
 
     def away_is_outage(self) -> "AbstractContextManager[None]":
@@ -438,10 +438,9 @@ class App:
             receivers = Receivers({}, trouble)
         if receivers is None:
             return None
-        store, days = self.store, self.settings.alerts.repeat_days
-        return Notifier(store=store, receivers=receivers, clock=utc_now, repeat_days=days, page=flow_page)
+        return Notifier(store=self.store, receivers=receivers, clock=utc_now, page=flow_page)
 
     def receivers(self) -> "Receivers | None":
         from proofsweep.alerts.send import receivers_of
 
-        return receivers_of(self.settings.alerts, environment(), self._read_block)
+        return receivers_of(self.settings.alerts, self._read_block)

@@ -13,7 +13,7 @@ from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.simulated_partner import SimulatedPartner, Traffic
 from benchmarks.simulation.uplink import Uplink
-from proofsweep.client.call_queue import CallQueue
+from proofsweep.client.call_queue import MOST_UPLOADS, CallQueue
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
 
@@ -21,7 +21,6 @@ from proofsweep.client.pacer import Pacer
 _BACK_WITHIN_SECONDS = 5
 # Bounds the burst of 429s after a fall. Chosen: twice the worst of docs/rate-control.md.
 _MOST_AFTER_FALL = 40
-_UPLOADS = 16  # at once, where all share a link: the default of `pace.uploads`
 _NEVER_BACK_SECONDS = 9999.0  # more than any target and any scenario
 
 NewClient = Callable[[EventQueue, SimulatedPartner, Random, Scenario], PacedClient | FixedWorkers]
@@ -47,7 +46,7 @@ CLIENTS: dict[str, NewClient] = {
         queue=CallQueue(
             Pacer(scenario.known_rate, scenario.first_rate),
             ConcurrencyLimit(),
-            most_uploads=math.inf if scenario.uplink is None else _UPLOADS,
+            most_uploads=math.inf if scenario.uplink is None else MOST_UPLOADS,
         ),
     ),
 }

@@ -47,7 +47,6 @@ base_url = {url}
 environment = "sandbox"
 api_key_file = {key}
 sidecar_field = "sidecar"
-loopback_only = true # these values are wrong for a real partner
 
 [results]
 url = {results}

@@ -7,6 +7,7 @@ from shlex import quote
 import typer
 
 from proofsweep.app import App
+from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import did_you_mean, printable
@@ -135,9 +136,8 @@ def _path_of(file: Path | None, form: str, name: str) -> Path:
 
 def _setting_of_root(done: Exported, app: App) -> str:
     """Return the variable with which a report is read as its rows were: it lies elsewhere than their files."""
-    if done.root is None:
-        return "" if app.settings.catalog.outside == "allow" else "PROOFSWEEP_CATALOG__OUTSIDE=allow "
-    return "" if app.settings.catalog.root == done.root else f"PROOFSWEEP_CATALOG__ROOT={quote(done.root)} "
+    root = done.root or ANYWHERE
+    return "" if app.settings.catalog.root == root else f"PROOFSWEEP_CATALOG__ROOT={quote(root)} "
 
 
 def report(

@@ -117,7 +117,7 @@ def plan(
 
 
 def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trouble: str) -> None:
-    out, service = console(), app.settings.service
+    out = console()
     out.line(f"{listing.location}: {counted(survey.items, 'row')}", style="bold")
     if listing.whole.deliveries is not None:
         out.line(f"  {listing.whole.deliveries.in_words}")
@@ -128,7 +128,7 @@ def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trou
     print_ignored(out, ignored_entries(listing))
     for note in listing.ignored.notes:
         out.line(f"  {note}", style="yellow")
-    print_forecast(out, cost, utc_now(), trouble, service.key_expires_at)
+    print_forecast(out, cost, trouble)
     print_cautions(out, app, listing.location)
     with suppress(ResultsError):
         for plan, known in app.planner.lists_before(listing, survey):

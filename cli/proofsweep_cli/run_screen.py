@@ -184,9 +184,7 @@ def _told(progress: LegProgress) -> list[Text]:
     return texts
 
 
-def print_forecast(
-    out: Screen, cost: Forecast, now: datetime, trouble: str = "", key_expires_at: datetime | None = None
-) -> None:
+def print_forecast(out: Screen, cost: Forecast, trouble: str = "") -> None:
     """Print what a run will take; `trouble` says why the quota is unknown."""
     expected = f"about {cost.calls_expected:,} with retries and requests for the quota"
     out.line(f"  calls: {cost.calls:,} keyed (two for each file), {expected}")
@@ -197,21 +195,11 @@ def print_forecast(
     if cost.binds in {Bind.CALLS, Bind.WINDOW}:
         rows = counted(cost.rows_left, "row")
         out.line(f"  left over: about {rows}, for `proofsweep resume` later", style="yellow")
-    if key_expires_at is not None and (cost.ends_at is None or cost.ends_at > key_expires_at):
-        expiry = _expiry(key_expires_at, cost, now)
-        out.line(f"  key: {expiry}; replace it with the rotated one", style="red")
 
 
 def forecast_json(cost: Forecast) -> dict[str, object]:
     instants = {name: at.isoformat() for name in ("quota_reset", "ends_at") if (at := getattr(cost, name)) is not None}
     return asdict(cost) | instants
-
-
-def _expiry(key_expires_at: datetime, cost: Forecast, now: datetime) -> str:
-    when = f"{key_expires_at:%Y-%m-%d %H:%M} UTC"
-    if key_expires_at <= now:
-        return f"it expired {when}"
-    return f"it expires {when}, before the run {'may end' if cost.ends_at is None else 'ends'}"
 
 
 def _quota(cost: Forecast, trouble: str) -> str:

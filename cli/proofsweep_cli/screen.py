@@ -140,7 +140,7 @@ def print_ignored(out: Screen, counts: Mapping[str, int]) -> None:
         lies = "lies beside its audio" if beside == 1 else "lie beside their audio"
         out.print(
             f"  the manifest has no sidecar column: {counted(beside, 'sidecar')} {lies}, sent as pairs "
-            "(catalog.sidecars_beside = false sends the audio alone)",
+            "(catalog.columns.sidecar = 'none' sends the audio alone)",
             style="yellow",
             soft_wrap=True,
         )

@@ -20,7 +20,7 @@ from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import answer, console, print_error, styled, table
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
-_NOBODY = "Nobody would be told: set alerts.urls_file, alerts.urls_env or alerts.urls_block; see docs/alerts.md."
+_NOBODY = "Nobody would be told: set alerts.urls_file or alerts.urls_block; see docs/alerts.md."
 _DAYS = 30
 _ATTEMPTS = 2  # attempts of a call: a person waits
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}

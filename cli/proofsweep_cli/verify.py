@@ -200,7 +200,7 @@ def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -
     eligible = max(0, min(before.remaining, before.plan.eligible - (before.finished - before.rows("ineligible"))))
     need = Need(eligible=eligible, audio_bytes=before.plan.audio_bytes * eligible // max(1, before.plan.eligible))
     cost = app.forecast(need, app.service.status(), request.bounds)
-    print_forecast(request.out, cost, utc_now(), key_expires_at=app.settings.service.key_expires_at)
+    print_forecast(request.out, cost)
     request = replace(request, forecast=cost)
     run_leg(run_id, request, server)
     return request.run_status(run_id), request

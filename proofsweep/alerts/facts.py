@@ -21,7 +21,6 @@ from proofsweep.alerts.rules import (
     cause_of,
     did_its_work,
     harmless,
-    key_expires,
     no_success,
     over_after_end,
     quoted,
@@ -144,7 +143,6 @@ class AlertFacts:
         now = self.clock()
         own = (each for each in Rotations(Operations(self.results)).answered() if each.environment == self.environment)
         found = [rotated_key_ends(rotation, key_in_use, now) for rotation in own]
-        found.append(key_expires(self.environment, self.service.key_expires_at, now))
         return [alert for alert in found if alert is not None]
 
     def recent_runs(self) -> Iterator[RunRecord]:

@@ -96,7 +96,7 @@ def monitor(facts: AlertFacts, probe: Callable[[], ProbeBatch]) -> Monitored:
         publish_hours(facts.results, began)
     except ResultsError as error:  # the next pass does it
         log(Event.UPDATE_MISSED, what="monitoring", why=error.message)
-    alerts, over = alerts_of_probes(facts.recent_probes(), facts.environment, facts.settings.low_quota_percent)  # (3)
+    alerts, over = alerts_of_probes(facts.recent_probes(), facts.environment)  # (3)
     return Monitored(batch=found, alerts=alerts, over=over)
 
 
@@ -135,8 +135,8 @@ class Check:
             else:
                 self.skipped.append(f"The quota was not checked: {error.message}")
             return
-        limit, percent = said.rate_limit or usage.plan.quota_limit, facts.settings.low_quota_percent
-        yield quota_low(facts.environment, said.rate_remaining, limit, said.rate_reset, percent)
+        limit = said.rate_limit or usage.plan.quota_limit
+        yield quota_low(facts.environment, said.rate_remaining, limit, said.rate_reset)
 
     def _of_newest_run(self, location: str | None) -> Sequence[Alert]:
         facts, results = self.facts, self.facts.results

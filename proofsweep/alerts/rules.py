@@ -105,13 +105,13 @@ EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
             severity="failure",
         ),
         AlertKind.KEY_EXPIRES: AlertRule(
-            "a key ends within 24 hours, or has ended: by `service.key_expires_at`, or after a rotation of `rotations`",
+            "a key ends within 24 hours, or has ended, after a rotation of `rotations`",
             "from its end on the service refuses the key, and every run stops.",
             "where the old key is still in use, put the new one in place, and try it with `proofsweep doctor`.",
             severity="failure",
         ),
         AlertKind.QUOTA_LOW: AlertRule(
-            "less than `alerts.low_quota_percent` of the quota is left",
+            "less than a tenth of the quota is left",
             "runs stop when it is spent, and resume after the reset.",
             "nothing, if the rest may wait for the reset; else ask the partner for more quota.",
         ),
@@ -336,14 +336,6 @@ def no_success(  # noqa: PLR0917 - what is known, then what decides
 _GRACE_HOURS = 24
 
 
-def key_expires(environment: str, expires_at: datetime | None, now: datetime) -> Alert | None:
-    """Tell that the key ends within 24 hours, or has ended, by what a person has set (contract, Authentication 5)."""
-    if expires_at is None:
-        return None
-    said = "The setting service.key_expires_at says so. Clear it with the new key."
-    return _key_ends(environment, "the API key", expires_at, now, [said], minute_of(expires_at))
-
-
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
     """Tell that a rotation's old key ends within 24 hours, or has ended and is in use here (`key_in_use`)."""
     ends_at, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
@@ -364,11 +356,9 @@ def _key_ends(  # noqa: PLR0917 - one alert, from two sources
     return made_alert(AlertKind.KEY_EXPIRES, environment, title, lines, cause, state)
 
 
-def quota_low(
-    environment: str, left: int | None, limit: float | None, reset: datetime | None, percent: float
-) -> Alert | None:
-    """Tell that less than so many percent of the quota is left, once for each period of the quota."""
-    if left is None or not limit or left >= limit * percent / 100:
+def quota_low(environment: str, left: int | None, limit: float | None, reset: datetime | None) -> Alert | None:
+    """Tell that less than a tenth of the quota is left, once for each period of the quota."""
+    if left is None or not limit or left >= limit / 10:
         return None
     when = "the service did not say when it resets" if reset is None else f"it resets {minute_of(reset)}"
     line = f"The key's quota has {left:,} of {limit:,.0f} calls left; {when}."
@@ -397,9 +387,7 @@ class ProbeFacts:
         return self.trouble not in {None, "key_refused"} and self.rate_remaining != 0
 
 
-def alerts_of_probes(
-    probes: Sequence[ProbeFacts], environment: str, low_quota_percent: float
-) -> tuple[list[Alert], list[str]]:
+def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[list[Alert], list[str]]:
     """Return the alerts that hold by the last probes, the oldest first, and the begins of the causes that are over."""
     found: list[Alert | None] = []
     over: list[str] = []
@@ -414,7 +402,7 @@ def alerts_of_probes(
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))
     for known in [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit][-1:]:
         left, limit = known.rate_remaining, known.rate_limit
-        found.append(quota_low(environment, left, limit, known.rate_reset, low_quota_percent))
+        found.append(quota_low(environment, left, limit, known.rate_reset))
     return [alert for alert in found if alert is not None], over
 
 

@@ -20,6 +20,7 @@ from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes, sha256_hex
 
 _LONGEST_SEND_SECONDS = 30.0  # of all receivers together; apprise waits 4 s for each step of HTTP, 15 s for SMTP
+_TOLD_AGAIN_AFTER = timedelta(days=7)  # a cause that still holds so much later
 _SENDING = timedelta(seconds=60)  # a process that has told nothing of its attempt after so long was killed
 _MOST_URL_BYTES = 65_536  # bounds what a wrong path can fill the memory with
 
@@ -41,12 +42,11 @@ def complaints_of(open_notifier: Callable[[], "Notifier | None"], gather: Gather
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """Sends each alert to all who have not taken it in the last `repeat_days`; the store remembers who has."""
+    """Sends each alert to all who have not taken it in the last week; the store remembers who has."""
 
     store: Store
     receivers: "Receivers"
     clock: Callable[[], datetime]
-    repeat_days: float
     page: str | None = None  # of the flow run, at the end of each message
 
     def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> "Delivery":
@@ -98,7 +98,7 @@ class Notifier:
 
     def _is_young(self, attempt: "Attempt") -> bool:
         """Whether it counts; one from the future was made by a wrong clock."""
-        return self.clock() - timedelta(days=self.repeat_days) < attempt.since <= self.clock()
+        return self.clock() - _TOLD_AGAIN_AFTER < attempt.since <= self.clock()
 
     def _keep(self, attempt: "Attempt") -> None:
         """Write what became of an attempt; forget a cause that is too old, or is over and was told to all."""
@@ -248,15 +248,10 @@ def urls_in_file(path: Path) -> str:
         raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
 
 
-def receivers_of(
-    alerts: AlertsSettings, environ: Mapping[str, str], read_block: Callable[[str], str] | None
-) -> Receivers | None:
+def receivers_of(alerts: AlertsSettings, read_block: Callable[[str], str] | None) -> Receivers | None:
     """Read who is told; None if the settings name nobody. ConfigError if the URLs cannot be read or used."""
     if alerts.urls_file is not None:
         return Receivers.read(urls_in_file(alerts.urls_file), where=f"The file {alerts.urls_file}")
-    if alerts.urls_env is not None:
-        where = f"The environment variable {alerts.urls_env}"
-        return Receivers.read(environ.get(alerts.urls_env, ""), where=where)
     if alerts.urls_block is None:
         return None
     if read_block is None:

@@ -49,8 +49,13 @@ class Ticket:
     is_over: bool = False  # its result is known
 
 
+MOST_UPLOADS = 16  # files whose bytes are on their way at once: more only fill a link that is not full
+
+
 class CallQueue:
-    def __init__(self, pacer: Pacer, limit: ConcurrencyLimit | None = None, *, most_uploads: float = math.inf) -> None:
+    def __init__(
+        self, pacer: Pacer, limit: ConcurrencyLimit | None = None, *, most_uploads: float = MOST_UPLOADS
+    ) -> None:
         self.pacer = pacer
         self.limit = limit  # None where no concurrency limit is looked for
         self.most_uploads = most_uploads

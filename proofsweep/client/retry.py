@@ -10,6 +10,7 @@ from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transi
 from proofsweep.domain.verdicts import meaning_of
 
 USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
+_FIRST_WAIT_SECONDS = 0.5  # before the second attempt
 _ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
 # Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
 _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
@@ -82,7 +83,7 @@ def decide(
 
 def backoff(retry: RetrySettings, attempt: int, jitter: float) -> float:
     """Return the wait after this attempt, from 1: it doubles up to the longest; `jitter` spreads its upper half."""
-    wait = min(retry.longest_wait_seconds, retry.first_wait_seconds * 2.0 ** min(attempt - 1, 30))
+    wait = min(retry.longest_wait_seconds, _FIRST_WAIT_SECONDS * 2.0 ** min(attempt - 1, 30))
     return wait * (0.5 + jitter / 2)
 
 

@@ -110,6 +110,11 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     if mistakes:
         count = f"{len(mistakes)} mistakes: " if len(mistakes) > 1 else ""
         raise ConfigError(f"Settings from {path} and the environment: {count}{' · '.join(mistakes)}.") from None
+    if path == PROFILES / f"{DEFAULT_PROFILE}.toml" and settings.service.is_elsewhere:
+        raise ConfigError(
+            "service.base_url is of another machine, but the profile sandbox has values for a sandbox on this one: "
+            "name the partner's profile, such as --config production (or PROOFSWEEP_CONFIG=production)."
+        )
     return settings if results_url is None else _with_results(settings, results_url)
 
 

@@ -3,12 +3,11 @@
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -73,10 +72,7 @@ class ServiceSettings(Section):
     asset_field: Annotated[str, Field(min_length=1)] | None = None
     # files that the service accepts, and pairs of audio and sidecar: `doctor` and the checks of runs ask with them.
     known_good: Annotated[tuple[tuple[str, str | None], ...], BeforeValidator(_files_and_pairs)] = ()
-    # when a rotated key expires (contract, RotatedKeyResponse: `previousKeyExpiresAt`).
-    key_expires_at: AwareDatetime | None = None
     allow_plain_http: bool = False
-    loopback_only: bool = False  # refuse a base URL of another machine; a config with values for the sandbox sets it
 
     @field_validator("base_url")
     @classmethod
@@ -92,20 +88,20 @@ class ServiceSettings(Section):
 
     @model_validator(mode="after")
     def _is_safe(self) -> "ServiceSettings":
-        parts, mistakes = urlsplit(self.base_url), []
-        is_elsewhere = not is_loopback(parts.hostname or "")
-        if is_elsewhere and self.loopback_only:
-            mistakes.append(
-                "base_url is of another machine, but this config has values for a sandbox on this machine only: "
-                "name the partner's profile, such as --config production (or PROOFSWEEP_CONFIG=production)"
-            )
-        if is_elsewhere and parts.scheme == "http" and not self.allow_plain_http:
+        mistakes = []
+        is_plain = self.base_url.startswith("http:")
+        if is_plain and self.is_elsewhere and not self.allow_plain_http:
             mistakes.append("base_url is plain http, which sends the key unencrypted (allow_plain_http permits it)")
         if sum(source is not None for source in (self.api_key_file, self.api_key_env, self.api_key_block)) > 1:
             mistakes.append("give only one of api_key_file, api_key_env, api_key_block")
         if mistakes:
             raise ValueError("; ".join(mistakes))
         return self
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the service is not on this machine."""
+        return not is_loopback(urlsplit(self.base_url).hostname or "")
 
 
 class ResultsSettings(Section):
@@ -122,7 +118,6 @@ class ResultsSettings(Section):
 class PaceSettings(Section):
     workers: Annotated[int, Field(ge=1, le=512)] = 128
     first_rate: Annotated[float, Field(gt=0)] = 6.0
-    uploads: Annotated[int, Field(ge=1, le=512)] = 16  # files whose bytes are on their way at once
     longest_pause_seconds: Seconds = 120.0
 
 
@@ -141,7 +136,6 @@ class RetrySettings(Section):
     """How often a call is retried, and how a leg finds out whether a file or the world is at fault."""
 
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
-    first_wait_seconds: Seconds = 0.5
     longest_wait_seconds: Seconds = 30.0
     breaker_seconds: Annotated[float, Field(ge=0)] = 20.0  # how long probes may fail before the leg ends
 
@@ -149,18 +143,15 @@ class RetrySettings(Section):
 class AlertsSettings(Section):
     """Who is told of what needs somebody, and when (docs/alerts.md); the URLs themselves are never settings."""
 
-    # urls_file, urls_env, urls_block: where the receivers' URLs are: a file, a variable, a Prefect Secret block.
+    # urls_file, urls_block: where the receivers' URLs are: a file, or a Prefect Secret block.
     urls_file: Path | None = None
-    urls_env: str | None = None
     urls_block: str | None = None
-    repeat_days: Annotated[float, Field(gt=0, le=3_650)] = 7.0  # a cause is told again if it still holds so much later
     no_success_hours: Annotated[float, Field(gt=0, le=840)] = 36.0  # how long no run may have done its work
-    low_quota_percent: Annotated[float, Field(ge=0, le=100)] = 10.0  # a quota of which less is left is told
 
     @model_validator(mode="after")
     def _has_one_source(self) -> "AlertsSettings":
-        if sum(source is not None for source in (self.urls_file, self.urls_env, self.urls_block)) > 1:
-            raise ValueError("give only one of urls_file, urls_env, urls_block")
+        if None not in (self.urls_file, self.urls_block):
+            raise ValueError("give only one of urls_file, urls_block")
         return self
 
 
@@ -194,24 +185,20 @@ def _path_map(given: tuple[str, ...]) -> tuple[str, ...]:
     return given
 
 
+ANYWHERE = "anywhere"
+"""The root of a catalog whose files may lie everywhere."""
+
+
 class CatalogSettings(Section):
     # names of a sidecar beside its audio; a full name goes before a stem, else the first that exists is used.
     sidecar_names: tuple[Annotated[str, AfterValidator(own_pattern)], ...] = ("{name}.sidecar", "{stem}.sidecar")
-    sidecars_beside: bool = True  # whether they count for a manifest that has no column for sidecars
     # patterns of files and folders that no folder, bucket or delivery gives: of names, or with a slash of paths.
     exclude: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    # patterns of the names that producers give to files which they still write, or lay beside them.
-    unfinished_names: tuple[str, ...] = (
-        *("*.part", "*.partial", "*.tmp", "*.temp", "*.filepart", "*.crdownload", "*.aria2", "*.!ut", "*.!qb"),
-        *("*.opdownload", "*.lftp-pget-status", "*~"),
-    )
     dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
     # whether plans of a whole catalog leave out WAVs that surely carry no credential, as the option of this name does.
     skip_without_credential: bool = False
-    # the folder or prefix of the files; by default the catalog's own, or the manifest's folder.
+    # the folder or prefix that the files may not leave, or `anywhere`; by default the catalog's own folder.
     root: Annotated[str, Field(min_length=1)] | None = None
-    # whether rows that lead out of the root are ineligible, or sent like others.
-    outside: Literal["deny", "allow"] = "deny"
     # stands for the catalog in item IDs; by default the last part of the root.
     name: Annotated[str, Field(min_length=1)] | None = None
     # the manifest's name of the column `audio`, `sidecar` or `id`, or `none` for the last two.

@@ -313,6 +313,6 @@ def outside_catalog(root: str) -> SourceError:
     """Return a sentence that something lies outside the catalog's root, and not where it leads."""
     shown = one_line(posixpath.join(root, ""))
     return SourceError(
-        f"This leads outside the catalog's root {shown}: if it is meant, set catalog.root or catalog.outside.",
+        f"This leads outside the catalog's root {shown}: if it is meant, set catalog.root.",
         reason=Reason.OUTSIDE_CATALOG,
     )

@@ -72,7 +72,7 @@ class Manifests(Catalog):
         self._suppliers: dict[str, str] = {}  # each in the spelling that came first
         self._cells = CellLocations(base, path_maps_of(settings.path_map))
         self._digest: str | None = None
-        has_beside = settings.sidecars_beside and settings.columns.get("sidecar") != NO_COLUMN
+        has_beside = settings.columns.get("sidecar") != NO_COLUMN
         names = SidecarNames(settings.sidecar_names if has_beside else ())
         self._beside = lru_cache(FOLDERS_KEPT)(lambda folder: sidecars_in(folder, names, files))
 

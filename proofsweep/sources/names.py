@@ -16,6 +16,12 @@ _CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp
 _UNLISTED = {".wv", ".dsf", ".dff", ".mpc", ".tta", ".ofr", ".mka", ".ac3", ".eac3", ".ec3", ".dts", ".amr"}
 _AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
 
+# Endings that producers give to files which they still write, or lay beside them under the whole name.
+_UNFINISHED = (
+    *(".part", ".partial", ".tmp", ".temp", ".filepart", ".crdownload", ".aria2", ".!ut", ".!qb", ".opdownload"),
+    *(".lftp-pget-status", "~"),
+)
+
 # Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs.
 _SYSTEM = re.compile(
     r"[#@.]recycle|#snapshot|@eadir|@tmp|@recently-snapshot|\.@(__thumb|upload_cache)|[.~]snapshots?|\.zfs|lost\+found"
@@ -70,17 +76,11 @@ def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
 
 
 class ListingRule:
-    def __init__(self, exclude: Iterable[str] = (), unfinished: Iterable[str] = ()) -> None:
-        """Take patterns of names, or of paths if they hold a slash, and patterns of names that producers give.
-
-        A producer's pattern such as `*.part` also means the file beside it, without that ending.
-        """
+    def __init__(self, exclude: Iterable[str] = ()) -> None:
+        """Take patterns of names, or of paths if they hold a slash."""
         plain = [caseless(pattern).rstrip("/") for pattern in exclude]
         self._names = _any_of(pattern for pattern in plain if "/" not in pattern)
         self._paths = _any_of(pattern for pattern in plain if "/" in pattern)
-        producers = [pattern.lower() for pattern in unfinished]
-        self._unfinished = _any_of(producers)
-        self._endings = [pattern[1:] for pattern in producers if re.fullmatch(r"\*\.[^*?[]+", pattern)]
 
     def why(self, path: str, *, is_folder: bool) -> Cause | None:
         """Return why an entry is left out, by its path as seen from the top of the listing; None if it is not."""
@@ -105,8 +105,8 @@ class ListingRule:
         """Return the names of files that are still written, and the name that each will have."""
         found: dict[str, str] = {}
         for name in names:
-            if self._unfinished.fullmatch(name.lower()):
-                ending = next((each for each in self._endings if name.lower().endswith(each)), "")
+            if name.lower().endswith(_UNFINISHED):
+                ending = next(each for each in _UNFINISHED if name.lower().endswith(each))
                 final = name[: len(name) - len(ending)]
                 found |= {name: final, final: final}
         return found

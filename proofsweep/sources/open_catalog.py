@@ -20,7 +20,7 @@ from proofsweep.config.locations import (
     root_and_key,
     shown,
 )
-from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
+from proofsweep.config.sections import ANYWHERE, USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import checksums_of, path_maps_of
@@ -54,11 +54,12 @@ def open_catalog(
         raise CatalogError("the catalog's location is empty")
     here = str(Path.cwd())
     path = CatalogBase(here).without_dots(path_of(location, here))
-    root = None if settings.root is None else path_of(settings.root, here)
+    is_confined = settings.root != ANYWHERE
+    root = path_of(settings.root, here) if is_confined and settings.root is not None else None
     if root is not None and not is_bucket(root) and not posixpath.isdir(root):
         raise CatalogError(f"{one_line(root)}: the catalog's root is no folder", catalog=utf8_text(path))
     checksums = checksums_of(settings.checksums, lambda each: resolved_location(path_of(each, here)))
-    files = Files(rule=ListingRule(settings.exclude, settings.unfinished_names))
+    files = Files(rule=ListingRule(settings.exclude))
     try:
         folder, paths, message = _found_at(path, location, files)
     except SourceError as error:
@@ -68,7 +69,7 @@ def open_catalog(
     targets = {path_of(target, folder) for _, target in path_maps_of(settings.path_map)} if paths else set()
     # one folder that all paths are mapped to is the root, unless it lies in the manifest's own
     home = target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
-    base = CatalogBase(home, root=root, name=settings.name, is_confined=settings.outside == "deny")
+    base = CatalogBase(home, root=root, name=settings.name, is_confined=is_confined)
     within = files.within(base.boundary)
     settings = settings.model_copy(update={"checksums": checksums})
     if not paths:

@@ -79,7 +79,7 @@ class Service:
         most = workers_that_fit(pace.workers, most_open_files())
         self.workers = Workers(most)
         self.dispatcher = Dispatcher(
-            CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit(), most_uploads=pace.uploads),
+            CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit()),
             PauseLimit(longest_pause_seconds=pace.longest_pause_seconds),
             self.stop,
             report=self._log_lane,

@@ -150,8 +150,7 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
         root = one_line(posixpath.join(catalog.root or "", ""))
         raise CatalogError(
             f"{catalog.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "
-            'meant, set catalog.root to the folder that holds the files ("/" for all of this machine), or '
-            'catalog.outside = "allow"'
+            'meant, set catalog.root to the folder that holds the files, or to "anywhere"'
         )
 
 

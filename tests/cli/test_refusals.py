@@ -122,7 +122,7 @@ def test_a_service_that_is_down_is_reported(
 ) -> None:
     """The service does not answer: exit code 8, and nothing is written."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", "http://127.0.0.1:1/v1")
-    monkeypatch.setenv("PROOFSWEEP_RETRY__FIRST_WAIT_SECONDS", "0.01")
+    monkeypatch.setenv("PROOFSWEEP_RETRY__LONGEST_WAIT_SECONDS", "0.01")
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "0.5")
 
     done = proofsweep(*audio_command)

@@ -191,7 +191,7 @@ def test_a_manifest_of_the_samples_can_be_planned(
     listed = (workdir / "lists" / "all.csv").read_text(encoding="utf-8")
     assert (done.returncode, listed.count("\n")) == (0, 7)
     assert listed.startswith("audio,sidecar,supplier,release\n../music/")
-    monkeypatch.setenv("PROOFSWEEP_CATALOG__OUTSIDE", "allow")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__ROOT", "anywhere")
     assert "6 rows" in proofsweep("plan", "lists/all.csv").stdout
     assert (refused.returncode, (workdir / "more").exists()) == (2, False)
     assert (workdir / "lists" / "all.csv").read_text(encoding="utf-8") == listed

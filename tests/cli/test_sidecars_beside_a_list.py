@@ -51,14 +51,11 @@ def test_sidecars_beside_the_audio_are_sent_with_it(proofsweep: Command, catalog
 
 def test_a_setting_sends_the_audio_alone(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So does a column for sidecars: what it does not name is not sent."""
-    with monkeypatch.context() as patch:
-        patch.setenv("PROOFSWEEP_CATALOG__COLUMNS__SIDECAR", "none")
-        by_role = proofsweep("plan", catalog).stdout
     named = catalog.with_name("named.csv")
     named.write_text("Audio,Sidecar\nalba/one.wav,\nalba/two.wav,\n")
     by_column = proofsweep("plan", named).stdout
-    monkeypatch.setenv("PROOFSWEEP_CATALOG__SIDECARS_BESIDE", "false")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS__SIDECAR", "none")
     by_setting = proofsweep("plan", catalog).stdout
 
-    assert ["(0 pairs)" in said for said in (by_role, by_column, by_setting)] == [True] * 3
-    assert "sidecar column" not in by_role + by_column + by_setting
+    assert ["(0 pairs)" in said for said in (by_column, by_setting)] == [True] * 2
+    assert "sidecar column" not in by_column + by_setting

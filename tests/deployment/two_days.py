@@ -209,11 +209,11 @@ def _config(folder: Path, partner: Partner) -> str:
     return "\n".join(
         [
             f'[results]\nurl = "{folder / "results"}"',
-            '[service]\nsidecar_field = "sidecar"\nloopback_only = true',
+            '[service]\nsidecar_field = "sidecar"',
             f'environment = "{partner.name}"\nbase_url = "{partner.running.base_url}"',
             f'api_key_file = "{partner.key_file}"',
             f"[pace]\nworkers = {IN_FLIGHT}\nfirst_rate = 200\nlongest_pause_seconds = 2",
-            "[retry]\nattempts = 3\nfirst_wait_seconds = 0.05\nlongest_wait_seconds = 0.5\nbreaker_seconds = 1",
+            "[retry]\nattempts = 3\nlongest_wait_seconds = 0.5\nbreaker_seconds = 1",
             "[bounds]\ndrain_seconds = 4",
             f'[ingest]\nsettle_seconds = 0.2\naccepted = "{partner.folder / "accepted"}"',
             f'[alerts]\nurls_file = "{folder / "urls"}"',

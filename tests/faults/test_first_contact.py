@@ -63,7 +63,7 @@ def test_a_proxy_that_leads_nowhere_is_named_before_anything_is_planned(
 ) -> None:
     """Exit 2, with the variable and what to do; `doctor` says the same of the service."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", ELSEWHERE)
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__LOOPBACK_ONLY", "false")
+    monkeypatch.setenv("PROOFSWEEP_CONFIG", "production")
     monkeypatch.setenv(variable, address)
     catalog = world.catalog("valid")
 

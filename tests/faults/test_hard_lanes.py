@@ -40,7 +40,6 @@ PACED = ("uploads", "verify")
 """The calls that the gateway counts."""
 USUAL = {
     "PACE__LONGEST_PAUSE_SECONDS": "60",
-    "RETRY__FIRST_WAIT_SECONDS": "0.5",
     "RETRY__LONGEST_WAIT_SECONDS": "2",
     "RETRY__BREAKER_SECONDS": "20",
 }

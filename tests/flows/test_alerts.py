@@ -87,12 +87,10 @@ def test_a_check_tells_of_a_night_that_never_came(
     assert "never`" in hook.last["message"]
 
 
-def test_a_check_tells_of_a_quota_that_runs_low(
-    world: SandboxWorld, samples: Samples, hook: Webhook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once for each period of the quota."""
-    monkeypatch.setenv("PROOFSWEEP_ALERTS__LOW_QUOTA_PERCENT", "100")
-    world.run("verify", world.manifest(samples.valid[:1]))
+def test_a_check_tells_of_a_quota_that_runs_low(world: SandboxWorld, samples: Samples, hook: Webhook) -> None:
+    """Once for each period of the quota, when less than a tenth is left."""
+    world.run("verify", world.manifest(islice(cycle(samples.valid), 40)))
+    world.operator.set_quota(world.charged + 3, tenant=world.tenant)
 
     codes = [world.run("alerts", "check") for _ in range(2)]
 

@@ -17,8 +17,7 @@ def catalog(world: SandboxWorld, samples: Samples) -> str:
 
 @pytest.fixture
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROOFSWEEP_RETRY__FIRST_WAIT_SECONDS", "0.01")
-    monkeypatch.setenv("PROOFSWEEP_RETRY__LONGEST_WAIT_SECONDS", "0.1")
+    monkeypatch.setenv("PROOFSWEEP_RETRY__LONGEST_WAIT_SECONDS", "0.05")
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "0.5")
 
 

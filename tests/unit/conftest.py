@@ -68,7 +68,7 @@ def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
         key=CurrentKey(lambda: SecretStr("pk_test")),
         record_unattributed=lambda _exchange: None,
     )
-    retry = RetrySettings(attempts=2, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+    retry = RetrySettings(attempts=2, longest_wait_seconds=0.002)
     return Partner(Session(context, lambda _exchange: None, retry))
 
 

@@ -62,7 +62,7 @@ def config(tmp_path: Path) -> str:
         first_rate = 10000
         [retry]
         attempts = 2
-        first_wait_seconds = 0.001
+        longest_wait_seconds = 0.001
     """)
     return str(path)
 

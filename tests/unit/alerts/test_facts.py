@@ -163,14 +163,13 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
     assert not [cause for cause in over_after_end(end) if alert.cause.startswith(cause)]
 
 
-def test_a_sunset_header_and_a_key_that_ends_soon_are_told_at_the_end_of_any_run(facts: AlertFacts) -> None:
+def test_a_sunset_header_is_told_at_the_end_of_any_run(facts: AlertFacts) -> None:
     """Also of a run that is well; no row is at risk."""
-    service = facts.service.model_copy(update={"key_expires_at": NOW + timedelta(hours=3)})
     ended(facts, "accepted", items=1, sunset="Sat, 31 Jul 2027 00:00:00 GMT")
 
-    (sunset, key), _ = replace(facts, service=service).end_of_leg(describe_run(facts.results, RUN))()
+    (sunset,), _ = facts.end_of_leg(describe_run(facts.results, RUN))()
 
-    assert (sunset.kind, key.kind) == ("sunset", "key_expires")
+    assert sunset.kind == "sunset"
     assert "at risk" not in sunset.body
 
 

@@ -16,7 +16,6 @@ from proofsweep.alerts.rules import (
     alerts_of_probes,
     did_its_work,
     harmless,
-    key_expires,
     no_success,
     over_after_end,
     quoted,
@@ -129,16 +128,6 @@ def test_36_hours_without_a_success_are_told(
         assert "catalog `music` that did its work ended: never." in alert.body
 
 
-@pytest.mark.parametrize(
-    ("hours_left", "was_sent"), [(None, False), (24.01, False), (24, True), (1, True), (0, True), (-100, True)]
-)
-def test_a_key_is_told_of_in_the_last_24_hours_of_its_grace(hours_left: float | None, *, was_sent: bool) -> None:
-    """A rotated key works for 72 hours; then it is refused. When a key ends, the contract does not let a client ask."""
-    alert = key_expires("beta", None if hours_left is None else NOW + timedelta(hours=hours_left), NOW)
-
-    assert (alert is not None) == was_sent
-
-
 def _rotation(expires_at: datetime | None) -> Rotation:
     return Rotation(
         operation_id="20261117T120000Z_000aa",
@@ -205,7 +194,7 @@ def probes(troubles: Sequence[str | None], call: str = "usage", left: int = 900)
 
 
 def found(*facts: ProbeFacts) -> list[Alert]:
-    return alerts_of_probes(facts, "beta", 10.0)[0]
+    return alerts_of_probes(facts, "beta")[0]
 
 
 def kinds(*facts: ProbeFacts) -> list[str]:
@@ -235,7 +224,7 @@ def test_one_failed_probe_is_no_alarm(troubles: list[str | None], expected: list
 
 def test_health_and_usage_are_told_apart() -> None:
     """One may fail while the other works: ok is false with status 200."""
-    (alert,), over = alerts_of_probes([*probes(["not_ok"] * 3, "health"), *probes([None] * 3)], "beta", 10.0)
+    (alert,), over = alerts_of_probes([*probes(["not_ok"] * 3, "health"), *probes([None] * 3)], "beta")
 
     assert alert.cause == "outage\tbeta\thealth"
     assert "The last 3 probes of GET /health failed:" in alert.body
@@ -244,7 +233,7 @@ def test_health_and_usage_are_told_apart() -> None:
 
 
 def test_a_low_quota_is_told_once_for_each_period() -> None:
-    """At less than the settings' share of it."""
+    """At less than a tenth of it."""
     assert kinds(*probes([None], left=100)) == []
     (alert,) = found(*probes([None], left=99))
 

@@ -54,7 +54,7 @@ Make = Callable[[Listener, datetime], Notifier]
 @pytest.fixture
 def notifier(tmp_path: Path) -> Make:
     store = open_store(str(tmp_path))
-    return lambda listener, now: Notifier(store=store, receivers=listener, clock=lambda: now, repeat_days=7.0)
+    return lambda listener, now: Notifier(store=store, receivers=listener, clock=lambda: now)
 
 
 def test_each_cause_is_told_once_by_whichever_process_finds_it(notifier: Make) -> None:

@@ -119,7 +119,7 @@ def test_a_resumed_run_compares_with_the_root_of_its_plan(
     plans = [
         App(settings).plan(catalog),
         App(change(CATALOG__ROOT=tmp_path)).plan(catalog),
-        App(change(CATALOG__OUTSIDE="allow")).plan(catalog),
+        App(change(CATALOG__ROOT="anywhere")).plan(catalog),
     ]
 
     assert [plan.eligible for plan in plans] == [3, 4, 4]

@@ -236,7 +236,7 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
             key=CurrentKey(key_file(key_path)),
             record_unattributed=lambda _exchange: None,
         )
-        retry = RetrySettings(attempts=attempts, first_wait_seconds=0.001, longest_wait_seconds=0.002)
+        retry = RetrySettings(attempts=attempts, longest_wait_seconds=0.002)
         partner = Partner(Session(context, exchanges.append, retry))
         return Client(partner, stop, dispatcher, exchanges)
 

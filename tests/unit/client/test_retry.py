@@ -15,7 +15,7 @@ from proofsweep.domain.headers import AnswerHeaders
 
 from .. import left_behind
 
-SETTINGS = RetrySettings(attempts=3, first_wait_seconds=1.0, longest_wait_seconds=8.0)
+SETTINGS = RetrySettings(attempts=3, longest_wait_seconds=8.0)
 SHORT = 4.0
 LONG = 900.0
 
@@ -34,15 +34,15 @@ def exchange(
     return left_behind.exchange(call, status, failure, headers=headers, attempt=attempt, error_code=code)
 
 
-# Jitter is 1 throughout: our own waits are 1, 2, 4 and 8 seconds.
+# Jitter is 1 throughout: our own waits are 0.5, 1, 2, 4 and 8 seconds.
 TABLE = [
     # A throttled call waits as told, however often; a 429 is no failure.
     (exchange(Call.UPLOADS, 429, retry_after=SHORT), 0, 0, PauseAll(SHORT)),
     (exchange(Call.UPLOADS, 429, retry_after=SHORT, attempt=50), 0, 0, PauseAll(SHORT)),
     (exchange(Call.VERIFY, 429, retry_after=LONG), 2, 1, PauseAll(LONG)),
-    (exchange(Call.VERIFY, 429), 0, 0, PauseAll(1.0)),
-    (exchange(Call.VERIFY, 429, attempt=3), 0, 0, PauseAll(4.0)),
-    (exchange(Call.VERIFY, 429, retry_after=0.0), 0, 0, PauseAll(1.0)),
+    (exchange(Call.VERIFY, 429), 0, 0, PauseAll(0.5)),
+    (exchange(Call.VERIFY, 429, attempt=3), 0, 0, PauseAll(2.0)),
+    (exchange(Call.VERIFY, 429, retry_after=0.0), 0, 0, PauseAll(0.5)),
     # GET /partner/usage may have a lane of its own: its 429 holds no other call back, and nobody waits long for it.
     (exchange(Call.USAGE, 429, Failure.BAD_ANSWER, retry_after=SHORT), 0, 0, Retry(SHORT)),
     (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=4), 0, 0, Retry(SHORT)),
@@ -61,17 +61,17 @@ TABLE = [
     (exchange(Call.HEALTH, 403), 1, 0, GiveUp("http_403")),
     (exchange(Call.DOWNLOAD, 403), 1, 0, GiveUp("http_403")),
     # A transient failure is repeated after longer and longer waits, until the attempts are used up.
-    (exchange(Call.VERIFY, 500), 1, 0, Retry(1.0)),
-    (exchange(Call.VERIFY, 503), 2, 0, Retry(2.0)),
+    (exchange(Call.VERIFY, 500), 1, 0, Retry(0.5)),
+    (exchange(Call.VERIFY, 503), 2, 0, Retry(1.0)),
     (exchange(Call.VERIFY, 500), 3, 0, GiveUp("http_500")),
-    (exchange(Call.UPLOADS, None, Failure.CONNECTION), 1, 0, Retry(1.0)),
-    (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 2, 0, Retry(2.0)),
+    (exchange(Call.UPLOADS, None, Failure.CONNECTION), 1, 0, Retry(0.5)),
+    (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 2, 0, Retry(1.0)),
     (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 3, 0, GiveUp("timeout")),
-    (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 1, 0, Retry(1.0)),
+    (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 1, 0, Retry(0.5)),
     (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 3, 0, GiveUp("bad_answer")),
-    (exchange(Call.HEALTH, 500), 1, 0, Retry(1.0)),
-    (exchange(Call.HEALTH, 429), 1, 0, Retry(1.0)),
-    (exchange(Call.DOWNLOAD, 503), 1, 0, Retry(1.0)),
+    (exchange(Call.HEALTH, 500), 1, 0, Retry(0.5)),
+    (exchange(Call.HEALTH, 429), 1, 0, Retry(0.5)),
+    (exchange(Call.DOWNLOAD, 503), 1, 0, Retry(0.5)),
     # A service that says how long it is down is waited for; a long wait holds all calls back.
     (exchange(Call.VERIFY, 503, retry_after=SHORT), 1, 0, Retry(SHORT)),
     (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, PauseAll(LONG)),
@@ -88,8 +88,8 @@ TABLE = [
     (exchange(Call.VERIFY, 413), 1, 0, GiveUp("http_413")),
     (exchange(Call.VERIFY, 422), 1, 0, GiveUp("http_422")),
     # A request for a slot names no item: every refusal but a 403 is transient.
-    (exchange(Call.UPLOADS, 400), 1, 0, Retry(1.0)),
-    (exchange(Call.UPLOADS, 307), 2, 0, Retry(2.0)),
+    (exchange(Call.UPLOADS, 400), 1, 0, Retry(0.5)),
+    (exchange(Call.UPLOADS, 307), 2, 0, Retry(1.0)),
     (exchange(Call.UPLOADS, 404), 3, 0, GiveUp("http_404")),
     (exchange(Call.UPLOADS, 403), 1, 0, RenewKey()),
     # Another 4xx of any other call is final at once.
@@ -100,15 +100,15 @@ TABLE = [
     (exchange(Call.SLOT, 410), 1, 0, FreshSlot(0.0)),
     (exchange(Call.SLOT, 410), 3, 2, GiveUp("slot_refused")),
     (exchange(Call.SLOT, 403), 1, 0, FreshSlot(0.0)),
-    (exchange(Call.SLOT, 403), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 403), 2, 1, FreshSlot(1.0)),
     (exchange(Call.SLOT, 403), 3, 2, GiveUp("slot_refused")),
-    (exchange(Call.SLOT, 503), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, 503), 1, 0, FreshSlot(0.5)),
     (exchange(Call.SLOT, 503, retry_after=LONG), 1, 0, FreshSlot(8.0)),
-    (exchange(Call.SLOT, 429), 2, 1, FreshSlot(2.0)),
-    (exchange(Call.SLOT, 408), 1, 0, FreshSlot(1.0)),
-    (exchange(Call.SLOT, 425), 2, 1, FreshSlot(2.0)),
+    (exchange(Call.SLOT, 429), 2, 1, FreshSlot(1.0)),
+    (exchange(Call.SLOT, 408), 1, 0, FreshSlot(0.5)),
+    (exchange(Call.SLOT, 425), 2, 1, FreshSlot(1.0)),
     (exchange(Call.SLOT, 408), 3, 2, GiveUp("slot_refused")),
-    (exchange(Call.SLOT, None, Failure.CONNECTION), 1, 0, FreshSlot(1.0)),
+    (exchange(Call.SLOT, None, Failure.CONNECTION), 1, 0, FreshSlot(0.5)),
     (exchange(Call.SLOT, None, Failure.TIMEOUT), 3, 2, GiveUp("timeout")),
     (exchange(Call.SLOT, 413), 1, 0, GiveUp("slot_refused")),
     (exchange(Call.SLOT, 302), 1, 0, GiveUp("slot_refused")),
@@ -126,7 +126,7 @@ def test_backoff_doubles_within_bounds(attempt: int) -> None:
     """Jitter spreads a wait over its upper half, and no wait is longer than the longest."""
     shortest, longest = backoff(SETTINGS, attempt, 0.0), backoff(SETTINGS, attempt, 1.0)
 
-    assert longest == min(8.0, 2.0 ** min(attempt - 1, 3))
+    assert longest == min(8.0, 2.0 ** min(attempt - 2, 3))
     assert shortest == longest / 2
 
 

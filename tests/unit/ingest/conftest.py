@@ -171,7 +171,7 @@ class Watched:
         put_release(self.folder / place, sending, files | {"resources/cover.jpg": b"\xff\xd8 cover"})
 
     def _open(self, location: str) -> Catalog:
-        return open_catalog(location, CatalogSettings(sidecar_names=("{name}.sidecar",), unfinished_names=("*.part",)))
+        return open_catalog(location, CatalogSettings(sidecar_names=("{name}.sidecar",)))
 
     def _plan(self, catalog: Catalog, run_id: str) -> Plan:
         self.planned.append(run_id)

@@ -128,7 +128,7 @@ def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
     partner: Partner, service: ScriptedService, uptime: list[float]
 ) -> None:
     """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
-    retry = RetrySettings(attempts=2, first_wait_seconds=0.5, longest_wait_seconds=30.0)
+    retry = RetrySettings(attempts=2, longest_wait_seconds=30.0)
     patient = replace(partner, session=replace(partner.session, retry=retry))
     service.usual[Call.HEALTH] = Scripted(status=503)
 

@@ -53,7 +53,7 @@ def test_a_catalog_that_leads_out_of_its_root_row_by_row_is_refused(tmp_path: Pa
     mixed = survey_catalog(catalog, "sidecar")
     mixed.note(WorkItem(manifest_row=2, item_id="c", audio="/c.wav"))
 
-    with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*root.*catalog\.outside"):
+    with pytest.raises(CatalogError, match=r"every row \(2\) leads outside .*/drop/: .*catalog\.root.*anywhere"):
         refuse_hopeless(survey_catalog(catalog, "sidecar"), catalog)
     refuse_hopeless(mixed, catalog)
 
