@@ -19,7 +19,7 @@ from proofsweep.reports.letters import TOLD_OUTCOMES, letter_texts, shipped_temp
 from proofsweep.store.ledger import Ledger
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
+from proofsweep_cli.options import AsJson, By, Config, ResultsUrl, RunId
 from proofsweep_cli.screen import Screen, console, counted, gone_words, next_command, print_json
 
 
@@ -35,9 +35,7 @@ def export(
     form: str | None = typer.Option(
         None, "--format", metavar="FORMAT", help="csv (the default), xlsx, json, parquet or letter."
     ),
-    by: str | None = typer.Option(
-        None, "--by", metavar="TAG", help="One file for each value of a tag of the manifest, such as supplier."
-    ),
+    by: str | None = By,
     file: Path | None = typer.Option(
         None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
     ),

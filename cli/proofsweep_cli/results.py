@@ -1,6 +1,6 @@
 """`proofsweep rejects`, `diff` and `explain`: which files need attention, what changed, and all about one file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, groupby
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Plan, duration_of, new_run_id
-from proofsweep.domain.text import markdown, printable
+from proofsweep.domain.text import printable
 from proofsweep.ingest.one_pass import given_up_items
 from proofsweep.queries.attention import AttentionGroup, attention_of
 from proofsweep.queries.changes import (
@@ -39,7 +39,7 @@ from proofsweep.reports.explain import (
 )
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, ResultsUrl, RunId
+from proofsweep_cli.options import AsJson, By, Config, Limit, ListFormat, ResultsUrl, RunId
 from proofsweep_cli.screen import (
     COLOURS,
     Screen,
@@ -56,7 +56,6 @@ from proofsweep_cli.screen import (
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
 _OF_GROUP = ("value", "outcome", "reason", "is_alone", "is_given_up", "rows", "in_words", "what_to_do")
-_FORMATS = ("table", "csv", "json", "markdown")
 
 
 def diff(
@@ -76,12 +75,11 @@ def diff(
         metavar="RUN",
         help="A run; or previous: how each file stood before; or baseline: the catalog's first finished run.",
     ),
-    form: str = typer.Option("table", "--format", metavar="FORMAT", help="table, csv, json or markdown."),
-    limit: int = typer.Option(
-        20, "--limit", "-n", min=1, help="Name at most this many files of each kind; csv has all."
-    ),
+    form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="text, or csv with all files."),
+    limit: int = Limit,
     results: str | None = ResultsUrl,
     config: str | None = Config,
+    as_json: bool = AsJson,
 ) -> int:
     """Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.
 
@@ -90,8 +88,6 @@ def diff(
 
     Examples: `proofsweep diff` · `proofsweep diff 20261120T091500Z_8c1f04 --against baseline --format csv`
     """
-    if form not in _FORMATS:
-        raise UsageError(f"There is no format {printable(form)!r}; there are {', '.join(_FORMATS)}.")
     app = open_app(config, results)
     run, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
@@ -99,27 +95,20 @@ def diff(
     comparison = comparison_of(app.results, run, against)
     with run_changes(comparison) as found:
         counts = found.counts()
-        match form:
-            case "csv":
-                print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
-            case "json":
-                print_json(_changes_json(comparison, found, against, limit))
-            case "markdown":
-                out = console()
-                for line in _markdown_lines(comparison, found, limit):
-                    out.line(line)
-            case _:
-                _print_changes(console(), comparison, found, limit)
+        if as_json:
+            print_json(_changes_json(comparison, found, against, limit))
+        elif form is ListFormat.CSV:
+            print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
+        else:
+            _print_changes(console(), comparison, found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
 
 
 def rejects(
     run_id: str | None = RunId,
     *,
-    by: str | None = typer.Option(
-        None, "--by", metavar="TAG", help="List them for each value of a tag of the manifest, such as supplier."
-    ),
-    limit: int = typer.Option(20, "--limit", "-n", min=1, help="Name at most this many files of each kind."),
+    by: str | None = By,
+    limit: int = Limit,
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -237,18 +226,6 @@ def _print_changes(out: Screen, comparison: Comparison, found: RunChanges, limit
     out.print(f"  {counted(found.as_before(), 'file')} as before")
     if note := _rubric_note(found):
         out.line(f"  {note}", style="yellow")
-
-
-def _markdown_lines(comparison: Comparison, found: RunChanges, limit: int) -> Iterator[str]:
-    yield f"# {markdown(_headline(comparison))}"
-    yield from ("", "| files | change | cause |", "|---:|---|---|")
-    yield from (f"| {rows:,} | {change} | {words_of_cause(cause)} |" for change, cause, rows in found.counts())
-    yield f"| {found.as_before():,} | same | |"
-    yield from ("", "| change | cause | file | before and now |", "|---|---|---|---|")
-    for row in found.rows(limit):
-        cells = (row["change"], words_of_cause(row["cause"]), row["file"], _words_of_change(row))
-        yield f"| {' | '.join(markdown(str(cell)) for cell in cells)} |"
-    yield from ("", markdown(_rubric_note(found)))
 
 
 def _changes_json(comparison: Comparison, found: RunChanges, against: str, limit: int) -> dict[str, object]:

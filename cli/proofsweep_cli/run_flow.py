@@ -18,7 +18,7 @@ from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.queries.status import RunStatus
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_request import RunRequest, report
-from proofsweep_cli.run_screen import line_of, plain_line
+from proofsweep_cli.run_screen import plain_line, progress_lines
 from proofsweep_cli.screen import Screen, flush, print_error
 
 _LIVE_SECONDS = 0.25
@@ -126,7 +126,7 @@ def _show_live(out: Screen, app: App, over: threading.Event) -> None:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
         while not over.wait(_LIVE_SECONDS if app.leg is not None else _ELSEWHERE_SECONDS):
             if (told := app.progress()) is not None:
-                live.update(line_of(told, datetime.now().astimezone(), out.width, ", Ctrl-C again ends at once"))
+                live.update(Text("\n").join(progress_lines(told, " Ctrl-C again ends at once.")))
 
 
 def _show_plainly(out: Screen, app: App, over: threading.Event) -> None:

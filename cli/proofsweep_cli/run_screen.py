@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from proofsweep.domain.text import duration_text
-from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.queries.status import NEED_ATTENTION, NamedFile, RunStatus
 from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.store.lease import OpenTerm
@@ -19,7 +18,6 @@ from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.screen import COLOURS, Screen, counted, print_error, print_ignored, size_text, styled
 
 _WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
-_BETWEEN_COLUMNS = len(" · ")
 BINDS = {
     Bind.LANE: "the service's lane",
     Bind.UPLINK: "the uplink",
@@ -31,35 +29,6 @@ BINDS = {
     Bind.WINDOW: "the time window",
 }
 _TABLE_COLUMNS = 80  # a narrower terminal folds the advice of a summary into a column of a few letters
-
-
-def line_of(progress: LegProgress, at: datetime, columns: int, hint: str = "") -> Text:
-    """Write the progress on one line of so many columns: what does not fit is left out, the least important first.
-
-    `at` is what a clock on the wall says; `hint` says what a person can do while the leg stops.
-    """
-    by_importance: list[tuple[int, str, str]] = [  # its position on the line, the text, its style
-        (0, f"stopping{hint}" if progress.is_stopping else "", "yellow"),
-        (2, share_text(progress).removesuffix(" rows").replace(" of ", "/"), "bold"),
-        (3, left_text(progress), ""),
-        (1, f"{at:%H:%M:%S}", ""),
-        (9, "" if progress.is_stopping else progress.waiting, "yellow"),
-        (5, rate_text(progress), ""),
-        *((6, f"{count:,} {word}", COLOURS[word]) for word, count in reversed(counts_of(progress))),
-        (4, percent_text(progress), ""),
-        (8, progress.lane, ""),
-        (7, size_text(progress.sent_bytes), ""),
-    ]
-    chosen: list[tuple[int, int, Text]] = []
-    room = columns
-    for rank, (position, text, style) in enumerate(by_importance):
-        needed = len(text) + (_BETWEEN_COLUMNS if chosen else 0)
-        if text and needed <= room:
-            chosen.append((position, -rank, styled(text, style)))
-            room -= needed
-    line = Text(" · ").join(text for *_, text in sorted(chosen, key=lambda part: part[:2]))
-    line.no_wrap, line.overflow = True, "crop"
-    return line
 
 
 def plain_line(progress: LegProgress, at: datetime) -> str:
@@ -109,7 +78,8 @@ def quota_text(progress: LegProgress) -> str:
 
 
 def active_lines(told: LegProgress | None, legs: Iterable[OpenTerm]) -> list[Text]:
-    lines = [styled("it has just begun: its first heartbeat tells how far it is", "")] if told is None else _told(told)
+    begun = styled("it has just begun: its first heartbeat tells how far it is", "")
+    lines = [begun] if told is None else progress_lines(told)
     return [*lines, *(styled(f"leg {leg.leg}: {where_line(leg)}", "") for leg in legs)]
 
 
@@ -163,7 +133,8 @@ def _last_progress(run: RunStatus) -> LegProgress | None:
     return run.progress or next((leg.progress for leg in run.open_legs), None)
 
 
-def _told(progress: LegProgress) -> list[Text]:
+def progress_lines(progress: LegProgress, hint: str = "") -> list[Text]:
+    """Write how far a run is, in a few lines; `hint` says what a person can do while the leg stops."""
     left, earlier = left_text(progress), progress.finished_before
     lines: list[list[str | Text]] = [
         [
@@ -180,7 +151,7 @@ def _told(progress: LegProgress) -> list[Text]:
         since = "" if progress.waits_since is None else f" (since {progress.waits_since:%H:%M:%S} UTC)"
         texts.append(styled(f"waits: {progress.waiting}{since}", "yellow"))
     if progress.stops_because is not None:
-        texts.append(styled(f"why: {progress.stops_because}", "yellow"))
+        texts.append(styled(f"why: {progress.stops_because}{hint}", "yellow"))
     return texts
 
 
@@ -249,7 +220,8 @@ def print_summary(
     if run.groups:
         _print_kinds(out, run)
         out.print()
-    _print_attention(out, run, files, rejects)
+    needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
+    _print_attention(out, needed, files)
     out.line(
         f"  {calls_of(run)}; {run.total('throttled'):,} throttled, {size_text(run.total('bytes_sent'))} sent, "
         f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}"
@@ -257,16 +229,16 @@ def print_summary(
     print_ignored(out, run.plan.ignored)
     for note in notes_of(run):
         out.print(f"  {note}", style="yellow")
-    if not run.is_over:
-        out.line(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold")
     out.line(f"  tables: {results_url}/{{verdicts,exchanges,runs}}")
     if run.head:
         out.line(f"  head of the ledger: {run.head}")
-    out.print(Padding(MEANING_OF_VALID, (0, 0, 0, 2), expand=False), style="dim")
+    if not run.is_over:
+        out.line(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold")
+    elif needed:
+        out.line(f"  all that need attention, with what to do: {rejects}", style="bold")
 
 
-def _print_attention(out: Screen, run: RunStatus, files: Sequence[NamedFile], rejects: str) -> None:
-    needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
+def _print_attention(out: Screen, needed: int, files: Sequence[NamedFile]) -> None:
     if not needed:
         return
     some = f"; {len(files)} of them" if 0 < len(files) < needed else ""
@@ -274,7 +246,6 @@ def _print_attention(out: Screen, run: RunStatus, files: Sequence[NamedFile], re
     for file in files:
         kind = styled(f"{file.outcome} · {file.reason}", COLOURS.get(file.outcome, ""))
         out.line("    ", kind, "  ", file.audio, sep="")
-    out.line(f"  all of them, with what to do: {rejects}")
     out.print()
 
 

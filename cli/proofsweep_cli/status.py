@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import typer
-from rich.table import Table
 
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.runs import INGEST
 from proofsweep.domain.text import minute_of
 from proofsweep.queries.open_run import StopReport, heartbeats_of, next_leg, stop_run
 from proofsweep.queries.status import RunStatus, describe_run, meant_run, newest_runs, only_active_run
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
 
 
-_TABLE_COLUMNS = 150  # a narrower terminal folds the table into columns of a few letters
-
-_SHORTEST_NAME = 14
 _NONE = "\N{EN DASH}"
 _WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
 
@@ -108,6 +105,8 @@ def stop(
     run_id = run_id or only_active_run(store)
     if run_id is None:
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
+    if for_good and store.plan(run_id).catalog_kind == INGEST:
+        raise UsageError(f"Run {run_id} is of a watched folder, whose next pass goes on with it: leave out --for-good.")
     stopped = stop_run(store, run_id, 0.0 if no_wait else _WAIT_SECONDS)
     if for_good and stopped.has_ended and not stopped.run.is_over:
         from proofsweep.verify.attempt import supersede  # noqa: PLC0415 - it brings what works on a run
@@ -186,19 +185,12 @@ def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
 
 
 def _print_runs(out: Screen, newest: list[RunStatus]) -> None:
-    if out.width >= _TABLE_COLUMNS:
-        out.print(_runs_table(newest))
-        return
     for run in newest:
         plan = run.plan
-        out.line(styled(plan.run_id, "bold"), f"{_began(run)} UTC")
+        out.line(styled(plan.run_id, "bold"), f"{plan.created_at[:16].replace('T', ' ')} UTC")
         rows = f"{run.remaining_now:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
         out.line(f"  {_state(run)}: {_outcomes(run) or 'no row yet'}; {rows}")
         out.line(f"  {plan.environment}, {plan.catalog}")
-
-
-def _began(run: RunStatus) -> str:
-    return run.plan.created_at[:16].replace("T", " ")
 
 
 def _state(run: RunStatus) -> str:
@@ -207,17 +199,6 @@ def _state(run: RunStatus) -> str:
 
 def _outcomes(run: RunStatus) -> str:
     return ", ".join(f"{rows:,} {word}" for word in COLOURS if (rows := run.rows_now(word)))
-
-
-def _runs_table(newest: list[RunStatus]) -> Table:
-    figures = ("rows", "remaining", "calls")
-    whole = ("run", "began (UTC)", *figures)
-    runs = table(*whole, "ended by", "outcomes", "environment", "catalog", right=figures, unwrapped=whole)
-    for run in newest:
-        plan = run.plan
-        counts = (f"{plan.items:,}", f"{run.remaining_now:,}", _calls(run))
-        runs.add_row(plan.run_id, _began(run), *counts, _state(run), _outcomes(run), plan.environment, plan.catalog)
-    return runs
 
 
 def _calls(run: RunStatus) -> str:
@@ -261,39 +242,23 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
 
 
 def _print_catalogs(out: Screen, catalogs: Sequence["CatalogStatus"]) -> None:
-    """Print a table; a name that is too long loses its beginning. A terminal too narrow for that gets a few lines."""
-    longest = max(len(each.catalog) for each in catalogs)
-    unbounded = out.options.update(max_width=1_000)
-    room = out.width - out.measure(_catalogs_table(catalogs, longest), options=unbounded).maximum + longest
-    if room >= min(longest, _SHORTEST_NAME):
-        out.print(_catalogs_table(catalogs, min(room, longest)))
-        return
-    for each in catalogs:
-        out.line(styled(each.catalog, "bold"), f"({each.environment})")
-        if each.files is not None:
-            counts = [f"{count:,} {name}" for name in _counts_in(catalogs) if (count := getattr(each, name))]
-            out.print(f"  {', '.join([counted(each.files, 'file'), *counts])}")
-        since = "" if each.oldest_open_reject is None else f"; rejects open since {each.oldest_open_reject:%Y-%m-%d}"
-        out.print(f"  last run: {each.ended_by}, {minute_of(each.last_at)}{since}")
-
-
-def _catalogs_table(catalogs: Sequence["CatalogStatus"], name_width: int) -> Table:
+    """Print a table; on a narrow terminal a long name is folded."""
     labels = ["environment"] if len({each.environment for each in catalogs}) > 1 else []
     figures = ["files", *_counts_in(catalogs)]
-    names = [*labels, "catalog", *figures, "open since", "last run (UTC)"]
-    standing = table(*names, right=figures, unwrapped=names)
+    ends = ["open since", "last run (UTC)"]
+    standing = table(*labels, "catalog", *figures, *ends, right=figures, unwrapped=[*labels, *figures, *ends])
     standing.pad_edge = False
     for each in catalogs:
-        is_long, oldest = len(each.catalog) > name_width, each.oldest_open_reject
+        oldest = each.oldest_open_reject
         counts = (getattr(each, name) for name in figures)
         standing.add_row(
             *(each.environment for _ in labels),
-            f"…{each.catalog[1 - name_width :]}" if is_long else each.catalog,
+            each.catalog,
             *(_NONE if count is None else f"{count:,}" for count in counts),
             _NONE if oldest is None else f"{oldest:%Y-%m-%d}",
             f"{each.ended_by} {each.last_at:%Y-%m-%d %H:%M}",
         )
-    return standing
+    out.print(standing)
 
 
 def _counts_in(catalogs: Sequence["CatalogStatus"]) -> list[str]:

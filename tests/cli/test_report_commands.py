@@ -122,7 +122,7 @@ def test_a_summary_names_files_that_need_attention(proofsweep: Command, finished
 
     assert len(document["attention"]) == 10
     assert all(f"{each['outcome']} · {each['reason']}  {each['audio']}" in text for each in document["attention"])
-    assert f"all of them, with what to do: proofsweep rejects {finished_run}\n" in text
+    assert f"all that need attention, with what to do: proofsweep rejects {finished_run}\n" in text
 
 
 def test_each_supplier_gets_a_letter(proofsweep: Command, delivery: Path, workdir: Path) -> None:

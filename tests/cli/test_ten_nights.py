@@ -83,7 +83,7 @@ def agree_with_others(url: str, truth: TenNights, environment: str, run_of: Know
     changes = truth.changes(run_of)
     rows = csv.DictReader(StringIO(said("diff", run_of.run_id, "--format", "csv")))
     listed: set[Change] = {(row["item_id"], row["change"], row["cause"] or None) for row in rows}
-    counts = json.loads(said("diff", run_of.run_id, "--format", "json"))["counts"]
+    counts = json.loads(said("diff", run_of.run_id, "--json"))["counts"]
     same = next(each["files"] for each in counts if each["change"] == "same")
     in_python = open_results(url).changes(run_of.run_id).to_pylist()
     rejects = told("rejects")

@@ -1,4 +1,4 @@
-"""Progress is one line at any width, and says the time."""
+"""Progress is a few lines on a terminal, and one with the time in a log."""
 
 import io
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 from proofsweep.queries.status import RunStatus
 from proofsweep.store.lease import Holder, OpenTerm
 from proofsweep.store.progress import LegProgress, WaitsFor
-from proofsweep_cli.run_screen import active_lines, followed, line_of, plain_line, where_line
+from proofsweep_cli.run_screen import active_lines, followed, plain_line, where_line
 from proofsweep_cli.screen import Screen
 
 from ...worlds.ended_runs import plan_of_run
@@ -17,7 +17,6 @@ from ...worlds.ended_runs import plan_of_run
 AT = datetime(2026, 11, 20, 14, 3, 5)  # noqa: DTZ001 - a wall clock
 COUNTS = {"accepted": 22_000, "rejected": 1_300, "failed": 12, "ineligible": 88}
 NONE_YET: dict[str, object] = {"counts": {}, "seconds_left": None, "rate": 0.0}
-HINT = ", Ctrl-C again ends at once"
 HOLDER = Holder(host="night-1", boot="b", pid=7, process_started="1", taken_at=datetime(2026, 11, 20, 2, tzinfo=UTC))
 BEAT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
 TOLD = LegProgress(
@@ -40,26 +39,6 @@ def progress(**cells: object) -> LegProgress:
     facts: dict[str, object] = {"rows": 37_200, "finished_before": 0, "counts": COUNTS, "rate": 0.5}
     facts |= {"seconds_left": 27_600.0, "sent_bytes": 5 * 2**30, "lane_rate": 1.0, "calls": 46_800}
     return LegProgress(**(facts | cells))  # type: ignore[arg-type]  # the test's own words
-
-
-STOPPING = progress(stops_because="The run was asked to stop.", waits_for=WaitsFor.STOP)
-
-
-@pytest.mark.parametrize("columns", [10, 20, 30, 40, 60, 80, 110, 120, 200])
-def test_the_line_fits_any_width(columns: int) -> None:
-    """What does not fit is left out, the least important first; nothing is cut in the middle."""
-    for shown in (progress(), STOPPING, progress(**NONE_YET), progress(waits_for=WaitsFor.OUTAGE)):
-        line = line_of(shown, AT, columns, HINT).plain
-
-        assert len(line) <= columns
-        assert "\n" not in line
-
-
-def test_a_narrow_terminal_keeps_what_a_person_waits_for() -> None:
-    """How far, how long, and the time."""
-    assert line_of(progress(), AT, 45).plain == "14:03:05 · 23,400/37,200 · 7 h 40 min left"
-    assert line_of(progress(), AT, 40).plain == "23,400/37,200 · 7 h 40 min left · 62 %"
-    assert line_of(STOPPING, AT, 40, HINT).plain == "stopping, Ctrl-C again ends at once"
 
 
 def test_a_line_of_a_log_has_date_and_words() -> None:
