@@ -159,7 +159,7 @@ class App:
     def catalog(self, location: str) -> "Catalog":
         from proofsweep.sources.open_catalog import open_catalog
 
-        return open_catalog(location, self.settings.catalog, supplier_tag=self.settings.ingest.supplier_tag)
+        return open_catalog(location, self.settings.catalog)
 
     def has_changed(self, plan: Plan) -> bool:
         """Whether the catalog of a plan is not what it was; its root is given by the plan."""

@@ -10,6 +10,7 @@ from proofsweep.app import App
 from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
+from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.explain import packet_of_failed_calls
@@ -68,7 +69,7 @@ def export(
     outcomes = _outcomes_told(only, by) if form == LETTER else _outcomes_in(only)
     default = "letter" if form == LETTER else "report" if only is None else "-".join(outcomes)
     selected = SelectedRows.of(app.results, run_id, app.environment, outcomes)
-    done = export_rows(selected, _path_of(file, form, default), by, by or app.settings.ingest.supplier_tag, texts)
+    done = export_rows(selected, _path_of(file, form, default), by, by or SUPPLIER_TAG, texts)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
@@ -175,15 +176,15 @@ def report(
 
     app = open_app(config, results)
     place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
-    store, now, supplier_tag = app.results, datetime.now(UTC), app.settings.ingest.supplier_tag
+    store, now = app.results, datetime.now(UTC)
     if run_id is None:
-        facts = catalog_facts(store, app.environment, catalog, tags=by or [], supplier_tag=supplier_tag)
+        facts = catalog_facts(store, app.environment, catalog, tags=by or [], supplier_tag=SUPPLIER_TAG)
         page = pages.catalog_page(facts, store.store.url, Ledger(store.store).head(), now)
     elif catalog:
         raise UsageError(f"--catalog is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     else:
         packet = packet_of_failed_calls(store, store.plan(run_id))
-        done = run_facts(store, run_id, tags=by or [], supplier_tag=supplier_tag)
+        done = run_facts(store, run_id, tags=by or [], supplier_tag=SUPPLIER_TAG)
         page = pages.run_page(done, store.store.url, now, packet=packet)
     size = pages.write_page(place, page)
     console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")

@@ -128,7 +128,7 @@ def rejects(
         selected.plan,
         most_files=limit,
         tag=by,
-        given_up=given_up_items(app.results, app.settings.ingest),
+        given_up=given_up_items(app.results),
     )
     groups, gone = found.groups, found.gone
     if as_json:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import typer
+from rich.table import Table
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import INGEST
@@ -85,7 +86,6 @@ def stop(
     for_good: bool = typer.Option(
         False, "--for-good", help="Give RUN up, also one that no process works on: nothing goes on with what remains."
     ),
-    no_wait: bool = typer.Option(False, "--no-wait", help="Ask, and do not wait until the leg has ended."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -93,21 +93,21 @@ def stop(
     """Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.
 
     Files in flight are finished, finished rows are kept, and `resume` does the rest. The exit code is 0 if the leg has
-    ended, or had before, and 9 if it is still stopping after a minute, or was only asked to with --no-wait.
+    ended, or had before, and 9 if it is still stopping after a minute.
 
     Examples: `proofsweep stop` · `proofsweep stop 20261120T091500Z_8c1f04 --for-good`
     """
     app = open_app(config, results)
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json)
     store = app.results
-    if for_good and (run_id is None or no_wait):
-        raise UsageError("--for-good needs RUN, and waits for its end: leave out --no-wait.")
+    if for_good and run_id is None:
+        raise UsageError("--for-good needs RUN.")
     run_id = run_id or only_active_run(store)
     if run_id is None:
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
     if for_good and store.plan(run_id).catalog_kind == INGEST:
         raise UsageError(f"Run {run_id} is of a watched folder, whose next pass goes on with it: leave out --for-good.")
-    stopped = stop_run(store, run_id, 0.0 if no_wait else _WAIT_SECONDS)
+    stopped = stop_run(store, run_id, _WAIT_SECONDS)
     if for_good and stopped.has_ended and not stopped.run.is_over:
         from proofsweep.verify.attempt import supersede  # noqa: PLC0415 - it brings what works on a run
 
@@ -242,11 +242,25 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
 
 
 def _print_catalogs(out: Screen, catalogs: Sequence["CatalogStatus"]) -> None:
-    """Print a table; on a narrow terminal a long name is folded."""
+    """Print a table, or a few lines for each catalog where it does not fit."""
+    standing = _catalogs_table(catalogs)
+    if out.measure(standing, options=out.options.update(max_width=1_000)).maximum <= out.width:
+        out.print(standing)
+        return
+    for each in catalogs:
+        out.line(styled(each.catalog, "bold"), f"({each.environment})")
+        if each.files is not None:
+            counts = [f"{count:,} {name}" for name in _counts_in(catalogs) if (count := getattr(each, name))]
+            out.print(f"  {', '.join([counted(each.files, 'file'), *counts])}")
+        since = "" if each.oldest_open_reject is None else f"; rejects open since {each.oldest_open_reject:%Y-%m-%d}"
+        out.print(f"  last run: {each.ended_by}, {minute_of(each.last_at)}{since}")
+
+
+def _catalogs_table(catalogs: Sequence["CatalogStatus"]) -> Table:
     labels = ["environment"] if len({each.environment for each in catalogs}) > 1 else []
     figures = ["files", *_counts_in(catalogs)]
-    ends = ["open since", "last run (UTC)"]
-    standing = table(*labels, "catalog", *figures, *ends, right=figures, unwrapped=[*labels, *figures, *ends])
+    names = [*labels, "catalog", *figures, "open since", "last run (UTC)"]
+    standing = table(*names, right=figures, unwrapped=names)
     standing.pad_edge = False
     for each in catalogs:
         oldest = each.oldest_open_reject
@@ -258,7 +272,7 @@ def _print_catalogs(out: Screen, catalogs: Sequence["CatalogStatus"]) -> None:
             _NONE if oldest is None else f"{oldest:%Y-%m-%d}",
             f"{each.ended_by} {each.last_at:%Y-%m-%d %H:%M}",
         )
-    out.print(standing)
+    return standing
 
 
 def _counts_in(catalogs: Sequence["CatalogStatus"]) -> list[str]:

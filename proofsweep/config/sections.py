@@ -213,7 +213,7 @@ class CatalogSettings(Section):
     sheet: Annotated[str, Field(min_length=1)] | None = None
     # the line or row with the names of the columns; by default the first one that has them.
     header_row: Annotated[int, Field(ge=1)] | None = None
-    # which folder below the root is the supplier, counted from 1; its tag is `ingest.supplier_tag`.
+    # which folder below the root is the supplier, counted from 1.
     supplier_from: Annotated[int, Field(ge=1)] | None = None
 
 
@@ -229,6 +229,3 @@ class IngestSettings(Section):
     quarantine: Annotated[str, Field(min_length=1)] | None = None
     # how long a delivery waits for what its messages name.
     batch_wait_seconds: Seconds = 21_600.0
-    tries: Annotated[int, Field(ge=1)] = 5  # how often one version of a file is tried at most
-    # the tag that holds the supplier, which is the first folder below the watched one.
-    supplier_tag: Annotated[str, Field(min_length=1)] = "supplier"

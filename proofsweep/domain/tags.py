@@ -11,6 +11,7 @@ from proofsweep.domain.items import ALGORITHMS, algorithm_named
 from proofsweep.domain.text import did_you_mean, printable
 
 NAME, STEM = "{name}", "{stem}"  # of an audio file, in the pattern of its sidecar's name
+SUPPLIER_TAG = "supplier"
 ROLES = ("audio", "sidecar", "id")  # what a column of a manifest may be; every other one is a tag
 NO_COLUMN = "none"  # stands for the name of a column: no column is the sidecar, or the id
 _COLUMN = "column:"

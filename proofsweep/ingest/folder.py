@@ -13,6 +13,7 @@ from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Row, item_id_of, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
+from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, DeliveredBatches
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import (
@@ -130,7 +131,7 @@ class FolderScanner:
         sender = row.tags.get("sender") or (release.sender if release is not None else "") or batch.sender
         supplier = supplier_of(path_within(batch.location, self.disposal.watched)) or sender
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
-        return tags | ({self.settings.supplier_tag: supplier} if supplier else {})
+        return tags | ({SUPPLIER_TAG: supplier} if supplier else {})
 
     def _take_in(self, each: BatchRow, scan: ScanResult, now: datetime) -> None:
         is_touched = may_be_same_bytes(each.answer, each.row)  # then its leg compares the bytes, before it sends any
@@ -189,21 +190,20 @@ def _waiting(file: str | None, why: str, due: datetime | None = None, detail: st
 class ReadyFiles(PartOfCatalog):
     """Chosen rows of a watched folder, numbered anew, each with its supplier as a tag."""
 
-    def __init__(self, folder: Catalog, rows: Sequence[ManifestRow], supplier_tag: str) -> None:
+    def __init__(self, folder: Catalog, rows: Sequence[ManifestRow]) -> None:
         super().__init__(folder)
         self.kind, self.ignored = INGEST, Ignored()
         self._rows = rows
-        self._supplier_tag = supplier_tag
 
     def rows(self) -> Iterator[ManifestRow]:
         for number, row in enumerate(self._rows):
             supplier = supplier_of(row.named_audio) if row.batch is None else None
-            tags = {} if supplier is None else {self._supplier_tag: supplier}
+            tags = {} if supplier is None else {SUPPLIER_TAG: supplier}
             yield replace(row, number=number, tags={**row.tags, **tags})
 
     def tag_names(self) -> list[str]:
         """Return the names of the tags of the watched folder's files, and the one of their suppliers."""
-        return [*dict.fromkeys((*super().tag_names(), self._supplier_tag, IN_BATCH))]
+        return [*dict.fromkeys((*super().tag_names(), SUPPLIER_TAG, IN_BATCH))]
 
     def digest(self) -> str:
         digest = hashlib.sha256()

@@ -150,7 +150,7 @@ class IngestPass:
         """
         yield from self._worked_runs()
         self.report.not_moved = [*self.records.not_moved.values()]
-        self.report.given_up = given_up(self.state.sightings, self.context.settings)
+        self.report.given_up = given_up(self.state.sightings)
 
     def _worked_runs(self) -> Iterator[str]:
         disposal = self.folder.disposal
@@ -261,7 +261,7 @@ class IngestPass:
         run_id = new_run_id(self.context.clock(), secrets.token_hex(3))
         self.state.open_run(run_id)
         try:
-            files = ReadyFiles(self.folder.catalog(), ready, self.context.settings.supplier_tag)
+            files = ReadyFiles(self.folder.catalog(), ready)
             self.context.plan(files, run_id)
         except UsageError:
             self.state.close_run(run_id)
@@ -269,12 +269,10 @@ class IngestPass:
         return run_id
 
 
-def given_up_items(results: Results, settings: IngestSettings) -> set[str]:
+def given_up_items(results: Results) -> set[str]:
     """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
     store = results.store.within(layout.INGEST_FOLDER)
-    return {
-        item for name in store.folders("_runs") for item in given_up(FolderState.load(store, name).sightings, settings)
-    }
+    return {item for name in store.folders("_runs") for item in given_up(FolderState.load(store, name).sightings)}
 
 
 def _refuse_unmounted(path: str, lease: Lease) -> None:

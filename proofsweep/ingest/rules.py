@@ -18,6 +18,7 @@ _FROM_SCAN = {
     *(Reason.TEST_MESSAGE, Reason.WITHDRAWN),
 }
 VERDICTS = {"accepted", "rejected"}
+MOST_TRIES = 5  # of one version of a file
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(minutes=5), timedelta(days=1)  # the wait doubles with each failure
 _ASK_AGAIN = timedelta(days=1)  # how long a rejection stands that may end without other bytes, as `unregistered` may
 
@@ -82,16 +83,16 @@ class KnownBatches:
     senders: set[str] = field(default_factory=set)
 
 
-def retry_at(tries: int, now: datetime, settings: "IngestSettings") -> datetime | None:
+def retry_at(tries: int, now: datetime) -> datetime | None:
     """Return when a version that has failed so often comes back; None if it does not."""
-    if tries >= settings.tries:
+    if tries >= MOST_TRIES:
         return None
     return now + min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(tries - 1, 30))
 
 
-def given_up(sightings: Mapping[str, Sighting], settings: "IngestSettings") -> set[str]:
+def given_up(sightings: Mapping[str, Sighting]) -> set[str]:
     """Return the items that are not tried again."""
-    return {item_id for item_id, sighting in sightings.items() if sighting.tries >= settings.tries}
+    return {item_id for item_id, sighting in sightings.items() if sighting.tries >= MOST_TRIES}
 
 
 def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
@@ -110,7 +111,7 @@ def decide(
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=settings.settle_seconds):
         return Decision.SETTLING
-    if sighting.tries >= settings.tries:
+    if sighting.tries >= MOST_TRIES:
         return Decision.GIVEN_UP
     if sighting.retry_at is not None and now < sighting.retry_at:
         return Decision.RESTING

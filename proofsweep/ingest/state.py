@@ -15,7 +15,7 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row, WorkItem, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.domain.tags import tags_of
+from proofsweep.domain.tags import SUPPLIER_TAG, tags_of
 from proofsweep.ingest.deliveries import IN_BATCH
 from proofsweep.ingest.folder import ANSWER_COLUMNS, answer_of
 from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, FileMove, Move, MovedItem
@@ -230,11 +230,11 @@ class Records:
             "sidecar_version": item.sidecar_version,
             "audio_sha256": answer.audio_sha256,
             "sidecar_sha256": answer.sidecar_sha256,
-            "supplier": tags.get(self.settings.supplier_tag) if item.is_delivered else _printable(folder),
+            "supplier": tags.get(SUPPLIER_TAG) if item.is_delivered else _printable(folder),
             "outcome": answer.outcome,
             "reason": answer.reason,
             "tries": tries,
-            "retry_at": None if stands else retry_at(tries, now, self.settings),
+            "retry_at": None if stands else retry_at(tries, now),
             "disposition": str(result.disposition),
             "audio_moved_to": _printable(result.audio),
             "sidecar_moved_to": _printable(result.sidecar),

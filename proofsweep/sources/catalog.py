@@ -14,7 +14,7 @@ from proofsweep.config.locations import is_bucket, path_within, resolved_locatio
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.tags import tag_named
+from proofsweep.domain.tags import SUPPLIER_TAG, tag_named
 from proofsweep.sources.names import Cause
 from proofsweep.sources.source import FOLDERS_KEPT
 
@@ -184,10 +184,9 @@ class CatalogBase:
 
 @dataclass(frozen=True, slots=True)
 class SupplierFolder:
-    """Which folder of a file is its supplier, and the tag that holds it."""
+    """Which folder of a file is its supplier."""
 
     number: int | None = None  # as seen from the root, counted from 1; None for no folder
-    tag: str = "supplier"
 
     def tags_of(self, named_audio: str, known: Iterable[str] = ()) -> Mapping[str, str]:
         """Return the supplier of a file as a tag, by its name as seen from the root.
@@ -197,14 +196,14 @@ class SupplierFolder:
         if self.number is None:
             return _NO_TAGS
         folders, is_outside = named_audio.split("/")[:-1], named_audio.startswith("/") or "://" in named_audio
-        if is_outside or len(folders) < self.number or tag_named(self.tag, known) is not None:
+        if is_outside or len(folders) < self.number or tag_named(SUPPLIER_TAG, known) is not None:
             return _NO_TAGS
-        return {self.tag: folders[self.number - 1]}
+        return {SUPPLIER_TAG: folders[self.number - 1]}
 
     def among(self, tag_names: Iterable[str]) -> list[str]:
         names = [*tag_names]
-        is_new = self.number is not None and tag_named(self.tag, names) is None
-        return [*names, self.tag] if is_new else names
+        is_new = self.number is not None and tag_named(SUPPLIER_TAG, names) is None
+        return [*names, SUPPLIER_TAG] if is_new else names
 
 
 def row_with_facts(

@@ -13,7 +13,7 @@ from math import isfinite, isnan
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import PROOF_PREFIX, hex_digest
-from proofsweep.domain.tags import NO_COLUMN, checksum_columns_in, key_of_tag, tag_named
+from proofsweep.domain.tags import NO_COLUMN, SUPPLIER_TAG, checksum_columns_in, key_of_tag, tag_named
 from proofsweep.domain.text import restored
 
 RUN_COLUMN = "proofsweep_run"  # the run that gave the outcome; a manifest with this column is a report
@@ -57,7 +57,7 @@ class Columns:
     digests: Mapping[int, str] = field(default_factory=dict)  # of the audio, each with its algorithm; they are no tags
 
     @classmethod
-    def of(cls, header: Sequence[str], settings: CatalogSettings, supplier_tag: str = "supplier") -> "Columns":
+    def of(cls, header: Sequence[str], settings: CatalogSettings) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
         So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
@@ -86,7 +86,7 @@ class Columns:
             sidecar,
             item_id,
             tags,
-            supplier=tag_named(supplier_tag, tags),
+            supplier=tag_named(SUPPLIER_TAG, tags),
             run=own.get(RUN_COLUMN),
             is_of_proofs=audio is not None and plain[audio] == "proof_id",
             unknown=[*unknown, *(name for name, index in digests.items() if index is None)],

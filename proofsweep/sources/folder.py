@@ -44,7 +44,6 @@ class FolderScan(Catalog):
         settings: CatalogSettings = USUAL_CATALOG,
         base: CatalogBase | None = None,
         *,
-        supplier_tag: str = "supplier",
         message: str | None = None,
         anywhere: Files | None = None,
     ) -> None:
@@ -59,7 +58,7 @@ class FolderScan(Catalog):
         self._path = path
         self._source = source
         self._sidecar_names = SidecarNames(settings.sidecar_names)
-        self._supplier = SupplierFolder(settings.supplier_from, supplier_tag)
+        self._supplier = SupplierFolder(settings.supplier_from)
         self._lists = checksum_lists_in(settings.checksums)
         self._anywhere = anywhere or source
         self._start_over()

@@ -57,7 +57,6 @@ class Manifests(Catalog):
         base: CatalogBase,
         *,
         settings: CatalogSettings = USUAL_CATALOG,
-        supplier_tag: str = "supplier",
     ) -> None:
         """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
         self._base = base
@@ -66,9 +65,9 @@ class Manifests(Catalog):
         self.ignored = Ignored()
         self._files = files
         self._manifest_files = files.within(None)
-        self._manifests = [ManifestFile(path, self._manifest_files, settings, supplier_tag) for path in paths]
+        self._manifests = [ManifestFile(path, self._manifest_files, settings) for path in paths]
         self._settings = settings
-        self._supplier = SupplierFolder(settings.supplier_from, supplier_tag)
+        self._supplier = SupplierFolder(settings.supplier_from)
         self._suppliers: dict[str, str] = {}  # each in the spelling that came first
         self._cells = CellLocations(base, path_maps_of(settings.path_map))
         self._digest: str | None = None

@@ -43,7 +43,6 @@ def open_catalog(
     location: str,
     settings: CatalogSettings = USUAL_CATALOG,
     *,
-    supplier_tag: str = "supplier",
     is_checked: bool = True,  # a manifest must have a first row with its columns; its digest needs none
 ) -> Catalog:
     """Open a catalog: a path or URL of a manifest, a DDEX message, a folder or prefix, or a glob of manifests.
@@ -73,8 +72,8 @@ def open_catalog(
     within = files.within(base.boundary)
     settings = settings.model_copy(update={"checksums": checksums})
     if not paths:
-        return FolderScan(folder, within, settings, base, supplier_tag=supplier_tag, message=message, anywhere=files)
-    manifests = Manifests(path, paths, within, base, settings=settings, supplier_tag=supplier_tag)
+        return FolderScan(folder, within, settings, base, message=message, anywhere=files)
+    manifests = Manifests(path, paths, within, base, settings=settings)
     if is_checked:
         manifests.check()
     return manifests

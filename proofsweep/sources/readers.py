@@ -81,15 +81,13 @@ _PackedOrPlain = gzip.GzipFile | BufferedReader
 class ManifestFile:
     """One manifest in any format and encoding, compressed with gzip or not."""
 
-    def __init__(
-        self, path: str, source: Files, settings: CatalogSettings = USUAL_CATALOG, supplier_tag: str = "supplier"
-    ) -> None:
+    def __init__(self, path: str, source: Files, settings: CatalogSettings = USUAL_CATALOG) -> None:
         self.path = path
         self.delimiter = ""  # of its cells, when they were read
         self._source = source
         self._settings = settings
         self._format = _FORMATS[_suffix_of(path)]
-        self._columns_of = lru_cache(_HEADERS_KEPT)(lambda header: Columns.of(header, settings, supplier_tag))
+        self._columns_of = lru_cache(_HEADERS_KEPT)(lambda header: Columns.of(header, settings))
 
     @property
     def has_one_header(self) -> bool:

@@ -23,6 +23,11 @@ def planned(tmp_path: Path) -> StoredRun:
     return run
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proofsweep_cli.status._WAIT_SECONDS", 0.0)
+
+
 def stop(planned: StoredRun, *arguments: str) -> int:
     return run(["stop", *arguments, "--results", planned.results.store.url])
 
@@ -65,12 +70,13 @@ def test_a_run_that_does_not_exist_cannot_be_stopped(planned: StoredRun, capsys:
     assert capsys.readouterr().err.count("\n") == 2
 
 
-def test_a_leg_may_be_asked_without_waiting(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("impatient")
+def test_a_leg_that_has_not_ended_yet_was_asked(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """It goes on until it sees the request: the exit code says so. The second request changes nothing."""
     planned.take()
     planned.beat(finished_before=0, counts={"accepted": 2})
 
-    codes = stop(planned, "--no-wait"), stop(planned, RUN, "--no-wait")
+    codes = stop(planned), stop(planned, RUN)
 
     lines = capsys.readouterr().out.splitlines()
     assert codes == (9, 9)
@@ -91,6 +97,20 @@ def test_a_run_that_has_ended_needs_no_stop(planned: StoredRun, capsys: pytest.C
     assert f"proofsweep resume {RUN}" in printed
 
 
+@pytest.mark.parametrize("facts", [{"catalog_kind": "ingest"}, {}])
+def test_a_run_is_given_up_only_by_its_name(
+    planned: StoredRun, facts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And never one of a watched folder, whose next pass goes on with it."""
+    other = StoredRun(planned.results, replace(planned.plan, run_id=OTHER, **facts))  # type: ignore[arg-type]  # text
+    other.write_plan()
+
+    codes = stop(planned, "--for-good"), stop(planned, OTHER, "--for-good")
+
+    assert codes == (2, 2 if facts else 0)
+    assert ("superseded" in capsys.readouterr().out) is not bool(facts)
+
+
 def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Its process is gone, and `resume` goes on."""
     planned.take(is_killed=True)
@@ -103,11 +123,12 @@ def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture
     assert requests(planned) == []
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_program_reads_what_became_of_the_request(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """One object, as `status --json` gives it, and the request beside it."""
     planned.take()
 
-    assert stop(planned, RUN, "--no-wait", "--json") == 9
+    assert stop(planned, RUN, "--json") == 9
 
     document = json.loads(capsys.readouterr().out)
     assert document["stop"] == {"asked": True, "asked_before": False, "ended": False}

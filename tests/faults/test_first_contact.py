@@ -64,6 +64,7 @@ def test_a_proxy_that_leads_nowhere_is_named_before_anything_is_planned(
     """Exit 2, with the variable and what to do; `doctor` says the same of the service."""
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", ELSEWHERE)
     monkeypatch.setenv("PROOFSWEEP_CONFIG", "production")
+    monkeypatch.delenv("_PROXIES_AS_GIVEN", raising=False)  # of the Prefect server of all tests
     monkeypatch.setenv(variable, address)
     catalog = world.catalog("valid")
 

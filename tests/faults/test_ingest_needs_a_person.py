@@ -9,6 +9,7 @@ import pytest
 from ..servers.alert_receivers import Webhook
 from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings
+from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 from .test_ingest import digests_in, wav_of
 from .test_whose_fault import for_poison, late
@@ -71,7 +72,7 @@ def test_a_file_that_is_given_up_is_said_told_and_listed(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """The pass of its last try says so, and `rejects` names it as one that waits for nobody; its failure is told."""
-    monkeypatch.setenv("PROOFSWEEP_INGEST__TRIES", "1")
+    set_chosen(monkeypatch, most_tries=1)
     for number in range(8):
         (delivered / f"{number}.wav").write_bytes(wav_of(number))
     world.service.verdicts[hashlib.sha256(wav_of(3)).hexdigest()] = "down"

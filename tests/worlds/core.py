@@ -59,6 +59,7 @@ Row = dict[str, object]
 STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
+    "most_tries": "ingest.rules.MOST_TRIES",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.session.QUOTA_PROBE_SECONDS",
@@ -184,7 +185,7 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         results=results,
         state=state.FolderState.load(results.store, "watched"),
         disposal=disposal,
-        settings=IngestSettings(settle_seconds=1, pair_seconds=1, tries=1),
+        settings=IngestSettings(settle_seconds=1, pair_seconds=1),
         environment="beta",
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
     )

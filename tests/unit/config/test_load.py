@@ -281,3 +281,10 @@ def default_of(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     return "none" if field.default is None else json.dumps(field.default)
+
+
+def test_there_are_at_most_forty_five_settings() -> None:
+    """Each is one that two real users set apart; what nobody would is a constant."""
+    sections = [field.annotation for field in Settings.model_fields.values()]
+
+    assert sum(len(getattr(section, "model_fields", {})) or 1 for section in sections) <= 45
