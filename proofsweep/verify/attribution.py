@@ -148,7 +148,7 @@ class Attribution:
     def sentence(self, remaining: int) -> str:
         """Return why rows remain when all else is done."""
         said = [why for why, _ in self._lost_roots.values()] or ["They could not be tried again."]
-        return f"{remaining:,} files remain. {' '.join(said)} `resume` tries them last."
+        return f"{remaining:,} files remain. {' '.join(said)} `resume` tries them again."
 
     def _was_accepted(self, done: Finished) -> bool:
         """Whether the bytes that are refused now were accepted before."""

@@ -24,6 +24,7 @@ class KnownFiles:
 
     root: str | None  # the catalog's, as a path or bucket URL; None if its files may lie anywhere
     past: PastAnswers
+    is_emptied: bool = False  # a drop folder: what was accepted there was moved away
     _accepted: deque[AcceptedItem] = field(default_factory=lambda: deque(maxlen=_ACCEPTED_KEPT))
     _read: dict[str, deque[str]] = field(default_factory=dict)
 
@@ -68,7 +69,8 @@ class KnownFiles:
     def _read_in(self, root: str) -> list[str]:
         """Name files of a root that could be read: in this leg, in the legs before it, or else in other runs."""
         in_this_leg = self._read.get(root, deque[str]()).copy()
-        before = chain(self.past.files_read(_FILES_TRIED), (each.audio for each in self.past.accepted()))
+        accepted = [] if self.is_emptied else self.past.accepted()
+        before = chain(self.past.files_read(_FILES_TRIED), (each.audio for each in accepted))
         locations = in_this_leg or [each for each in before if self.root_of(each) == root]
         return list(dict.fromkeys(locations))[:_FILES_TRIED]
 

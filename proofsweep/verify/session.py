@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -231,7 +230,6 @@ class LegContext:
     heartbeat: Heartbeat
     row_context: RowContext
     meter: ProgressMeter = field(default_factory=ProgressMeter)
-    in_doubt_before: AbstractSet[int] = frozenset()  # rows that were in doubt when the last leg ended; they come last
 
     def __repr__(self) -> str:
         """Return its run and number alone: an orchestrator may show what a task is given."""
@@ -302,7 +300,7 @@ def leg_context(
         duplicates=DuplicateCache(service.stop, make_room=service.workers.make_room) if dedupe else None,
         is_as_planned=plan.catalog_kind == INGEST,
     )
-    known = KnownFiles(root, PastAnswers(results, plan))
+    known = KnownFiles(root, PastAnswers(results, plan), is_emptied=plan.catalog_kind == INGEST)
     attribution = Attribution(
         checks=Checks(verify, trail, known, known_good_items(service.settings)),
         dispatcher=service.dispatcher,
@@ -335,7 +333,6 @@ def leg_context(
             abort=service.abort,
         ),
         row_context=RowContext(plan.run_id, leg, plan.environment, recovered),
-        in_doubt_before=legs.in_doubt_before(leg),
     )
     context.heartbeat.progress = lambda: context.progress
     return context

@@ -24,12 +24,11 @@ _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB eac
 
 
 def verify_batch(leg: LegContext, rows: range | None = None) -> int:
-    """Work through what remains of some rows, or of all, but what was in doubt before; return how many it finished.
+    """Work through what remains of some rows, or of all; return how many it finished.
 
     They are written to the journal as they come.
     """
-    items = (item for item in leg.completed.items(rows) if item.manifest_row not in leg.in_doubt_before)
-    return sum(_verified(leg, items))
+    return sum(_verified(leg, leg.completed.items(rows)))
 
 
 def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[int]:

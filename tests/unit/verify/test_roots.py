@@ -142,6 +142,16 @@ def test_what_was_read_before_counts_where_a_leg_has_read_nothing_yet(
     assert (gone_since_last_night, is_there(known, "a.wav")) == (False, True)
 
 
+def test_what_was_accepted_in_a_drop_folder_was_moved_away(past: KnownPast, root: Path) -> None:
+    """A file that a supplier takes back beside others is gone, and its folder is there."""
+    past.items = [AcceptedItem(8, str(root / f"{number}.wav"), None, "d", None) for number in range(5)]
+    deliver(root, "next.wav")
+
+    found = [is_there(KnownFiles(str(root), past, is_emptied=emptied), "back.wav") for emptied in (False, True)]
+
+    assert found == [False, True]
+
+
 def test_a_process_that_is_short_of_open_files_cannot_look(known: KnownFiles, root: Path) -> None:
     """That says nothing of the files."""
     note_read(known, *deliver(root, "a.wav"))

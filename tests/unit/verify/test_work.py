@@ -79,16 +79,6 @@ def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, servi
     assert leg.trail.rows == {}
 
 
-def test_rows_that_were_in_doubt_before_come_last(large_leg: LegContext) -> None:
-    """They are no part of a batch's work."""
-    leg = replace(large_leg, in_doubt_before=frozenset({201}))
-
-    assert verify_batch(leg, LAST_BATCH) == 1
-    assert written(leg) == [200]
-    assert verify_batch(replace(large_leg, in_doubt_before=frozenset({0})), LAST_BATCH) == 1
-    assert written(leg) == [200, 201]
-
-
 def test_a_long_batch_is_worked_in_portions(new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all portions together, it is said how many rows are finished."""
     monkeypatch.setattr(worker, "_ITEMS_AT_ONCE", 3)
@@ -179,9 +169,8 @@ def test_the_last_round_asks_the_service_for_each_file(
     shared = replace(leg, verify=replace(leg.verify, duplicates=DuplicateCache(stop)))
     for row in range(3):
         Path(next(leg.completed.items(range(row, row + 1))).audio).write_bytes(WAV + bytes(8))
-    late = replace(shared, in_doubt_before=frozenset({0, 1, 2}))
 
-    work(late)
+    work_last(shared)
 
     assert sorted(service.calls) == sorted(THREE_CALLS * 3)
 
