@@ -104,4 +104,5 @@ def agree_with_others(url: str, truth: TenNights, environment: str, run_of: Know
     headed = re.search(r"<title>(\d+) of (\d+) files accepted", whole.read_text("utf-8"))
     assert headed is not None
     assert headed.groups() == (str(accepted), str(files))
-    assert f"<p>{same:,} of the files of this run are as before." in night.read_text("utf-8")
+    files_are = "file of this run is" if same == 1 else "files of this run are"
+    assert f"<p>{same:,} {files_are} as before." in night.read_text("utf-8")
