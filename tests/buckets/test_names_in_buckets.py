@@ -103,13 +103,14 @@ def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, bucket: Bucke
 def test_a_pass_goes_on_around_a_key_that_cannot_be_requested(
     bucket: Bucket, moto: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The files of all suppliers wait for their turn as ever."""
+    """The files of all suppliers wait for their sidecars as ever, and the key is a row."""
     for key in ("drops//1.wav", "drops/acme/2.wav", "drops/Beta/3.wav", "drops/zeta/4.wav"):
         moto.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=key, Body=WAV)
     monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0")
 
-    code = CommandWorld(tmp_path).run("ingest", f"{bucket.url}/drops", "--where", "name = 'none'", "--json")
+    code = CommandWorld(tmp_path).run("ingest", f"{bucket.url}/drops", "--json")
 
     document = json.loads(capsys.readouterr().out)
-    assert code == 0
-    assert document["files"]["incomplete"] + document["files"]["left_out"] == 4
+    assert code == 3
+    assert document["files"]["incomplete"] == 3
+    assert [row["reason"] for row in document["rows"]] == ["unreadable_file"]
