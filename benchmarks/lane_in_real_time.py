@@ -33,7 +33,7 @@ from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, worst
 _FILES = 200
 # The pacer's first search for the rate is not counted. Chosen: as in the scenario "R40 B20, cold start".
 _SINCE_SECONDS = 10
-# As many as the figures of docs/rate-control.md use.
+# As many as the figures of docs/quota.md use.
 _SEEDS = 5
 # How busy the machine is made: as many processes as it has cores here, and short stops like those of a shared machine.
 _SPINNING = 2

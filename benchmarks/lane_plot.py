@@ -1,7 +1,7 @@
 """Draw calls per second in one lane, for the pacer and for another client.
 
 Run from the checkout: `python -m benchmarks.lane_plot [FILE.svg] [--lane NAME] [--beside CLIENT]`. Without a file it
-only prints how many calls of each client were refused. It makes the picture of docs/rate-control.md.
+only prints how many calls of each client were refused. It makes the picture of docs/quota.md.
 """
 
 import argparse

@@ -19,7 +19,7 @@ from proofsweep.client.pacer import Pacer
 
 # A client is back when it uses the lane over this time. Chosen: half of it counts single bursts, twice hides seconds.
 _BACK_WITHIN_SECONDS = 5
-# Bounds the burst of 429s after a fall. Chosen: twice the worst of docs/rate-control.md.
+# Bounds the burst of 429s after a fall. Chosen: twice the worst of docs/quota.md.
 _MOST_AFTER_FALL = 40
 _NEVER_BACK_SECONDS = 9999.0  # more than any target and any scenario
 

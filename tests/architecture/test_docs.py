@@ -1,4 +1,4 @@
-"""The pages lead somewhere, link their words to the glossary, and use none of the words that were replaced."""
+"""The pages lead somewhere, and use none of the words that were replaced."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GLOSSARY = ROOT / "docs" / "glossary.md"
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
-MOST_WORDS = 20
 
 LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.DOTALL | re.MULTILINE)
@@ -54,23 +52,6 @@ def test_no_page_uses_a_word_that_was_replaced(page: Path) -> None:
     lines = enumerate(prose_of(page).splitlines(), start=1)
 
     assert [(number, found[0]) for number, line in lines for found in REPLACED.finditer(line)] == []
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page != GLOSSARY], ids=lambda page: page.name)
-def test_every_page_links_the_glossary(page: Path) -> None:
-    """A reader who starts at any page finds what its words mean."""
-    assert re.search(r"\]\((?:docs/)?glossary\.md", page.read_text(encoding="utf-8"))
-
-
-def test_the_glossary_stays_small() -> None:
-    """At most twenty words in alphabetical order; of each, one line says what it is and one where you meet it."""
-    words = re.findall(r"^## (.+)\n\n((?:.+\n)+)", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE)
-    names = [name for name, _ in words]
-
-    assert names == sorted(names)
-    assert len(names) <= MOST_WORDS
-    assert {name: meaning.count("\n") for name, meaning in words} == dict.fromkeys(names, 2)
-    assert anchors_of(GLOSSARY) == {"glossary"} | {name.replace(" ", "-") for name in names}
 
 
 def test_what_contributing_names_is_in_the_code() -> None:
