@@ -42,8 +42,8 @@ def make_world(
 
     def make(bucket: Bucket) -> BucketWorld:
         export_bucket(monkeypatch, bucket)
-        monkeypatch.setenv("PROOFSWEEP_CATALOG__ROOT", "anywhere")  # manifests lie beside the folder of their audio
         account = open_account(running, prefect_url, tmp_path, monkeypatch)
+        monkeypatch.setenv("PROOFSWEEP_CATALOG__ROOT", "anywhere")  # manifests lie beside the folder of their audio
         return BucketWorld(account.folder, account.tenant, account.key_file, account.operator, bucket)
 
     return make

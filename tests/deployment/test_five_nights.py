@@ -126,7 +126,6 @@ def test_a_large_catalog_is_whole_after_five_bad_nights(
     messages = [night["state"]["message"] for night in nights]
     states = [night["state_name"] for night in nights]
     assert states == ["QuotaSpent", "QuotaSpent", "QuotaSpent", "Outage", "Completed"], messages
-    assert f"{100 * to_send // FILES} % of the catalog has an answer younger than 30 days" in messages[-1]
     rows = [row for row in composed.verdicts() if row["run_id"] not in earlier]
     answered = [row["verify_request_id"] for row in rows if row["outcome"] in {"accepted", "rejected"}]
     verified = [it["request_id"] for it in operator.exchanges(seen) if (it["call"], it["status"]) == ("verify", 200)]
