@@ -3,14 +3,15 @@
 It shares no code with the client under test, so both cannot make the same mistake. `server.serve` runs it in
 this process; it is not imported here, because the cryptography is slow to load.
 
-Where to add what: a fault in `faults/`, a request of the operator in `operator_api/` and `operator_client.py`, a kind
-of sample in `samples/kinds.py`.
+Where to add what: a fault in `faults.py`, a request of the operator in `operator_api.py` and `operator_client.py`, a
+kind of sample in `samples/kinds.py`.
 """
 
 from proofsweep_sandbox.launch import Running, launch
 from proofsweep_sandbox.operator_client import Issued, IssueOptions, NewKey, Operator, OperatorError
 from proofsweep_sandbox.options import Options
-from proofsweep_sandbox.samples import Sample, write_catalog, write_deliveries
+from proofsweep_sandbox.samples.catalog import Sample, write_catalog
+from proofsweep_sandbox.samples.deliveries import write_deliveries
 
 __all__ = [
     "IssueOptions",

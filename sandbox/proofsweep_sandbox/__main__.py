@@ -11,7 +11,6 @@ from proofsweep_sandbox.server import serve
 
 
 def main(arguments: list[str], serve: Callable[..., None] = serve) -> None:
-    """Read the options from the command line and serve."""
     parser = argparse.ArgumentParser(prog="python -m proofsweep_sandbox", description="A local partner service.")
     parser.add_argument("--home", type=Path, required=True, help="folder of keys, registry and uploads")
     for option in (field for field in fields(Options) if field.name != "home"):

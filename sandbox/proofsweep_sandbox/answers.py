@@ -14,12 +14,10 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def with_headers(self, headers: Mapping[str, str]) -> "Answer":
-        """Return this answer with more headers; existing headers are kept."""
         return replace(self, headers={**headers, **self.headers})
 
 
 def json_answer(members: Mapping[str, object], status: int = 200) -> Answer:
-    """Return an answer with one JSON object as its body."""
     body = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
     return Answer(status=status, body=body, headers={"content-type": "application/json"})
 
@@ -49,15 +47,12 @@ class Refusal(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the refusal itself."""
         return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
 
 
 def malformed(error: str) -> Refusal:
-    """Return the refusal of a malformed request."""
     return Refusal(400, "invalid_request", error)
 
 
 def not_found(error: str) -> Refusal:
-    """Return the refusal of a request for an unknown resource."""
     return Refusal(404, "not_found", error)

@@ -87,11 +87,9 @@ class Faults:
         self.rules: list[FaultRule] = []
 
     def add(self, fault: Fault) -> None:
-        """Add one rule."""
         self.rules.append(FaultRule(fault))
 
     def drawn(self, call: str) -> list[Fault]:
-        """Return the faults that strike this call."""
         return [rule.fault for rule in self.rules if rule.strikes(call, self._chance)]
 
 

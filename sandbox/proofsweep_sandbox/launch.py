@@ -25,16 +25,13 @@ class Running(AbstractContextManager["Running"]):
 
     @property
     def pid(self) -> int:
-        """The sandbox's process id."""
         return self._process.pid
 
     @property
     def api_key(self) -> str:
-        """The first tenant's API key."""
         return self.key_file.read_text().strip()
 
     def wait(self) -> None:
-        """Wait until the sandbox has ended."""
         self._process.wait()
 
     def close(self) -> None:

@@ -79,7 +79,6 @@ class Operator(AbstractContextManager["Operator"]):
         )
 
     def erase(self, proof_id: str) -> None:
-        """Erase a proof of any tenant; this counts no call."""
         self._request("DELETE", f"/proofs/{proof_id}")
 
     def add_tenant(self, name: str, *, quota: int | None = None) -> NewKey:
@@ -100,7 +99,6 @@ class Operator(AbstractContextManager["Operator"]):
         self._request("POST", "/faults", call=call, kind=kind, **members)
 
     def clear_faults(self) -> None:
-        """Remove all faults."""
         self._request("DELETE", "/faults")
 
     def faults(self) -> list[dict[str, Any]]:
@@ -112,7 +110,6 @@ class Operator(AbstractContextManager["Operator"]):
         self._request("POST", "/clock", seconds=seconds)
 
     def rotations(self) -> list[dict[str, Any]]:
-        """Return the append-only log of key rotations and expiries."""
         return list(self._request("GET", "/rotations")["events"])
 
     def usage(self, tenant: str | None = None) -> list[dict[str, Any]]:
@@ -134,7 +131,6 @@ class Operator(AbstractContextManager["Operator"]):
         return list(self._request("GET", "/secrets")["secrets"])
 
     def close(self) -> None:
-        """Close the connections."""
         self._http.close()
 
     def __exit__(self, *_: object) -> None:

@@ -11,7 +11,7 @@ SLOT_BYTES = 65 * 1024 * 1024
 class Options:
     """The options of one sandbox; the operator API changes the rest while it runs.
 
-    Port 0 takes any free port. Times are in seconds, rates in calls per second, `quota` in calls per month.
+    Port 0 takes any free port. Rates are in calls per second, `quota` in calls per month.
     """
 
     home: Path
@@ -24,8 +24,6 @@ class Options:
     quota: int = 1_000_000
     rate: float = 2_000.0
     burst: float = 4_000.0
-    slot_seconds: int = 15 * 60
-    note_seconds: int = 4
 
     @property
     def ports(self) -> tuple[int, int, int]:
@@ -34,5 +32,4 @@ class Options:
 
     @property
     def key_file(self) -> Path:
-        """The file with the first tenant's API key."""
         return self.home / "key"

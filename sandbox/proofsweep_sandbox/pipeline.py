@@ -12,15 +12,13 @@ from proofsweep_sandbox.api.gateway import ApiGateway
 from proofsweep_sandbox.faults import Fault, FaultKind, with_faults
 from proofsweep_sandbox.routing import Exchange, routed
 from proofsweep_sandbox.service import Service
-from proofsweep_sandbox.storage.target import StorageTarget
+from proofsweep_sandbox.storage import StorageTarget
 from proofsweep_sandbox.wire import closed, reset, send_half
 
 _logger = logging.getLogger("sandbox")
 
 
 class RequestPipeline:
-    """The ASGI application of one origin."""
-
     def __init__(self, service: Service, origin: ApiGateway | StorageTarget) -> None:
         self._service = service
         self._origin = origin

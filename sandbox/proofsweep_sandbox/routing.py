@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from starlette.requests import Request
 
-from proofsweep_sandbox.answers import Answer, Refusal
+from proofsweep_sandbox.answers import Answer, Refusal, malformed
 from proofsweep_sandbox.registry.keys import Key
 from proofsweep_sandbox.service import Service
 
@@ -20,7 +20,7 @@ class Endpoint:
     """One endpoint.
 
     Attributes:
-        name: its name in faults, latencies and the exchange log, where the member is `call`.
+        name: its name in faults and in the exchange log, where the member is `call`.
         serve: answers a request, or raises Refusal.
         is_public: whether it needs no key.
         is_self_service: whether its answers carry the quota headers.
@@ -62,6 +62,17 @@ class Exchange:
         if self.key is None:
             raise LookupError(f"{self.endpoint.name} is public: it has no caller")
         return self.key
+
+    def whole_number(self, name: str, highest: int, default: int) -> int:
+        """Return a query parameter from 1 to `highest`, or its default if it is absent; otherwise raise a 400."""
+        text = self.request.query_params.get(name)
+        if text is None:
+            return default
+        digits = text.lstrip("0")  # a number of thousands of digits is not even read
+        is_short = text.isascii() and text.isdigit() and len(digits) <= len(str(highest))
+        if not (is_short and 1 <= int(digits or 0) <= highest):
+            raise malformed(f"{name} is a whole number from 1 to {highest}")
+        return int(digits)
 
 
 def routed(endpoints: Iterable[Endpoint], method: str, raw_path: str) -> tuple[Endpoint, dict[str, str]]:

@@ -12,11 +12,11 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from proofsweep_sandbox.api.gateway import ApiGateway
-from proofsweep_sandbox.operator_api.app import operator_app
+from proofsweep_sandbox.operator_api import operator_app
 from proofsweep_sandbox.options import Options
 from proofsweep_sandbox.pipeline import RequestPipeline
-from proofsweep_sandbox.service import open_service
-from proofsweep_sandbox.storage.target import StorageTarget
+from proofsweep_sandbox.service import Service
+from proofsweep_sandbox.storage import StorageTarget
 from proofsweep_sandbox.wire import WireProtocol
 
 _GRACE_SECONDS = 3
@@ -34,7 +34,7 @@ def serve(
     """
     sockets = [socket.create_server((options.host, port), backlog=_BACKLOG_CONNECTIONS) for port in options.ports]
     api, storage, operator = (listener.getsockname()[1] for listener in sockets)
-    service = open_service(options, (api, storage, operator))
+    service = Service(options, (api, storage, operator))
     origins: dict[int, ASGIApp] = {
         api: RequestPipeline(service, ApiGateway(service)),
         storage: RequestPipeline(service, StorageTarget()),

@@ -1,16 +1,14 @@
 """The service: the parts that API, storage and operator API share."""
 
-from dataclasses import dataclass
+import time
 from pathlib import Path
 
-from proofsweep_sandbox.clock import Clock
 from proofsweep_sandbox.faults import Faults
 from proofsweep_sandbox.options import Options
-from proofsweep_sandbox.registry.database import open_database
+from proofsweep_sandbox.registry.database import ExchangeLog, SecretLog, open_database
 from proofsweep_sandbox.registry.keys import Keys
-from proofsweep_sandbox.registry.logs import ExchangeLog, SecretLog
 from proofsweep_sandbox.registry.meters import Meters
-from proofsweep_sandbox.registry.proofs import Proofs
+from proofsweep_sandbox.registry.proofs import Proof, Proofs
 from proofsweep_sandbox.registry.slots import Slots
 from proofsweep_sandbox.seals.chains import Chain
 from proofsweep_sandbox.seals.identity import Signer
@@ -23,68 +21,63 @@ from proofsweep_sandbox.throttle import Lane, Throttle
 _ROTATION_LANE = Lane(rate=1 / 12, burst=5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """Wall time plus an offset: a test moves it and need not wait."""
+
+    def __init__(self) -> None:
+        self._offset = 0.0
+
+    def now(self) -> float:
+        return time.time() + self._offset
+
+    def second(self) -> int:
+        """Return unix time in whole seconds, the contract's form of a timestamp."""
+        return int(self.now())
+
+    def move(self, seconds: float) -> None:
+        self._offset += seconds
+
+
 class Service:
     """One running sandbox; `ports` are the bound ports of API, storage and operator API."""
 
-    options: Options
-    ports: tuple[int, int, int]
-    started_at: int
-    clock: Clock
-    keys: Keys
-    meters: Meters
-    proofs: Proofs
-    slots: Slots
-    exchanges: ExchangeLog
-    secrets: SecretLog
-    one_file: OneFileSeals
-    sidecars: SidecarSeals
-    signatures: Signatures
-    throttle: Throttle
-    faults: Faults
+    def __init__(self, options: Options, ports: tuple[int, int, int]) -> None:
+        """Open the home, or create it on first use."""
+        self.options, self.ports = options, ports
+        for name in ("seals", "uploads", "assets"):
+            self.folder(name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        chains = {signer: Chain.kept(self.folder("seals"), signer) for signer in (Signer.SERVICE, Signer.DEVICE)}
+        chains[Signer.STRANGER] = Chain.make(Signer.STRANGER)  # new on each start, so the sandbox never trusts it
+        self.one_file, self.sidecars = OneFileSeals(chains), SidecarSeals(chains)
+        self.signatures = Signatures.kept(self.folder("seals") / "secret")
+        database = open_database(self.folder("registry.sqlite"))
+        self.keys, self.meters = Keys(database), Meters(database)
+        self.proofs, self.slots = Proofs(database), Slots(database)
+        self.exchanges, self.secrets = ExchangeLog(database), SecretLog(database)
+        self.throttle = Throttle({"calls": Lane(rate=options.rate, burst=options.burst), "rotate": _ROTATION_LANE})
+        self.faults = Faults(options.seed)
+        self.clock = Clock()
+        self.started_at = self.clock.second()
+        self._ensure_first_key()
 
     def folder(self, name: str) -> Path:
-        """Return a folder of the sandbox's home."""
         return self.options.home / name
 
+    def erase(self, proof: Proof) -> int:
+        """Erase a proof's record and its stored audio; return the time."""
+        erased_at = self.clock.second()
+        self.proofs.erase(proof, erased_at)
+        if proof.asset is not None:
+            (self.folder("assets") / proof.asset).unlink(missing_ok=True)
+        return erased_at
 
-def open_service(options: Options, ports: tuple[int, int, int]) -> Service:
-    """Open a home, create it on first use, and build the service."""
-    for name in ("seals", "uploads", "assets"):
-        (options.home / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-    database = open_database(options.home / "registry.sqlite")
-    seals = options.home / "seals"
-    chains = {signer: Chain.kept(seals, signer) for signer in (Signer.SERVICE, Signer.DEVICE)}
-    chains[Signer.STRANGER] = Chain.make(Signer.STRANGER)  # new on each start, so the sandbox never trusts it
-    clock = Clock()
-    service = Service(
-        options=options,
-        ports=ports,
-        started_at=clock.second(),
-        clock=clock,
-        keys=Keys(database),
-        meters=Meters(database),
-        proofs=Proofs(database),
-        slots=Slots(database),
-        exchanges=ExchangeLog(database),
-        secrets=SecretLog(database),
-        one_file=OneFileSeals(chains),
-        sidecars=SidecarSeals(chains),
-        signatures=Signatures.kept(seals / "secret"),
-        throttle=Throttle({"calls": Lane(rate=options.rate, burst=options.burst), "rotate": _ROTATION_LANE}),
-        faults=Faults(options.seed),
-    )
-    _ensure_first_key(service)
-    return service
-
-
-def _ensure_first_key(service: Service) -> None:
-    """Give the first tenant the key in the home, or write a new key there."""
-    if service.keys.first_tenant() is not None:
-        return
-    key_file = service.options.key_file
-    given = key_file.read_text().strip() if key_file.exists() else ""
-    first = service.keys.add_tenant("first", service.options.quota, given)
-    if not given:
-        key_file.touch(mode=0o600)
-        key_file.write_text(f"{first.secret}\n")
+    def _ensure_first_key(self) -> None:
+        """Give the first tenant the key in the home, or write a new key there."""
+        if self.keys.first_tenant() is not None:
+            return
+        key_file = self.options.key_file
+        given = key_file.read_text().strip() if key_file.exists() else ""
+        first = self.keys.add_tenant("first", self.options.quota, given)
+        if not given:
+            key_file.touch(mode=0o600)
+            key_file.write_text(f"{first.secret}\n")

@@ -6,6 +6,8 @@ import secrets
 from pathlib import Path
 from typing import Self
 
+from proofsweep_sandbox.answers import malformed
+
 
 class Signatures:
     """Signs text with a secret that never leaves the sandbox."""
@@ -26,7 +28,6 @@ class Signatures:
         return hmac.new(self._secret, f"{purpose}\n{text}".encode(), hashlib.sha256).hexdigest()
 
     def accepts(self, purpose: str, text: str, signature: str) -> bool:
-        """Return whether this is our signature of the text."""
         return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode())
 
     def cursor(self, listing: str, position: list[int]) -> str:
@@ -34,9 +35,11 @@ class Signatures:
         text = "-".join(str(number) for number in position)
         return f"{text}-{self.sign(listing, text)[:16]}"
 
-    def position(self, listing: str, cursor: str) -> list[int] | None:
-        """Return the position of a cursor; None for an invalid cursor or another listing's."""
+    def position(self, listing: str, cursor: str | None) -> list[int] | None:
+        """Return the position of a cursor, or None without one; raise a 400 for a cursor that is not this listing's."""
+        if cursor is None:
+            return None
         text, _, signature = cursor.rpartition("-")
         if not hmac.compare_digest(self.sign(listing, text)[:16].encode(), signature.encode()):
-            return None
+            raise malformed("the cursor is not from this listing")
         return [int(number) for number in text.split("-")]

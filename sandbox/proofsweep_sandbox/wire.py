@@ -36,7 +36,6 @@ class WireProtocol(H11Protocol):
 
 
 async def reset(request: Request) -> None:
-    """Reset the connection of a request, and return when it is closed."""
     transport = request.state.transport
     transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _CLOSE_WITH_RESET)
     transport.abort()
@@ -55,6 +54,5 @@ async def send_half(request: Request, answer: Answer, send: Send) -> None:
 
 
 async def closed(receive: Receive) -> None:
-    """Wait until the connection is closed."""
     while (await receive())["type"] != "http.disconnect":
         pass

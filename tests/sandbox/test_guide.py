@@ -5,9 +5,9 @@ import pytest
 
 from proofsweep_sandbox.api.gateway import ENDPOINTS as API_ENDPOINTS
 from proofsweep_sandbox.faults import FaultKind
-from proofsweep_sandbox.operator_api.app import ROUTES
+from proofsweep_sandbox.operator_api import ROUTES
 from proofsweep_sandbox.options import Options
-from proofsweep_sandbox.storage.target import ENDPOINTS as STORAGE_ENDPOINTS
+from proofsweep_sandbox.storage import ENDPOINTS as STORAGE_ENDPOINTS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text()
 CALLS = [endpoint.name for endpoint in (*API_ENDPOINTS, *STORAGE_ENDPOINTS)]

@@ -4,24 +4,24 @@ import math
 from uuid import uuid4
 
 from proofsweep_sandbox.answers import Answer, Refusal, json_answer
-from proofsweep_sandbox.api import keys, monitoring, proofs, uploads, verify
+from proofsweep_sandbox.api import proofs, self_service, verification
 from proofsweep_sandbox.registry.keys import Key
 from proofsweep_sandbox.routing import Endpoint, Exchange
 from proofsweep_sandbox.service import Service
 
 # Contract, Endpoints.
 ENDPOINTS = (
-    Endpoint("health", "GET", "/v1/health", monitoring.health, is_public=True),
-    Endpoint("keys", "GET", "/v1/partner/keys", keys.show, is_self_service=True),
-    Endpoint("rotate", "POST", "/v1/partner/keys/rotate", keys.rotate, is_self_service=True, lane="rotate"),
-    Endpoint("usage", "GET", "/v1/partner/usage", monitoring.usage, is_self_service=True),
+    Endpoint("health", "GET", "/v1/health", self_service.health, is_public=True),
+    Endpoint("keys", "GET", "/v1/partner/keys", self_service.show_keys, is_self_service=True),
+    Endpoint("rotate", "POST", "/v1/partner/keys/rotate", self_service.rotate, is_self_service=True, lane="rotate"),
+    Endpoint("usage", "GET", "/v1/partner/usage", self_service.usage, is_self_service=True),
     Endpoint("proofs", "GET", "/v1/proofs", proofs.show_all),
     Endpoint("proof", "GET", "/v1/proofs/{proof_id}", proofs.show),
     Endpoint("erase", "DELETE", "/v1/proofs/{proof_id}", proofs.erase),
     Endpoint("asset", "GET", "/v1/proofs/{proof_id}/asset", proofs.show_asset),
     Endpoint("interpretation", "GET", "/v1/proofs/{proof_id}/interpretation", proofs.show_interpretation),
-    Endpoint("uploads", "POST", "/v1/uploads", uploads.mint),
-    Endpoint("verify", "POST", "/v1/verify", verify.verify),
+    Endpoint("uploads", "POST", "/v1/uploads", verification.mint),
+    Endpoint("verify", "POST", "/v1/verify", verification.verify),
 )
 
 
@@ -35,7 +35,6 @@ class ApiGateway:
         self._service = service
 
     def new_request_id(self) -> str:
-        """Return a new UUID."""
         return str(uuid4())
 
     def admit(self, exchange: Exchange) -> None:
@@ -46,7 +45,6 @@ class ApiGateway:
         self._meter(exchange, exchange.key)
 
     def error_answer(self, refusal: Refusal, exchange: Exchange) -> Answer:  # noqa: ARG002 - the storage needs it
-        """Return an ApiError."""
         body = json_answer({"error": refusal.error, "code": refusal.code}, refusal.status)
         return body.with_headers(refusal.headers)
 

@@ -3,20 +3,18 @@
 import base64
 
 from proofsweep_sandbox.answers import Answer, json_answer, not_found
-from proofsweep_sandbox.api.queries import page_limit, position_of
-from proofsweep_sandbox.grading import classification_of, grade_of, interpretation_of
 from proofsweep_sandbox.registry.proofs import Proof
 from proofsweep_sandbox.routing import Exchange
 from proofsweep_sandbox.service import Service
-from proofsweep_sandbox.storage.links import link_to
+from proofsweep_sandbox.storage import link_to
+from proofsweep_sandbox.verdicts import classification_of, grade_of, interpretation_of
 
 
 async def show_all(service: Service, exchange: Exchange) -> Answer:
     """List one page of the tenant's issued proofs, newest first."""
-    query, tenant = exchange.request.query_params, exchange.caller.tenant
-    limit = page_limit(query)
+    tenant, limit = exchange.caller.tenant, exchange.whole_number("limit", highest=100, default=50)
     listing = f"proofs of {tenant}"
-    position = position_of(service, query, listing)
+    position = service.signatures.position(listing, exchange.request.query_params.get("cursor"))
     page = service.proofs.newest(tenant, (position[0], position[1]) if position else None, limit + 1)
     answer: dict[str, object] = {"items": [_item(proof) for proof in page[:limit]]}
     if len(page) > limit:
@@ -35,11 +33,10 @@ async def show(service: Service, exchange: Exchange) -> Answer:
 async def erase(service: Service, exchange: Exchange) -> Answer:
     """Erase a proof of the caller's tenant; any other proof is answered as already erased."""
     proof_id, tenant = exchange.path["proof_id"], exchange.caller.tenant
-    proof, now = service.proofs.owned(tenant, proof_id), service.clock.second()
+    proof = service.proofs.owned(tenant, proof_id)
     if proof is not None:
-        remove(service, proof, now)
-        return json_answer({"proofId": proof_id, "outcome": "erased", "erasedAt": now})
-    erased_at = service.proofs.erased_at(proof_id, tenant) or now
+        return json_answer({"proofId": proof_id, "outcome": "erased", "erasedAt": service.erase(proof)})
+    erased_at = service.proofs.erased_at(proof_id, tenant) or service.clock.second()
     return json_answer({"proofId": proof_id, "outcome": "already_erased", "erasedAt": erased_at})
 
 
@@ -57,14 +54,7 @@ async def show_interpretation(service: Service, exchange: Exchange) -> Answer:
     proof = service.proofs.owned(exchange.caller.tenant, exchange.path["proof_id"])
     if proof is None:
         raise not_found("there is no such proof")
-    return json_answer(interpretation_of(proof, service.clock.now(), service.options.note_seconds))
-
-
-def remove(service: Service, proof: Proof, now: int) -> None:
-    """Erase a proof's record and its stored audio."""
-    service.proofs.erase(proof, now)
-    if proof.asset is not None:
-        (service.folder("assets") / proof.asset).unlink(missing_ok=True)
+    return json_answer(interpretation_of(proof, service.clock.now()))
 
 
 def _issued(service: Service, exchange: Exchange) -> Proof:

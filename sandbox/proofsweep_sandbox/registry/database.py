@@ -1,5 +1,6 @@
-"""The sandbox's state: one SQLite file, which survives restarts."""
+"""The sandbox's state: one SQLite file, which survives restarts, with its append-only logs for the operator."""
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -34,7 +35,6 @@ CREATE TABLE IF NOT EXISTS secrets (value TEXT NOT NULL);
 
 
 def open_database(file: Path) -> sqlite3.Connection:
-    """Open the registry in `file`; create its tables if it is new."""
     database = sqlite3.connect(file, isolation_level=None)
     database.row_factory = sqlite3.Row
     database.execute("PRAGMA journal_mode = WAL")
@@ -42,3 +42,41 @@ def open_database(file: Path) -> sqlite3.Connection:
     database.execute("PRAGMA synchronous = OFF")
     database.executescript(_TABLES)
     return database
+
+
+class ExchangeLog:
+    """The exchanges: each request ID with its call and its status."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def add(self, **exchange: object) -> None:
+        """Record one exchange by its columns; a null status means that no header was sent."""
+        self._database.execute(
+            "INSERT INTO exchanges (at, origin, call, status, request_id, tenant, charged)"
+            " VALUES (:at, :origin, :call, :status, :request_id, :tenant, :charged)",
+            exchange,
+        )
+
+    def after(self, seq: int) -> list[dict[str, object]]:
+        """Return the exchanges with a higher sequence number than `seq`, oldest first."""
+        rows = self._database.execute("SELECT * FROM exchanges WHERE seq > ? ORDER BY seq", (seq,))
+        return [dict(row) for row in rows]
+
+
+class SecretLog:
+    """The values that a client's logs, tables and files must never contain."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def add(self, value: str) -> None:
+        self._database.execute("INSERT INTO secrets VALUES (?)", (value,))
+
+    def all(self) -> list[str]:
+        """Return each secret: keys, sidecars, asset URLs, slot URLs and the slots' own fields."""
+        rows = self._database.execute("SELECT value FROM secrets UNION ALL SELECT secret FROM keys")
+        secrets = [str(row["value"]) for row in rows]
+        for url, fields in self._database.execute("SELECT url, fields FROM slots"):
+            secrets += [url, *(json.loads(fields)[name] for name in ("key", "policy", "x-amz-signature"))]
+        return secrets

@@ -27,7 +27,6 @@ class Key:
     expires_at: int | None
 
     def status(self, now: float) -> str:
-        """Return `active`, `grace` or `expired`."""
         if self.expires_at is None:
             return "active"
         return "grace" if now < self.expires_at else "expired"
@@ -43,8 +42,6 @@ class Replay:
 
 
 class Keys:
-    """The keys of all tenants, their rotations, and the log of rotations and expiries."""
-
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
@@ -56,7 +53,6 @@ class Keys:
         return self._mint(tenant, meter, name, secret)
 
     def first_tenant(self) -> str | None:
-        """Return the tenant that was created first, if there is one."""
         row = self._database.execute("SELECT tenant FROM tenants ORDER BY rowid LIMIT 1").fetchone()
         return None if row is None else str(row["tenant"])
 
@@ -71,17 +67,14 @@ class Keys:
         return new
 
     def by_secret(self, secret: str) -> Key | None:
-        """Return the key with this secret, also an expired one."""
         row = self._database.execute("SELECT * FROM keys WHERE secret = ?", (secret,)).fetchone()
         return None if row is None else Key(**row)
 
     def of_tenant(self, tenant: str) -> list[Key]:
-        """Return all keys of a tenant, oldest first."""
         rows = self._database.execute("SELECT * FROM keys WHERE tenant = ? ORDER BY seq", (tenant,))
         return [Key(**row) for row in rows]
 
     def log(self, now: int) -> list[dict[str, object]]:
-        """Return rotations and expiries, oldest first."""
         rows = self._database.execute(
             "SELECT at, 'rotated' AS event, tenant, key_id, next_key_id FROM rotations UNION ALL"
             " SELECT expires_at, 'expired', tenant, key_id, NULL FROM keys WHERE expires_at <= ? ORDER BY 1",

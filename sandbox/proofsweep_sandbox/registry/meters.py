@@ -4,8 +4,6 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from proofsweep_sandbox.clock import day_of, next_month
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterReading:
@@ -32,19 +30,16 @@ class Meters:
         self._database = database
 
     def count(self, meter: str, now: float) -> None:
-        """Count one call."""
         self._database.execute(
-            "INSERT INTO usage VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1", (meter, day_of(now))
+            "INSERT INTO usage VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET used = used + 1", (meter, _day_of(now))
         )
 
     def read(self, meter: str, now: float) -> MeterReading:
-        """Return the state of the meter."""
         limit = self._limit(meter)
-        used = self._used(meter, day_of(now)[:8] + "01", day_of(now))
-        return MeterReading(limit=limit, remaining=max(0, limit - used), reset=next_month(now))
+        used = self._used(meter, _day_of(now)[:8] + "01", _day_of(now))
+        return MeterReading(limit=limit, remaining=max(0, limit - used), reset=_next_month(now))
 
     def set_quota(self, meter: str, limit: int) -> None:
-        """Change the monthly quota."""
         self._database.execute("UPDATE meters SET quota = ? WHERE meter = ?", (limit, meter))
 
     def days(self, meter: str, now: float, count: int) -> list[dict[str, object]]:
@@ -67,3 +62,13 @@ class Meters:
             (meter, first_day, last_day),
         ).fetchone()
         return int(row["used"])
+
+
+def _day_of(second: float) -> str:
+    return datetime.fromtimestamp(second, UTC).date().isoformat()
+
+
+def _next_month(second: float) -> int:
+    """Return the unix time at which the next UTC month begins and the quotas reset."""
+    first = datetime.fromtimestamp(second, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return int((first + timedelta(days=31)).replace(day=1).timestamp())

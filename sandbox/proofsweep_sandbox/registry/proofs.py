@@ -31,13 +31,10 @@ class Proof:
 
 
 class Proofs:
-    """Registered proofs of all tenants, and the erasures."""
-
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     def add(self, proof: Proof) -> None:
-        """Register a proof."""
         members = {name: value for name, value in asdict(proof).items() if name != "seq"}
         self._database.execute(
             f"INSERT INTO proofs ({', '.join(members)}) VALUES ({', '.join(f':{name}' for name in members)})",  # noqa: S608 - our own names
@@ -45,12 +42,10 @@ class Proofs:
         )
 
     def find(self, proof_id: str) -> Proof | None:
-        """Return the proof with this id, of any tenant."""
         row = self._database.execute("SELECT * FROM proofs WHERE proof_id = ?", (proof_id,)).fetchone()
         return None if row is None else _proof(row)
 
     def owned(self, tenant: str, proof_id: str) -> Proof | None:
-        """Return the proof with this id, if it belongs to this tenant."""
         proof = self.find(proof_id)
         return proof if proof is not None and proof.tenant == tenant else None
 

@@ -22,24 +22,19 @@ class Slot:
 
 
 class Slots:
-    """The slots of all tenants."""
-
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
 
     def add(self, slot: Slot) -> None:
-        """Store a new slot."""
         self._database.execute(
             "INSERT INTO slots (upload_id, token, tenant, url, fields, expires_at) VALUES (?, ?, ?, ?, ?, ?)",
             (slot.upload_id, slot.token, slot.tenant, slot.url, json.dumps(slot.fields), slot.expires_at),
         )
 
     def by_token(self, token: str) -> Slot | None:
-        """Return the slot of a form's URL."""
         return self._found("token = ?", token)
 
     def by_upload(self, tenant: str, upload_id: str) -> Slot | None:
-        """Return a tenant's slot by its uploadId."""
         return self._found("upload_id = ? AND tenant = ?", upload_id, tenant)
 
     def fill(self, slot: Slot, sha256: str) -> None:

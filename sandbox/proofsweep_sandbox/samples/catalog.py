@@ -52,11 +52,10 @@ class Sample:
 
     @property
     def is_ineligible(self) -> bool:
-        """Whether this file must never be sent."""
         return self.verdict is None
 
 
-def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1, seconds: float = 0.1) -> list[Sample]:
+def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1) -> list[Sample]:
     """Write a catalog of `files` audio files into `folder` and return its samples with their verdicts.
 
     A catalog of 6 files has every verdict; one of 26 files has every kind of sample. Names, kinds and order depend only
@@ -65,7 +64,7 @@ def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1
     chance = Random(seed)  # noqa: S311 - repeatable on purpose
     kinds = _drawn(files, chance)
     with TemporaryDirectory() as work_folder:
-        factory = SampleFactory(operator, Path(work_folder), chance, seconds)
+        factory = SampleFactory(operator, Path(work_folder), chance)
         contents = {kind.name: _recurring(factory, kind) for kind in kinds}
         samples = [_written(folder, at, kind, next(contents[kind.name])) for at, kind in enumerate(kinds)]
     for release in dict.fromkeys(sample.audio.parent for sample in samples):

@@ -50,17 +50,17 @@ _RELEASES = {
 }
 
 
-def write_deliveries(folder: Path, operator: Operator, *, seed: int = 1, seconds: float = 0.1) -> list[Sample]:
+def write_deliveries(folder: Path, operator: Operator) -> list[Sample]:
     """Write the batches into `folder` and return their audio files, with those that never came.
 
     The first batch is complete: one release is good but for one file, one has a file that was damaged on its way, and
     one was withdrawn. The second is incomplete: a named file and the sign that all is there are missing, and no message
     names one of its files.
     """
-    chance = Random(seed)  # noqa: S311 - repeatable on purpose
+    chance = Random(1)  # noqa: S311 - repeatable on purpose
     samples: list[Sample] = []
     with TemporaryDirectory() as work_folder:
-        factory = SampleFactory(operator, Path(work_folder), chance, seconds)
+        factory = SampleFactory(operator, Path(work_folder), chance)
         for batch, releases in _RELEASES.items():
             for release in releases:
                 samples += _written(folder / batch / release.icpn, release, factory)

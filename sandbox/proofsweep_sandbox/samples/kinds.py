@@ -14,6 +14,8 @@ from proofsweep_sandbox.operator_client import Issued, IssueOptions, Operator
 from proofsweep_sandbox.options import SLOT_BYTES
 from proofsweep_sandbox.samples import sounds
 
+_SECONDS = 0.1
+
 Sound = Callable[[float, Random], bytes]
 
 
@@ -27,18 +29,16 @@ class SampleContent:
 
 
 class SampleFactory:
-    """Makes audio of `seconds` length with the random numbers of `chance`; `folder` holds its temporary files."""
+    """Makes audio with the random numbers of `chance`; `folder` holds its temporary files."""
 
-    def __init__(self, operator: Operator, folder: Path, chance: Random, seconds: float) -> None:
+    def __init__(self, operator: Operator, folder: Path, chance: Random) -> None:
         self.operator = operator
         self._chance = chance
-        self._seconds = seconds
         self._source = folder / "source"
         self._sealed = folder / "sealed"
 
     def sound(self, of: Sound) -> bytes:
-        """Return new audio."""
-        return of(self._seconds, self._chance)
+        return of(_SECONDS, self._chance)
 
     def issue(self, audio: bytes, **options: Unpack[IssueOptions]) -> tuple[bytes, Issued]:
         """Issue a proof for this audio; return the bytes of the credentialed copy or of the sidecar."""
@@ -48,7 +48,6 @@ class SampleFactory:
         return self._sealed.read_bytes(), issued
 
     def pair(self, of: Sound, **options: Unpack[IssueOptions]) -> SampleContent:
-        """Return audio with its sidecar."""
         audio = self.sound(of)
         options["legacy"] = True
         sidecar, _ = self.issue(audio, **options)

@@ -23,7 +23,6 @@ def samples_of(seconds: float, chance: Random) -> "array[int]":
 
 
 def wav(seconds: float, chance: Random) -> bytes:
-    """Return a RIFF WAVE."""
     tone = samples_of(seconds, chance).tobytes()
     return wav_header(len(tone)) + tone
 
@@ -35,7 +34,6 @@ def wav_header(tone_bytes: int) -> bytes:
 
 
 def aiff(seconds: float, chance: Random) -> bytes:
-    """Return an AIFF."""
     tone = _big_endian(seconds, chance)
     common = struct.pack(">hIh", 1, len(tone) // 2, 16) + _EXTENDED_RATE
     chunks = _chunk(b"COMM", common) + _chunk(b"SSND", bytes(8) + tone)
@@ -43,7 +41,6 @@ def aiff(seconds: float, chance: Random) -> bytes:
 
 
 def caf(seconds: float, chance: Random) -> bytes:
-    """Return a CAF with linear PCM."""
     tone = _big_endian(seconds, chance)
     description = struct.pack(">d4sIIIII", _RATE_HZ, b"lpcm", 0, 2, 1, 1, 16)
     head = b"caff\x00\x01\x00\x00" + b"desc" + struct.pack(">q", len(description)) + description

@@ -54,7 +54,6 @@ class Chain:
 
     @property
     def private_key(self) -> Ed25519PrivateKey:
-        """The leaf's key, for sidecars."""
         key = load_pem_private_key(self.key_pem, password=None)
         if not isinstance(key, Ed25519PrivateKey):
             raise TypeError("a sandbox signs with Ed25519 keys only")

@@ -5,8 +5,6 @@ from enum import StrEnum
 
 
 class Signer(StrEnum):
-    """Who signed a seal."""
-
     SERVICE = "service"
     DEVICE = "device"
     STRANGER = "stranger"
@@ -21,13 +19,10 @@ class Identity:
     created_at: int
 
     def members(self) -> dict[str, object]:
-        """Return the members under their wire names."""
         return {"proofId": self.proof_id, "song": self.song, "createdAt": self.created_at}
 
 
 class Condition(StrEnum):
-    """The condition of a seal."""
-
     UNREADABLE = "unreadable"
     ALTERED = "altered"
     AUDIO_CHANGED = "audio_changed"

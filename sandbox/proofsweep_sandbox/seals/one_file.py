@@ -1,6 +1,7 @@
 """One-file credentials: a WAV with a real C2PA manifest inside."""
 
 import json
+import struct
 from io import BytesIO
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from c2pa import (  # type: ignore[import-untyped]  # ships no type marker
 )
 from c2pa import Signer as C2paSigner
 
+from proofsweep_sandbox.answers import Refusal
 from proofsweep_sandbox.seals.chains import Chain
 from proofsweep_sandbox.seals.identity import Condition, Finding, Identity, Signer, identity_of
-from proofsweep_sandbox.seals.wave import check_wave
 
 _WAVE = "audio/wav"
 _ASSERTION = "example.partner.proof"
@@ -34,8 +35,8 @@ class OneFileSeals:
         self._context = Context.from_dict({"verify": offline, "trust": {"trust_anchors": "".join(ours)}})
 
     def seal(self, audio: bytes, identity: Identity, signer: Signer) -> bytes:
-        """Return a credentialed copy of the WAV `audio`; raise NotSignable for any other audio."""
-        check_wave(audio)
+        """Return a credentialed copy of the WAV `audio`; refuse any other audio."""
+        _check_wave(audio)
         chain, sealed = self._chains[signer], BytesIO()
         info = C2paSignerInfo(b"ed25519", chain.chain_pem, chain.key_pem, None)
         with (
@@ -90,3 +91,32 @@ def _signer_named(signature: object) -> Signer:
             return Signer.DEVICE
         case _:
             return Signer.SERVICE
+
+
+def _check_wave(audio: bytes) -> None:
+    """Refuse unless `audio` is a RIFF WAVE with correct sizes.
+
+    The C2PA library drops the audio of a WAV with a wrong size, and the signed rest is then reported as trusted.
+    """
+    if len(audio) < 12:  # noqa: PLR2004 - magic, size and form take four bytes each
+        raise _not_signable("the file is too short to be a WAV")
+    magic, riff_size, form = struct.unpack_from("<4sI4s", audio)
+    if magic in {b"RF64", b"BW64"}:
+        raise _not_signable(f"{magic.decode()} cannot carry a C2PA manifest; convert it to a WAV below 4 GiB")
+    if (magic, form) != (b"RIFF", b"WAVE"):
+        raise _not_signable("the audio is not a WAV; issue a legacy pair for it")
+    if riff_size + 8 != len(audio):
+        raise _not_signable(f"the RIFF header says {riff_size + 8} bytes, the file has {len(audio)}")
+    found, at = set(), 12
+    while at + 8 <= len(audio):
+        label, length = struct.unpack_from("<4sI", audio, at)
+        if at + 8 + length > len(audio):
+            raise _not_signable(f"chunk {label!r} reaches beyond the end of the file")
+        found.add(label)
+        at += 8 + length + length % 2
+    if not {b"fmt ", b"data"} <= found:
+        raise _not_signable("the WAV lacks a format or a data chunk")
+
+
+def _not_signable(error: str) -> Refusal:
+    return Refusal(422, "unprocessable", error)

@@ -67,5 +67,4 @@ class SidecarSeals:
 
 
 def _canonical(document: dict[str, object]) -> bytes:
-    """Return the canonical bytes of a document, independent of order and spacing."""
     return json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()

@@ -1,5 +1,9 @@
-"""The ASGI application of the operator API, and its requests other than issuing."""
+"""The operator API: controls and records outside the contract. It needs no key, so keep it on loopback."""
 
+import asyncio
+import base64
+import hashlib
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Literal
@@ -10,12 +14,71 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from proofsweep_sandbox.answers import Refusal, not_found
-from proofsweep_sandbox.api.proofs import remove
+from proofsweep_sandbox.answers import Refusal, malformed, not_found
 from proofsweep_sandbox.faults import Fault
-from proofsweep_sandbox.operator_api.issuing import issue, known_tenant
+from proofsweep_sandbox.registry.proofs import Proof
+from proofsweep_sandbox.seals.identity import Identity, Signer
 from proofsweep_sandbox.service import Service
 from proofsweep_sandbox.throttle import Lane
+
+
+class IssueQuery(BaseModel):
+    """The options of a new proof, by default of the first tenant; a stranger's is never registered."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    song: str = "Untitled"
+    tenant: str | None = None
+    legacy: bool = False
+    sealed_by: Signer = Signer.SERVICE
+    registered: bool = True
+    pending: bool = False
+    note: Literal["ready", "unavailable"] = "ready"
+
+
+async def issue(service: Service, request: Request) -> Response:
+    """Seal the audio in the body; return the credentialed WAV, or the sidecar of a legacy pair.
+
+    A one-file proof has a sidecar too, which is bound to the credentialed copy.
+    """
+    query = IssueQuery.model_validate(dict(request.query_params))
+    tenant, audio = known_tenant(service, query.tenant), await request.body()
+    if not audio:
+        raise malformed("the body holds no audio")
+    proof_id = f"prf_{secrets.token_hex(12)}"
+    identity = Identity(proof_id=proof_id, song=query.song, created_at=service.clock.second())
+    if not query.legacy:
+        audio = await asyncio.to_thread(service.one_file.seal, audio, identity, query.sealed_by)
+    sidecar = service.sidecars.seal(hashlib.sha256(audio).hexdigest(), identity, query.sealed_by)
+    service.secrets.add(base64.b64encode(sidecar).decode())
+    if query.registered and query.sealed_by is not Signer.STRANGER:
+        asset = None if query.legacy else f"{proof_id}.wav"
+        if asset is not None:
+            (service.folder("assets") / asset).write_bytes(audio)
+        service.proofs.add(
+            Proof(
+                proof_id=proof_id,
+                tenant=tenant,
+                song=query.song,
+                issued_at=identity.created_at,
+                sealed_by=query.sealed_by,
+                pending=query.pending,
+                note=query.note,
+                sidecar=sidecar,
+                asset=asset,
+            )
+        )
+    headers = {"x-proof-id": proof_id, "x-issued-at": str(identity.created_at)}
+    return Response(sidecar if query.legacy else audio, headers=headers)
+
+
+def known_tenant(service: Service, tenant: str | None) -> str:
+    """Return the tenant, by default the first one; raise a 404 for an unknown tenant."""
+    found = tenant or service.keys.first_tenant()
+    if found is None or not service.keys.of_tenant(found):
+        raise not_found("there is no such tenant")
+    return found
+
 
 _Action = Callable[[Service, Request], Awaitable[Response]]
 
@@ -74,7 +137,7 @@ async def _erase(service: Service, request: Request) -> Response:
     proof = service.proofs.find(request.path_params["proof_id"])
     if proof is None:
         raise not_found("there is no such proof")
-    remove(service, proof, service.clock.second())
+    service.erase(proof)
     return Response(status_code=204)
 
 
@@ -135,13 +198,10 @@ ROUTES = (
 
 
 def operator_app(service: Service) -> Starlette:
-    """Return the application of the operator port."""
     return Starlette(routes=[Route(path, _bound(service, action), methods=[method]) for method, path, action in ROUTES])
 
 
 def _bound(service: Service, action: _Action) -> Callable[[Request], Awaitable[Response]]:
-    """Bind an action to the service, and answer its refusals."""
-
     async def answer(request: Request) -> Response:
         try:
             return await action(service, request)

@@ -1,24 +1,23 @@
-"""Key self-service: GET /partner/keys and POST /partner/keys/rotate."""
+"""Partner self-service: keys, rotation and usage; and the health of the service, which needs no key."""
 
 import hashlib
 
 from proofsweep_sandbox.answers import Answer, Refusal, json_answer, malformed
-from proofsweep_sandbox.api.queries import page_limit, position_of
 from proofsweep_sandbox.registry.keys import GRACE_SECONDS, Key, Replay
 from proofsweep_sandbox.routing import Exchange
 from proofsweep_sandbox.service import Service
 
 
-async def show(service: Service, exchange: Exchange) -> Answer:
+async def show_keys(service: Service, exchange: Exchange) -> Answer:
     """List all keys of the tenant, or one page if `limit` or `cursor` is given."""
     query = exchange.request.query_params
     keys = service.keys.of_tenant(exchange.caller.tenant)
     now = service.clock.now()
     if "limit" not in query and "cursor" not in query:
         return json_answer({"keys": [_record(key, now) for key in keys]})
-    limit = page_limit(query)
+    limit = exchange.whole_number("limit", highest=100, default=50)
     listing = f"keys of {exchange.caller.tenant}"
-    (after,) = position_of(service, query, listing) or [0]
+    (after,) = service.signatures.position(listing, query.get("cursor")) or [0]
     page = [key for key in keys if key.seq > after]
     answer: dict[str, object] = {"keys": [_record(key, now) for key in page[:limit]]}
     if len(page) > limit:
@@ -53,3 +52,16 @@ async def rotate(service: Service, exchange: Exchange) -> Answer:
 
 def _record(key: Key, now: float) -> dict[str, object]:
     return {"keyId": key.key_id, "name": key.name, "status": key.status(now)}
+
+
+async def health(service: Service, _exchange: Exchange) -> Answer:
+    return json_answer({"ok": True, "version": "2.4.2", "commit": "sandbox", "deployedAt": service.started_at})
+
+
+async def usage(service: Service, exchange: Exchange) -> Answer:
+    """Return the calls of each of the last UTC days, including this call."""
+    # Contract, Limits: usage window 1-90 days, default 30.
+    count = exchange.whole_number("days", highest=90, default=30)
+    now, meter = service.clock.now(), exchange.caller.meter
+    plan = {"quotaLimit": service.meters.read(meter, now).limit, "quotaPeriod": "MONTH"}
+    return json_answer({"plan": plan, "days": service.meters.days(meter, now, count)})

@@ -1,17 +1,29 @@
-"""POST /verify: examine a one-file credential or a legacy pair, then look it up in the registry."""
+"""The two calls of the core flow: POST /uploads mints a presigned form, POST /verify examines what it stored."""
 
 import asyncio
 import base64
 import binascii
 
 from proofsweep_sandbox.answers import Answer, Refusal, decoded, json_answer, malformed, not_found
-from proofsweep_sandbox.grading import classification_of, grade_of, interpretation_of
 from proofsweep_sandbox.registry.proofs import Proof
 from proofsweep_sandbox.registry.slots import Slot
 from proofsweep_sandbox.routing import Exchange
 from proofsweep_sandbox.seals.identity import Condition, Finding
 from proofsweep_sandbox.service import Service
-from proofsweep_sandbox.verdicts import verdict_of
+from proofsweep_sandbox.storage import new_slot
+from proofsweep_sandbox.verdicts import classification_of, grade_of, interpretation_of, verdict_of
+
+_KEPT_SECONDS = 3600
+
+
+async def mint(service: Service, exchange: Exchange) -> Answer:
+    """Return a slot for verification, also if no purpose is given."""
+    if exchange.request.query_params.get("purpose", "verify") != "verify":
+        raise malformed("verify is the only known purpose")
+    for token in service.slots.forget_older(service.clock.now() - _KEPT_SECONDS):
+        (service.folder("uploads") / token).unlink(missing_ok=True)
+    slot = new_slot(service, exchange.request, exchange.caller.tenant)
+    return json_answer({"uploadId": slot.upload_id, "url": slot.url, "fields": slot.fields})
 
 
 async def verify(service: Service, exchange: Exchange) -> Answer:
@@ -83,5 +95,5 @@ def _record(service: Service, proof: Proof) -> dict[str, object]:
         "issuedAt": proof.issued_at,
         "classification": classification_of(proof),
         "grade": grade_of(proof),
-        "interpretation": interpretation_of(proof, service.clock.now(), service.options.note_seconds),
+        "interpretation": interpretation_of(proof, service.clock.now()),
     }

@@ -1,19 +1,24 @@
-"""POST /slots/{token}: check the form against the slot's policy, and store its file."""
+"""The storage target: another origin than the API, with slots, links, its own request IDs, and errors in XML."""
 
 import base64
 import hashlib
 import json
 import logging
+import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
+from urllib.parse import urlencode
+from xml.sax.saxutils import escape
 
 from python_multipart.exceptions import FormParserError
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException
+from starlette.requests import Request
 
 from proofsweep_sandbox.answers import Answer, Refusal
+from proofsweep_sandbox.options import SLOT_BYTES
 from proofsweep_sandbox.registry.slots import Slot
-from proofsweep_sandbox.routing import Exchange
+from proofsweep_sandbox.routing import Endpoint, Exchange
 from proofsweep_sandbox.service import Service
 
 # The parser of forms warns of each one that is not correct; the sandbox answers with a refusal, and prints nothing.
@@ -22,6 +27,64 @@ logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
 # As S3: at most this many bytes in a field. Ours have some hundred.
 _MAX_FIELD_BYTES = 20_000
 _SIGNATURE = "x-amz-signature"
+# Contract, Resources: slots and links are short-lived, without a number.
+_SLOT_SECONDS = 15 * 60
+_LINK_SECONDS = 5 * 60
+
+
+def _storage_url(service: Service, request: Request) -> str:
+    """Return the storage's address, with the host name by which this client reached the API."""
+    return f"http://{request.url.hostname or service.options.host}:{service.ports[1]}"
+
+
+def link_to(service: Service, request: Request, asset: str) -> tuple[str, int]:
+    """Return a link to a stored artifact, and its expiry in unix seconds."""
+    expires_at = service.clock.second() + _LINK_SECONDS
+    signature = service.signatures.sign("asset", f"{asset} {expires_at}")
+    query = urlencode({"expires": expires_at, "signature": signature})
+    url = f"{_storage_url(service, request)}/assets/{asset}?{query}"
+    service.secrets.add(url)
+    return url, expires_at
+
+
+async def download(service: Service, exchange: Exchange) -> Answer:
+    """Send the artifact; the signed link is enough, no key is needed."""
+    asset, query = exchange.path["asset"], exchange.request.query_params
+    expires, signature = query.get("expires", ""), query.get("signature", "")
+    is_ours = service.signatures.accepts("asset", f"{asset} {expires}", signature)
+    if not is_ours or service.clock.now() >= int(expires):
+        raise Refusal(403, "AccessDenied", "the link is not valid, or has expired")
+    file = service.folder("assets") / asset
+    if not file.is_file():
+        raise Refusal(404, "NoSuchKey", "the artifact is gone")
+    return Answer(body=file.read_bytes(), headers={"content-type": "audio/wav"})
+
+
+def new_slot(service: Service, request: Request, tenant: str) -> Slot:
+    """Store a new slot: its fields are those that the policy binds, the policy, and its signature."""
+    token, now = secrets.token_urlsafe(18), service.clock.second()
+    date, expires_at = datetime.fromtimestamp(now, UTC), now + _SLOT_SECONDS
+    bound = {
+        "key": f"verify/{token}",
+        "x-amz-algorithm": "AWS4-HMAC-SHA256",
+        "x-amz-credential": f"SANDBOX/{date:%Y%m%d}/local/s3/aws4_request",
+        "x-amz-date": f"{date:%Y%m%dT%H%M%SZ}",
+    }
+    policy = {
+        "expiration": datetime.fromtimestamp(expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "conditions": [*({name: value} for name, value in bound.items()), ["content-length-range", 1, SLOT_BYTES]],
+    }
+    encoded = base64.b64encode(json.dumps(policy).encode()).decode()
+    slot = Slot(
+        upload_id=f"upl_{secrets.token_hex(12)}",
+        token=token,
+        tenant=tenant,
+        url=f"{_storage_url(service, request)}/slots/{token}",
+        fields={**bound, "policy": encoded, _SIGNATURE: service.signatures.sign("slot", encoded)},
+        expires_at=expires_at,
+    )
+    service.slots.add(slot)
+    return slot
 
 
 async def fill(service: Service, exchange: Exchange) -> Answer:
@@ -94,3 +157,34 @@ def _check_form(service: Service, slot: Slot, fields: dict[str, str], size_bytes
 
 def _denied(error: str) -> Refusal:
     return Refusal(403, "AccessDenied", error)
+
+
+ENDPOINTS = (
+    Endpoint("slot", "POST", "/slots/{token}", fill, is_public=True),
+    Endpoint("asset_download", "GET", "/assets/{asset}", download, is_public=True),
+)
+
+
+class StorageTarget:
+    """The origin of the storage; signed forms and links take the place of keys."""
+
+    name = "storage"
+    endpoints = ENDPOINTS
+
+    def new_request_id(self) -> str:
+        return secrets.token_hex(8).upper()
+
+    def admit(self, exchange: Exchange) -> None:
+        """Admit every request: the endpoints check the slot's policy and the link's signature."""
+
+    def error_answer(self, refusal: Refusal, exchange: Exchange) -> Answer:
+        body = (
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            f"<Error><Code>{escape(refusal.code)}</Code><Message>{escape(refusal.error)}</Message>"
+            f"<RequestId>{exchange.request_id}</RequestId></Error>"
+        )
+        headers = {"content-type": "application/xml", **refusal.headers}
+        return Answer(status=refusal.status, body=body.encode(), headers=headers)
+
+    def headers(self, exchange: Exchange, status: int) -> dict[str, str]:  # noqa: ARG002 - the API gateway needs it
+        return {"x-amz-request-id": exchange.request_id}
