@@ -86,11 +86,11 @@ def test_a_file_that_cannot_be_examined_is_the_fault_of_its_row(
 @pytest.mark.parametrize(
     ("number", "named_audio", "tags"),
     [
-        (1, "Alba/x/a.wav", {"label": "Alba"}),
-        (2, "Alba/x/a.wav", {"label": "x"}),
+        (1, "Alba/x/a.wav", {"supplier": "Alba"}),
+        (2, "Alba/x/a.wav", {"supplier": "x"}),
         (3, "Alba/x/a.wav", {}),
         (1, "a.wav", {}),
-        (1, "Alba/", {"label": "Alba"}),
+        (1, "Alba/", {"supplier": "Alba"}),
         (1, "s3://bucket/x/a.wav", {}),
         (1, "proof:p-1", {}),
         (None, "Alba/a.wav", {}),
@@ -98,8 +98,8 @@ def test_a_file_that_cannot_be_examined_is_the_fault_of_its_row(
 )
 def test_a_folder_may_be_the_supplier(number: int | None, named_audio: str, tags: dict[str, str]) -> None:
     """As seen from the root; a file that lies less deep or outside has none. A column of that name goes before it."""
-    assert SupplierFolder(number, "label").tags_of(named_audio) == tags
-    assert SupplierFolder(number, "label").tags_of(named_audio, ["isrc", "Label"]) == {}
+    assert SupplierFolder(number).tags_of(named_audio) == tags
+    assert SupplierFolder(number).tags_of(named_audio, ["isrc", "Supplier"]) == {}
 
 
 def test_what_was_found_of_deliveries_is_one_line() -> None:
