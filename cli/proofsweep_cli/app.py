@@ -144,7 +144,9 @@ def run(arguments: list[str]) -> int:
         code = app_for(arguments)(args=arguments, prog_name="proofsweep", standalone_mode=False)
     except TyperException as error:
         message = error.format_message()  # empty when help was shown because there were no arguments
-        return _report_error(f"{message} (see: proofsweep --help)", ExitCode.USAGE) if message else ExitCode.USAGE
+        command = getattr(getattr(error, "ctx", None), "command_path", "proofsweep")
+        told = f"{message.removesuffix('.')}; see: {command} --help"
+        return _report_error(told, ExitCode.USAGE) if message else ExitCode.USAGE
     except ProofsweepError as error:
         return _report_error(error.message, code_of_error(error))
     except OSError as error:

@@ -46,7 +46,7 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
         f"  version {found.version or 'unknown'}, commit {found.commit or 'unknown'}{deployed}; {took}",
         f"  request ID: {call.request_id or 'none'}",
     ]
-    document = found.model_dump() | {"elapsed_ms": call.elapsed_ms, "request_id": call.request_id}
+    document = found.model_dump() | {"elapsed_ms": round(call.elapsed_ms, 1), "request_id": call.request_id}
     answer(document, lines, as_json=as_json)
     return ExitCode.BREAKER if found.ok is False else ExitCode.ACCEPTED
 

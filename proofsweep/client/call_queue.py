@@ -17,7 +17,7 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import RateReport, Share
 from proofsweep.domain.exchanges import Call, Exchange
 
-# Measured together: python -m benchmarks.simulation
+# Measured together: python -m benchmarks.lanes
 _SPARE_SLOTS = 8  # slots beyond what the rate needs
 _SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
 _OLD_SLOT_SECONDS = 45.0  # half as many files are uploaded at once while a slot is older

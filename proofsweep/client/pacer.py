@@ -27,7 +27,7 @@ from proofsweep.client.lane_model import (
     joined,
 )
 
-# Measured together: python -m benchmarks.simulation
+# Measured together: python -m benchmarks.lanes
 FIRST_RATE = 6.0  # where a search begins, in calls per second
 _LEAST_FIRST_RATE = 1.0  # and at least
 _REMEMBERED_SHARE = 0.95  # the part of a remembered rate that a run begins with

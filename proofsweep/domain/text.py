@@ -82,7 +82,9 @@ def reset_clause(reset: datetime | None, now: datetime) -> str:
 
 
 def _text_of(value: object) -> str:
-    if isinstance(value, datetime) or hasattr(value, "__fspath__"):
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if hasattr(value, "__fspath__"):
         return str(value)
     raise TypeError(f"{type(value).__name__} is no value of JSON")
 

@@ -16,7 +16,7 @@ ROWS = 800
 @pytest.fixture
 def large_run(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
     """A planned run of two batches over the sample files, at a service whose answers take some time; its ID."""
-    world.operator.add_fault("verify", "slow", seconds=0.1)
+    world.operator.add_fault("verify", "slow", seconds=0.2)
     return world.plan_batches(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
 
 

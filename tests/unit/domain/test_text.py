@@ -1,6 +1,7 @@
 """Text that others wrote is shown on one line and steers nothing, in errors too."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -42,8 +43,13 @@ def test_json_gives_every_character_back(text: str) -> None:
     written = printable_json({"audio": text, "é": "é"})
 
     assert json.loads(written) == {"audio": text, "é": "é"}
+
     assert printable(written) == written
     assert "é" in written
+
+
+def test_json_has_instants_in_iso_8601() -> None:
+    assert printable_json({"at": datetime(2026, 11, 27, 6, 30, tzinfo=UTC)}) == '{"at": "2026-11-27T06:30:00+00:00"}'
 
 
 def test_markdown_shows_the_text_itself() -> None:
