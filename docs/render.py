@@ -15,7 +15,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.reasons import reason_entries
 from proofsweep.queries.views import views
 from proofsweep.reports.explain import ENDPOINTS
-from proofsweep.store.tables import LATEST, TABLES, Column
+from proofsweep.store.tables import TABLES, Column
 from proofsweep_cli.exit_codes import exit_codes_table
 
 DOCS = Path(__file__).parent
@@ -41,7 +41,6 @@ def rendered(text: str) -> str:
     """Fill each block between its markers with what the code says."""
     blocks = {
         **{name: columns_table(table.columns) for name, table in TABLES.items()},
-        "latest": columns_table(LATEST),
         "views": views_table(),
         "reasons": reasons_table(),
         "endings": endings_table(),

@@ -1,7 +1,6 @@
 """The queries in the docs run, and give what the docs say."""
 
 import re
-import shutil
 from pathlib import Path
 
 import duckdb
@@ -32,31 +31,6 @@ def test_every_query_of_a_page_runs(page: str, workdir: Path, finished_run: str)
         duckdb.sql(sql).fetchall()
     for code in blocks(page, "python"):
         exec(code, {})  # noqa: S102 - our own page
-
-
-def test_the_query_lists_what_changed_since_the_last_run(workdir: Path, catalog: Path) -> None:
-    """Damaged, deleted and new files are listed with both outcomes; files that did not change are not."""
-    music = workdir / "music"
-    shutil.copytree(catalog, music)
-    verified(music)
-    good = (
-        "FROM 'results/verdicts/*/*.parquet' SELECT audio WHERE accepted AND mode = 'one_file' ORDER BY audio LIMIT 2"
-    )
-    damaged, deleted = (Path(audio) for (audio,) in duckdb.sql(good).fetchall())
-    damaged.write_bytes(b"")
-    deleted.rename(music / "new.wav")
-    verified(music)
-
-    query = blocks("docs/tables.md", "sql")[1].replace("/data/november.csv", str(music))
-
-    assert sorted(duckdb.sql(query).fetchall(), key=str) == sorted(
-        [
-            (str(damaged), "accepted", "valid", "ineligible", "empty"),
-            (str(deleted), "accepted", "valid", None, None),
-            (str(music / "new.wav"), None, None, "accepted", "valid"),
-        ],
-        key=str,
-    )
 
 
 def test_types_are_the_same_in_every_file_and_reader(workdir: Path) -> None:
