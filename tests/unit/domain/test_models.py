@@ -237,11 +237,9 @@ def test_what_may_be_secret_is_never_printed() -> None:
     assert "SECRET" not in printed
 
 
-@pytest.mark.parametrize("kind", RESOURCES)
 @given(document=JSON | st.dictionaries(st.sampled_from(MEMBERS), JSON))
-def test_reading_raises_only_a_validation_error(kind: type[Resource], document: object) -> None:
-    """Any JSON is read or refused; it never crashes the reader."""
-    with suppress(ValidationError):
-        resource = kind.model_validate(document)
-
-        assert isinstance(resource, kind)
+def test_reading_raises_only_a_validation_error(document: object) -> None:
+    """Any JSON is read or refused, as each kind of answer; it never crashes the reader."""
+    for kind in RESOURCES:
+        with suppress(ValidationError):
+            kind.model_validate(document)

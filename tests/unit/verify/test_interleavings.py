@@ -1,24 +1,24 @@
 """A leg is committed rightly in every order of steps of its own process, one that takes over, and a reader.
 
 Its own process may be frozen at any step and come back, each may be killed at any step, and a write may end in an error
-whether it happened or not. The real functions run on threads that stop before each operation on a store in memory; it
+whether it happened or not. The real functions run as greenlets that stop before each operation on a store in memory; it
 is granted in every order, but never twice from one state. A kill is an order in which a process is never granted
 another step, so a further process must be able to recover the leg from every state.
 """
 
 import json
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from greenlet import greenlet
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
@@ -38,7 +38,6 @@ PLAN = plan_of_run("20261120T120000Z_000aa", items=5)
 JOURNAL = layout.journal_folder(PLAN.run_id, 1)
 TABLES = ("verdicts", "exchanges")
 _COLUMNS = {"verdicts": ["run_id", "leg", "manifest_row"], "exchanges": ["run_id", "leg", "manifest_row"]}
-_PATIENCE_SECONDS = 60.0
 SWITCHES = int(os.environ.get("PROOFSWEEP_SOAK_SWITCHES", "2"))
 """How often a process that could go on is stopped for another one; with 99, every order is played, in minutes."""
 
@@ -62,55 +61,42 @@ class Memory:
             raise NameTaken(f"{name} exists already.")
         self.objects[name] = content
         if name.startswith(f"{JOURNAL}/verdicts-"):
-            self.journalled |= set(pa.ipc.open_stream(content).read_all()["manifest_row"].to_pylist())
+            self.journalled |= rows_in_segment(content)
         if name.startswith("verdicts/") and closing_parts(self.objects, "verdicts"):
             self.lost += sorted(self.seen_by.get(who, set()) - set(rows_in_parts(self.objects, "verdicts")))
 
 
-def _locked() -> threading.Lock:
-    """Return what one thread waits for until another one releases it."""
-    lock = threading.Lock()
-    lock.acquire()
-    return lock
-
-
 @dataclass
 class Process:
-    """One process of a schedule: a thread that waits before each step until it is granted."""
+    """One process of a schedule, which waits before each step until it is granted."""
 
     name: str
     work: Callable[[Results], None]
     memory: Memory
-    granted: threading.Lock = field(default_factory=_locked)
-    stopped: threading.Lock = field(default_factory=_locked)
     waits_for: tuple[str, str] | None = None  # the next operation and its object; None at the end
     fault: str | None = None  # how the granted write ends: None, "unwritten" or "written", with an error both times
-    is_abandoned: bool = False
     is_free: bool = False  # its steps are not counted: it makes what is there before the others begin
     history: int = 0  # a digest of all that it has seen
 
+    def __post_init__(self) -> None:
+        self.steps = greenlet(self._run)
+
     def start(self) -> None:
-        threading.Thread(target=self._run, daemon=True).start()
-        self.stopped.acquire(timeout=_PATIENCE_SECONDS)
+        self.steps.switch()
 
     def advance(self, fault: str | None = None) -> None:
         self.fault = fault
-        self.granted.release()
-        assert self.stopped.acquire(timeout=_PATIENCE_SECONDS)
+        self.steps.switch()
 
     def abandon(self) -> None:
         if self.waits_for is not None:
-            self.is_abandoned = True
-            self.granted.release()
+            self.steps.throw(Abandoned)
 
     def step(self, operation: str, name: str, act: Callable[[], object]) -> object:
         if self.is_free:
             return act()
         self.waits_for = operation, name
-        self.stopped.release()
-        self.granted.acquire()
-        if self.is_abandoned:
-            raise Abandoned
+        self.steps.parent.switch()
         seen: object = None
         try:
             if self.fault != "unwritten":
@@ -137,7 +123,6 @@ class Process:
         except BaseException as error:  # noqa: BLE001 - shown by the test
             self.memory.errors.append(error)
         self.waits_for = None
-        self.stopped.release()
 
 
 @dataclass
@@ -203,17 +188,19 @@ def closing_parts(objects: dict[str, bytes], table: str) -> list[str]:
     return [name for name in part_names(objects, table) if b"proofsweep.closing" in objects[name]]
 
 
-_read: dict[bytes, list[int]] = {}
+@cache
+def rows_in_segment(content: bytes) -> set[int]:
+    return set(pa.ipc.open_stream(content).read_all()["manifest_row"].to_pylist())
+
+
+@cache
+def rows_in_part(content: bytes) -> list[int]:
+    rows: list[int] = pa.parquet.read_table(pa.BufferReader(content))["manifest_row"].to_pylist()
+    return rows
 
 
 def rows_in_parts(objects: dict[str, bytes], table: str) -> list[int]:
-    found: list[int] = []
-    for name in part_names(objects, table):
-        content = objects[name]
-        if content not in _read:
-            _read[content] = pa.parquet.read_table(pa.BufferReader(content))["manifest_row"].to_pylist()
-        found += _read[content]
-    return found
+    return [row for name in part_names(objects, table) for row in rows_in_part(objects[name])]
 
 
 def check(memory: Memory) -> None:
