@@ -11,8 +11,6 @@ from proofsweep.domain.reasons import Ineligible
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import Verdict
 from proofsweep.operations.rotate import unfinished_rotation
-from proofsweep.store.keys import Rotations
-from proofsweep.store.operations import Operations
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
 from proofsweep_cli.command import open_app
@@ -103,9 +101,7 @@ def _pairing(settings: Settings) -> str:
 
 def _unfinished_rotation(app: App) -> Iterator[Finding]:
     try:
-        said = unfinished_rotation(
-            Rotations(Operations(app.results)), app.service.key_fingerprint, app.settings.service, BLOCKS
-        )
+        said = unfinished_rotation(app.store, app.service.key_fingerprint, app.settings.service, BLOCKS)
     except ProofsweepError:  # the findings about the store and the key say why
         return
     if said is not None:

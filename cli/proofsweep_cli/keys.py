@@ -11,9 +11,7 @@ from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import key_store_for
-from proofsweep.operations.rotate import ListedKey, list_keys
-from proofsweep.store.keys import Rotations
-from proofsweep.store.operations import Operations
+from proofsweep.operations.rotations import ListedKey, list_keys, recorded_rotations
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
@@ -34,8 +32,7 @@ def list_all(results: str | None = ResultsUrl, config: str | None = Config, as_j
     Example: `proofsweep keys list --config production`
     """
     app = open_app(config, results)
-    service, rotations = app.service, Rotations(Operations(app.results))
-    found = list_keys(service.partner, rotations.answered(), service.key_fingerprint)
+    found = list_keys(app.service.partner, recorded_rotations(app.results), app.service.key_fingerprint)
     document = {"environment": app.environment, "keys": [_json_of(each) for each in found]}
     answer(document, _lines_of(app, found), as_json=as_json)
     return ExitCode.ACCEPTED

@@ -36,13 +36,12 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.ingest.report import PassReport
+from proofsweep.operations.rotations import recorded_rotations
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import advice_for, ending_of, label_of
 from proofsweep.store import layout
-from proofsweep.store.keys import Rotations
 from proofsweep.store.lease import Holder, Lease
 from proofsweep.store.legs import Legs
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import read_probes
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
@@ -141,7 +140,7 @@ class AlertFacts:
     def key_alerts(self, key_in_use: str | None) -> list[Alert]:
         """Return what is told of the ends of keys; `key_in_use` is a fingerprint."""
         now = self.clock()
-        own = (each for each in Rotations(Operations(self.results)).answered() if each.environment == self.environment)
+        own = (each for each in recorded_rotations(self.results) if each.environment == self.environment)
         found = [rotated_key_ends(rotation, key_in_use, now) for rotation in own]
         return [alert for alert in found if alert is not None]
 

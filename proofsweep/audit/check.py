@@ -18,7 +18,7 @@ from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.objects import sha256_hex
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import operation_of
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.rows import with_instants
@@ -84,7 +84,7 @@ class RunAuditor:
     def _planned(self) -> Plan | Operation | None:
         if layout.kind_of(self._run_id):
             self._audit.operations += 1
-            return Operations(self._results).operation(self._run_id)
+            return operation_of(self._store, self._run_id)
         self._audit.runs += 1
         return self._results.plan(self._run_id)
 

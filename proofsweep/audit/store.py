@@ -11,7 +11,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.operations import OperationKind
 from proofsweep.store import layout
 from proofsweep.store.objects import Store
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import is_complete
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import RECEIPTED, written_by
 
@@ -57,7 +57,7 @@ def _was_planned(store: Store, run_id: str) -> bool:  # one that has planned ite
 def _owner_of(results: Results, run_id: str, receipts: Mapping[int, LegReceipt]) -> _Owner | None:
     names = {part.name for receipt in receipts.values() for part in receipt.parts}
     kind = layout.kind_of(run_id)
-    if kind == OperationKind.ROTATION and not Operations(results).is_complete(run_id):
+    if kind == OperationKind.ROTATION and not is_complete(results.store, run_id):
         return None  # its row is there before the leg that names it
     if not kind:
         day = results.plan(run_id).run_date

@@ -1,10 +1,9 @@
 """Operations: uses of the partner's other endpoints, which are no verification runs; and rotations of a key. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Self
 
 from proofsweep.domain.runs import new_run_id
 
@@ -43,18 +42,13 @@ class Operation:
     environment: str  # the service's label
     base_url: str
     started_at: datetime
+    request: Mapping[str, object] = field(default_factory=dict)  # one that did not come to its end is gone on with
 
     @classmethod
     def named(cls, kind: OperationKind, tail: str, environment: str, base_url: str, now: datetime) -> "Operation":
         """Make one that begins now; `tail` is random, in hex."""
         operation_id = new_run_id(now, f"_{kind}_{tail}")
         return cls(operation_id=operation_id, kind=kind, environment=environment, base_url=base_url, started_at=now)
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Self:
-        """Read one from its document; KeyError, TypeError or ValueError if it is damaged."""
-        members = {each.name: document[each.name] for each in fields(cls)}
-        return cls(**members | {"started_at": datetime.fromisoformat(document["started_at"])})
 
     @property
     def run_id(self) -> str:
@@ -67,9 +61,6 @@ class Operation:
     @property
     def run_date(self) -> date:
         return self.started_at.astimezone(UTC).date()
-
-    def document(self) -> dict[str, object]:
-        return asdict(self) | {"started_at": self.started_at.isoformat()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

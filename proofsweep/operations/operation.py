@@ -27,7 +27,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Journal, delete_journal
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import operation_ids, operation_of, write_operation
 from proofsweep.store.parts import Part, Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import Budget
@@ -146,8 +146,8 @@ class Operator:
         facts: Row = {"key_fingerprint": self.service.key_fingerprint}
         status = self.service.usable(self.bounds.reserve)
         end_killed(self.results, kind)  # (1)
-        operation, leg = self._planned(kind, facts | {"request": dict(request or {})})  # (2)
-        legs = replace(Operations(self.results).legs(operation.operation_id), clock=self.service.clock)
+        operation, leg = self._planned(kind, request or {})  # (2)
+        legs = Legs(self.results.store, operation.operation_id, self.service.clock)
         legs.take(leg, facts)  # (3)
         if kind is OperationKind.ERASURE and _is_beside_another(self.results, operation):
             legs.release(leg)
@@ -168,16 +168,16 @@ class Operator:
         with _settled(work, legs, facts):
             yield work  # (4)
 
-    def _planned(self, kind: OperationKind, facts: Row) -> tuple[Operation, int]:
-        operations = Operations(self.results)
-        newest = max(operations.ids(kind=kind), default="")
-        operation, begun = operations.operation(newest), operations.plan(newest) or {}
-        if facts["request"] and operation is not None and operation.environment == self.environment:
-            receipt = operations.receipt(newest) or {}
-            if begun.get("request") == facts["request"] and receipt.get("ended_by") != EndedBy.COMPLETE:
-                return operation, operations.legs(newest).last() + 1
-        operation = self.new_operation(kind)
-        operations.write_plan(operation, facts)
+    def _planned(self, kind: OperationKind, request: Mapping[str, object]) -> tuple[Operation, int]:
+        store = self.results.store
+        newest = operation_of(store, max(operation_ids(store, kind), default=""))
+        if request and newest and (newest.environment, newest.request) == (self.environment, request):
+            legs = Legs(store, newest.operation_id)
+            last = legs.last()
+            if (legs.receipt(last) or {}).get("ended_by") != EndedBy.COMPLETE:
+                return newest, last + 1
+        operation = replace(self.new_operation(kind), request=request)
+        write_operation(store, operation)
         return operation, 1
 
 
@@ -186,9 +186,9 @@ def _is_beside_another(results: Results, own: Operation) -> bool:
 
     Each looks again once it has its own: of two that begin together, one at least sees the other and gives way.
     """
-    operations = Operations(results)
-    others = [each for each in operations.ids(kind=own.kind)[-_LOOKED_AT:] if each != own.operation_id]
-    return any((last := (legs := operations.legs(each)).last()) and legs.is_held(last) for each in others)
+    ids = operation_ids(results.store, own.kind)[-_LOOKED_AT:]
+    others = [Legs(results.store, each) for each in ids if each != own.operation_id]
+    return any((last := legs.last()) and legs.is_held(last) for legs in others)
 
 
 @contextmanager
@@ -236,9 +236,9 @@ def end_killed(results: Results, kind: OperationKind) -> None:
 
     RunIsActive if proofs are being erased.
     """
-    operations, ended = Operations(results), list[str]()
-    for operation_id in operations.ids(kind=kind)[-_LOOKED_AT:]:
-        legs, operation = operations.legs(operation_id), operations.operation(operation_id)
+    ended: list[str] = []
+    for operation_id in operation_ids(results.store, kind)[-_LOOKED_AT:]:
+        legs, operation = Legs(results.store, operation_id), operation_of(results.store, operation_id)
         if operation is None or not (last := legs.last()):
             continue
         if legs.receipt(last) is None:
@@ -274,7 +274,7 @@ def settle(
     parts.close()
     rows, exchanges = parts.parts[OperationKind(operation.kind).table], parts.parts["exchanges"]
     counted = exchange_counts(results.tables([part.name for part in exchanges], COUNTED))
-    legs = Operations(results).legs(operation.operation_id)
+    legs = Legs(results.store, operation.operation_id)
     receipt: Row = {
         "run_id": operation.operation_id,
         "leg": leg,
@@ -302,7 +302,7 @@ def write_calls(
     more: Iterable[Part],
 ) -> None:
     """Write calls that were made already as a leg of their operation; `said` and `more` as `settle` has them."""
-    legs, table = Operations(results).legs(operation.operation_id), OperationKind(operation.kind).table
+    legs, table = Legs(results.store, operation.operation_id), OperationKind(operation.kind).table
     leg = legs.last() + 1
     while True:
         try:

@@ -14,7 +14,7 @@ same command goes on wherever an earlier one ended; two at once do the same thin
 """
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -38,13 +38,21 @@ from proofsweep.domain.errors import (
 )
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.models import KeyRecord, RotatedKeyResponse
+from proofsweep.domain.models import RotatedKeyResponse
 from proofsweep.domain.operations import GRACE_WINDOW, Operation, OperationKind, Rotation, RotationIntent
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore, SecretBlocks, key_store_for
 from proofsweep.operations.operation import Operator, end_killed, write_calls
-from proofsweep.store.keys import Rotations, bind_key, rotation_part_name
-from proofsweep.store.operations import Operations
+from proofsweep.operations.rotations import (
+    begin_rotation,
+    begun_rotation,
+    record_rotation,
+    recorded_rotations,
+    rotation_part_name,
+)
+from proofsweep.store.keys import bind_key
+from proofsweep.store.objects import Store
+from proofsweep.store.operations import is_complete
 from proofsweep.store.parts import Results
 
 REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
@@ -89,12 +97,8 @@ class RotateKey:
     calls: list[Exchange] = field(default_factory=list)  # of this command, that are not written yet
 
     @property
-    def operations(self) -> Operations:
-        return Operations(self.results)
-
-    @property
-    def rotations(self) -> Rotations:
-        return Rotations(self.operations)
+    def store(self) -> Store:
+        return self.results.store
 
     def rotate(self, *, again: bool = False) -> Rotated:
         """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.
@@ -106,20 +110,22 @@ class RotateKey:
             rotated = self._rotated(again=again)
         except BaseException:
             with suppress(ResultsError):  # what went wrong before is what a person must know
-                self._write_calls(self.rotations.begun(fingerprint(self.key)))
+                self._write_calls(begun_rotation(self.store, fingerprint(self.key)))
             raise
-        self._write_calls(self.rotations.begun(rotated.rotation.key_fingerprint))
+        self._write_calls(begun_rotation(self.store, rotated.rotation.key_fingerprint))
         return rotated
 
     def _rotated(self, *, again: bool) -> Rotated:
         made_by = self._made_by()
-        if made_by is not None and not again and is_recent(made_by, self.clock()):
-            return Rotated(made_by, self.key_store.name, was_done=True)
+        if made_by is not None:
+            self._close(begun_rotation(self.store, made_by.key_fingerprint))
+            if not again and is_recent(made_by, self.clock()):
+                return Rotated(made_by, self.key_store.name, was_done=True)
         self.key_store.check()
         intent, is_new = self._intent()  # (1)
-        rows = self.rotations.answered()
+        rows = recorded_rotations(self.results)
         answered = next((each for each in rows if each.operation_id == intent.operation_id), None)
-        if answered is not None and self.operations.is_complete(intent.operation_id):
+        if answered is not None and is_complete(self.store, intent.operation_id):
             return Rotated(answered, intent.location, was_done=True)
         rotation, new_key = self._kept(answered) or self._asked(intent, answered, is_new=is_new)  # (2) to (4)
         self._try(new_key)  # (5)
@@ -129,18 +135,14 @@ class RotateKey:
 
     def _made_by(self) -> Rotation | None:
         own = fingerprint(self.key)
-        made_by = next((each for each in self.rotations.answered() if each.new_key_fingerprint == own), None)
-        begun = None if made_by is None else self.rotations.begun(made_by.key_fingerprint)
-        if begun is not None:
-            self._close(begun)
-        return made_by
+        return next((each for each in recorded_rotations(self.results) if each.new_key_fingerprint == own), None)
 
     def _intent(self) -> tuple[RotationIntent, bool]:
-        begun = self.rotations.begun(fingerprint(self.key))
+        begun = begun_rotation(self.store, fingerprint(self.key))
         if begun is not None:
-            return self.rotations.begin(begun), False
+            return begin_rotation(self.store, begun), False
         waiting, current = self.key_store.waiting(), self.key_store.current()
-        known = {fingerprint(self.key), *(each.key_fingerprint for each in self.rotations.answered())}
+        known = {fingerprint(self.key), *(each.key_fingerprint for each in recorded_rotations(self.results))}
         if waiting is not None and fingerprint(waiting) not in known:
             raise ConfigError(
                 f"There is a key in {self.key_store.waiting_name} that no rotation of this results store has put "
@@ -150,14 +152,13 @@ class RotateKey:
         if current is not None and current != self.key:
             raise ConfigError(f"{self.key_store.name} holds another key already; nothing was rotated.")
         self.key_store.discard()
-        idempotency_key = secrets.token_hex(16)  # contract, Limits: 16 to 128 characters
         drawn = RotationIntent(
             **asdict(self.new_operation()),
-            idempotency_key=idempotency_key,
+            idempotency_key=secrets.token_hex(16),  # contract, Limits: 16 to 128 characters
             key_fingerprint=fingerprint(self.key),
             location=self.key_store.name,
         )
-        intent = self.rotations.begin(drawn)
+        intent = begin_rotation(self.store, drawn)
         return intent, intent == drawn
 
     def _kept(self, answered: Rotation | None) -> tuple[Rotation, SecretStr] | None:
@@ -176,10 +177,10 @@ class RotateKey:
                 raise self._explained(refusal, intent, is_new=is_new) from refusal
             # it was kept, and a crash came before the record of it
             rotation = self._rotation(intent, waiting, None, AnswerHeaders())
-            return self.rotations.record(rotation, intent.run_date), waiting
+            return record_rotation(self.results, rotation, intent.run_date), waiting
         new_key = self._keep(answer, intent, answered)  # (3)
         rotation = self._rotation(intent, new_key, answer, headers)
-        return self.rotations.record(rotation, intent.run_date), new_key  # (4)
+        return record_rotation(self.results, rotation, intent.run_date), new_key  # (4)
 
     def _keep(self, answer: RotatedKeyResponse, intent: RotationIntent, answered: Rotation | None) -> SecretStr:
         new_key, waiting = SecretStr(answer.api_key.get_secret_value().strip()), self.key_store.waiting()
@@ -274,27 +275,26 @@ class RotateKey:
                 f"{self.key_store.name} holds a third key by now, which was not replaced. The new key of this rotation "
                 f"is tested, and is in {self.key_store.waiting_name}."
             )
-        bind_key(self.results.store, fingerprint(new_key), self.partner.base_url)
+        bind_key(self.store, fingerprint(new_key), self.partner.base_url)
         self.key_store.promote()
 
-    def _close(self, intent: RotationIntent) -> None:
+    def _close(self, intent: RotationIntent | None) -> None:
         """Write the calls and the receipt, unless another command has closed the rotation."""
-        if not self.operations.is_complete(intent.operation_id):
+        if intent is not None and not is_complete(self.store, intent.operation_id):
             self._write_leg(intent, EndedBy.COMPLETE)
 
     def _write_calls(self, intent: RotationIntent | None) -> None:
         """Write the calls of a command that does not finish its rotation, or that came after another one had."""
         if self.calls and intent is not None:
-            is_closed = self.operations.is_complete(intent.operation_id)
+            is_closed = is_complete(self.store, intent.operation_id)
             self._write_leg(intent, EndedBy.COMPLETE if is_closed else EndedBy.ERROR)
 
     def _write_leg(self, intent: RotationIntent, ended_by: EndedBy) -> None:
-        results = self.results
-        end_killed(results, OperationKind.ROTATION)
+        end_killed(self.results, OperationKind.ROTATION)
         calls, self.calls[:] = list(self.calls), []
         name = rotation_part_name(intent.operation_id, intent.run_date)
-        row = [] if results.store.read(name) is None else [results.part(name)]
-        write_calls(results, intent, calls, ended_by, said={"key_fingerprint": intent.key_fingerprint}, more=row)
+        row = [] if self.store.read(name) is None else [self.results.part(name)]
+        write_calls(self.results, intent, calls, ended_by, said={"key_fingerprint": intent.key_fingerprint}, more=row)
 
 
 def is_recent(rotation: Rotation, now: datetime) -> bool:
@@ -324,49 +324,6 @@ def _hours(window: timedelta) -> int:
     return int(window.total_seconds() // 3600)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedKey:
-    """A key as the service lists it, and what recorded rotations tell of it; None is unknown, or has not happened."""
-
-    record: KeyRecord
-    is_in_use: bool | None
-    made_at: datetime | None
-    expires_at: datetime | None
-
-
-def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
-    """Ask for all pages, and add to each key what the recorded rotations tell of it."""
-    made, ends, in_use = dict[str, datetime](), dict[str, datetime](), None
-    for each in rotations:
-        if each.key_id is not None:
-            ends[each.key_id] = each.old_key_ends_at
-        if each.new_key_id is not None:
-            made[each.new_key_id] = each.answered_at
-            in_use = each.new_key_id if each.new_key_fingerprint == key_fingerprint else in_use
-    return [
-        ListedKey(
-            record=record,
-            is_in_use=None if in_use is None else record.key_id == in_use,
-            made_at=made.get(record.key_id or ""),
-            expires_at=ends.get(record.key_id or ""),
-        )
-        for record in _all_keys(partner)
-    ]
-
-
-def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
-    """Follow the pages; the contract gives the whole inventory without `limit`, and allows a cursor all the same."""
-    cursor, seen = None, set[str | None]()
-    while cursor not in seen:
-        seen.add(cursor)
-        page = partner.keys(cursor=cursor)
-        yield from page.keys
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-    raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")
-
-
 def rotate_key(
     operator: Operator,
     key_store: KeyStore,
@@ -393,10 +350,12 @@ def rotate_key(
 
 
 def unfinished_rotation(
-    rotations: Rotations, key_fingerprint: str, service: ServiceSettings, blocks: SecretBlocks
+    store: Store, key_fingerprint: str, service: ServiceSettings, blocks: SecretBlocks
 ) -> str | None:
     """Return which rotation of the key in use was not finished, and where its new key is; None if there is none."""
-    begun = rotations.unfinished(key_fingerprint)
+    begun = begun_rotation(store, key_fingerprint)
+    if begun is not None and is_complete(store, begun.operation_id):
+        begun = None
     named = Path(begun.location) if begun is not None and begun.location.startswith("/") else None
     left: list[str] = []
     with suppress(ConfigError):  # the key is in a variable, and nobody has named a file

@@ -19,7 +19,7 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import tables_of
 from proofsweep.queries.views import quoted
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import operation_of
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.store.tables import GONE, TABLES
@@ -175,7 +175,7 @@ class Search:
         oldest = self.oldest or new_run_id(datetime.now(UTC) - _CALLS_LOOK_BACK, "")
         of_operations = f"store.exchanges ANTI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
         for row in self._rows(f"SELECT run_id, {_CALL} FROM {of_operations} AND request_id = ?", request_id):
-            operation = Operations(self.results).operation(str(row["run_id"]))
+            operation = operation_of(self.results.store, str(row["run_id"]))
             if operation is not None:
                 return operation, row
         for row in self._rows("FROM store.probes WHERE operation_id >= ? AND request_id = ?", oldest, request_id):

@@ -17,7 +17,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import minute_of, printable
 from proofsweep.domain.verdicts import Verdict
 from proofsweep.queries.search import LikelyItems, Occurrence, searching
-from proofsweep.store.operations import Operations
+from proofsweep.store.operations import operation_of
 from proofsweep.store.parts import Results
 
 _LIKELY = ("item_id", "file", "outcome", "verdict", "reason", "tags")
@@ -46,7 +46,7 @@ def run_or_operation(results: Results, wanted: str) -> Plan | Operation | None:
     try:
         return results.plan(wanted)
     except ResultsError:
-        return Operations(results).operation(wanted)
+        return operation_of(results.store, wanted)
 
 
 def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] = ()) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call, Exchange
@@ -10,7 +11,8 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.operations.operation import row_of_call, settle
 from proofsweep.store.journal import Journal
-from proofsweep.store.operations import Operations
+from proofsweep.store.legs import Legs
+from proofsweep.store.operations import operation_ids, write_operation
 from proofsweep.store.parts import Results
 from proofsweep.verify.commit import LegParts
 
@@ -27,6 +29,14 @@ def operation_named(run_id: str, kind: str = "inventory", environment: str = "be
         base_url="https://partner.example/v1",
         started_at=began,
     )
+
+
+def receipt_of(results: Results, operation_id: str | None = None) -> dict[str, Any]:
+    """Read the receipt of the last leg of an operation, by default of the only one; empty without one."""
+    if operation_id is None:
+        (operation_id,) = operation_ids(results.store)
+    legs = Legs(results.store, operation_id)
+    return legs.receipt(legs.last()) or {}
 
 
 def call_of(operation: Operation, request_id: str, call: Call = Call.PROOFS, status: int | None = 200) -> Exchange:
@@ -52,10 +62,9 @@ def leave_operation(
     is_killed: bool = False,
 ) -> None:
     """Leave an operation behind that made these calls and has these rows; a killed one has them in its journal."""
-    operations, table = Operations(results), OperationKind(operation.kind).table
-    operations.write_plan(operation, {"request": {}})
-    legs = operations.legs(operation.operation_id)
-    legs.take(1)
+    table = OperationKind(operation.kind).table
+    write_operation(results.store, operation)
+    Legs(results.store, operation.operation_id).take(1)
     journal = Journal(results, operation.operation_id, 1, "w", table)
     journal.add(None, [row_of_call(operation, 1, exchange) for exchange in calls])
     own: Row = {"operation_id": operation.operation_id, "environment": operation.environment}

@@ -284,9 +284,9 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
     operation_id = f"{run_id[:20]}_{kind}_{run_id[20:]}"
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
-    kept, table = operations.Operations(results), OperationKind(kind).table
-    kept.write_plan(operation, {"request": {}})
-    kept.legs(operation_id).take(1)
+    table = OperationKind(kind).table
+    operations.write_operation(results.store, operation)
+    legs.Legs(results.store, operation_id).take(1)
     journaled = journal.Journal(results, operation_id, 1, "w", table)
     for row in rows:
         journaled.add({"operation_id": operation_id, "environment": environment} | row, [])

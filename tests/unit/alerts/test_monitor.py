@@ -13,9 +13,8 @@ from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation
-from proofsweep.store.keys import Rotations
+from proofsweep.operations.rotations import record_rotation
 from proofsweep.store.legs import Legs
-from proofsweep.store.operations import Operations
 from proofsweep.verify.attempt import supersede
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -149,7 +148,7 @@ def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Par
         requested_at=NOW,
         answered_at=NOW,
     )
-    Rotations(Operations(facts.results)).record(rotation, NOW.date())
+    record_rotation(facts.results, rotation, NOW.date())
     elsewhere = replace(facts, service=facts.service.model_copy(update={"environment": "production"}))
 
     assert found(facts, partner) == []

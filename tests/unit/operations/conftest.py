@@ -12,16 +12,10 @@ from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, TimeoutSettings
 from proofsweep.domain.runs import Bounds
 from proofsweep.operations.operation import Operator
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.verify.service import Service, ServiceStatus
 
 from ..scripted_service import NOW
-
-
-@pytest.fixture
-def operations(results: Results) -> Operations:
-    return Operations(results)
 
 
 @pytest.fixture

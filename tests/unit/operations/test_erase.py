@@ -17,8 +17,9 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
 from proofsweep.operations.erase import Erasure, ErasureReport, ProofList, erase_proofs, read_proof_list
 from proofsweep.operations.operation import Operator
-from proofsweep.store.objects import FolderStore
-from proofsweep.store.operations import Operations
+from proofsweep.store.legs import Legs
+from proofsweep.store.objects import FolderStore, Store
+from proofsweep.store.operations import is_complete, operation_ids
 from proofsweep.store.parts import Results
 
 from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
@@ -54,14 +55,14 @@ class Eraser:
     told: list[Erasure] = field(default_factory=list)
 
     @property
-    def operations(self) -> Operations:
-        return Operations(self.operator.results)
+    def store(self) -> Store:
+        return self.operator.results.store
 
     def erase(self, *proof_ids: str) -> ErasureReport:
         """Run the command, after those before it are dead."""
         self.operator.service.stop.reason = None
-        for operation_id in self.operations.ids():
-            legs = self.operations.legs(operation_id)
+        for operation_id in operation_ids(self.store):
+            legs = Legs(self.store, operation_id)
             if (last := legs.last()) and legs.receipt(last) is None:
                 let_holder_die(self.operator.results, operation_id, last)
         return erase_proofs(self.operator, ProofList(proof_ids), self.told.append)
@@ -98,7 +99,7 @@ def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
         was_whole = is_whole_after(line, OF_ERASURES, partial(eraser.erase, "p1", "p2"))
         known = [each.proof_id for each in eraser.told]
         asked = service.calls.count(Call.ERASE)
-        was_ended = any(map(eraser.operations.is_complete, eraser.operations.ids()))
+        was_ended = any(is_complete(eraser.store, each) for each in operation_ids(eraser.store))
 
         eraser.erase("p1", "p2")
 
@@ -164,9 +165,9 @@ def test_of_two_erasures_that_begin_together_one_gives_way(operator: Operator, m
             pass
         monkeypatch.undo()
 
-    operations = Operations(operator.results)
-    *_, second = [each for each in operations.ids() if each != first.operation.operation_id]
-    assert operations.legs(second).last() == 0
+    store = operator.results.store
+    *_, second = [each for each in operation_ids(store) if each != first.operation.operation_id]
+    assert Legs(store, second).last() == 0
     assert audit_store(operator.results).wrong == []
 
 
@@ -208,7 +209,7 @@ def test_a_used_up_quota_leaves_a_report_of_what_was_done(operator: Operator, se
 
     assert report.stopped is not None
     assert (report.stopped.ended_by, len(report.erasures), report.not_asked) == ("quota", 1, 2)
-    assert "p1" not in str(Operations(operator.results).plan(report.operation_id))
+    assert b"p1" not in (operator.results.store.read(f"_runs/{report.operation_id}/plan.json") or b"")
 
 
 def read(tmp_path: Path, content: bytes, name: str = "list.txt") -> ProofList:

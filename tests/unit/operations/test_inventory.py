@@ -13,11 +13,11 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
 from proofsweep.operations.inventory import ProofListing, arrow_of, inventory_proofs, reconciled
 from proofsweep.operations.operation import Operator
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import PROOFS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..ended_operations import receipt_of
 from ..scripted_service import Scripted, ScriptedService
 
 ISSUED = datetime(2026, 11, 1, tzinfo=UTC)
@@ -81,13 +81,13 @@ def test_answers_of_another_environment_do_not_count(results: Results) -> None:
     assert rows_of(results, listed("p"), environment="production")["p"]["state"] == "matched"
 
 
-def test_an_inventory_is_recorded(operator: Operator, operations: Operations, service: ScriptedService) -> None:
+def test_an_inventory_is_recorded(operator: Operator, service: ScriptedService) -> None:
     """The receipt counts the states and the calls."""
     service.script[Call.PROOFS] = [page("a", None)]
 
-    found = inventory_proofs(operator)
+    inventory_proofs(operator)
 
-    receipt = operations.receipt(found.operation_id) or {}
+    receipt = receipt_of(operator.results)
     counts = receipt["counts"]
     assert isinstance(counts, dict)
     assert {name: counts[name] for name in ("calls", "no_file", "unnamed", "problem")} == {

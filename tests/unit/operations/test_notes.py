@@ -12,11 +12,10 @@ from proofsweep.domain.operations import OperationKind
 from proofsweep.operations import notes as refresh
 from proofsweep.operations.notes import Note, NoteRefresh, NotesRefreshed, refresh_notes, wanted_notes
 from proofsweep.operations.operation import Operator
-from proofsweep.store.operations import Operations
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..ended_operations import leave_operation, operation_named
+from ..ended_operations import leave_operation, operation_named, receipt_of
 from ..scripted_service import Scripted, ScriptedService
 
 OPERATION = operation_named("20261121T120000Z_000aa", "interpretations")
@@ -116,9 +115,7 @@ def test_notes_in_hand_have_rows_when_the_calls_end(refreshed: Refreshed, servic
     assert sum(int(str(row["asks"])) for row in refreshed.rows) == 7
 
 
-def test_a_refresh_asks_once_for_each_note(
-    operator: Operator, operations: Operations, service: ScriptedService
-) -> None:
+def test_a_refresh_asks_once_for_each_note(operator: Operator, service: ScriptedService) -> None:
     """When all are ready, nothing is asked, and no operation begins."""
     plan = plan_of_run("20261120T010000Z_000aa", items=2)
     end_leg(operator.results, plan, [answered(plan, number, str(number), proof_id=f"p{number}") for number in range(2)])
@@ -126,7 +123,7 @@ def test_a_refresh_asks_once_for_each_note(
 
     first, second = (refresh_notes(operator) for _ in range(2))
 
-    receipt = operations.receipt(*operations.ids()) or {}
+    receipt = receipt_of(operator.results)
     assert first.line() == "2 proofs without a note: 2 ready"
     assert second == NotesRefreshed(operation_id=None, wanted=0, states={})
     assert second.line().startswith("Every accepted proof has")

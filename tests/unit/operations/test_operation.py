@@ -1,7 +1,6 @@
 """What an operation did is written down while it works, its receipt says how it ended, and its calls are bounded."""
 
 import threading
-from typing import Any
 
 import pytest
 
@@ -12,21 +11,17 @@ from proofsweep.operations.operation import Operator, end_killed
 from proofsweep.store.journal import read_journal
 from proofsweep.store.layout import journal_folder
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.operations import Operations
+from proofsweep.store.parts import Results
 
-from ..ended_operations import call_of, leave_operation, operation_named
+from ..ended_operations import call_of, leave_operation, operation_named, receipt_of
 from ..scripted_service import Scripted, ScriptedService
 
 KIND = OperationKind.INVENTORY
 KILLED = operation_named("20261120T010000Z_000aa")
 
 
-def receipt_of(operations: Operations) -> dict[str, Any]:
-    return operations.receipt(*operations.ids()) or {}
-
-
 def test_calls_and_rows_end_in_parts_that_the_receipt_names(
-    operator: Operator, operations: Operations, service: ScriptedService
+    operator: Operator, results: Results, service: ScriptedService
 ) -> None:
     """The operation's name stands in each row; a call belongs to no row of a catalog."""
     service.usual[Call.PROOFS] = Scripted(document={"items": []})
@@ -35,44 +30,45 @@ def test_calls_and_rows_end_in_parts_that_the_receipt_names(
         work.add([{"proof_id": "p", "state": "no_file"}])
         work.said["days"] = 1
 
-    (operation_id,), receipt = operations.ids(), receipt_of(operations)
+    receipt = receipt_of(results)
+    operation_id = receipt["run_id"]
     names = [part["name"] for part in receipt["parts"]]
-    (row,) = operations.results.table("proofs", names[:1]).to_pylist()
-    (call,) = operations.results.table("exchanges", names[1:]).to_pylist()
-    (entry,) = Ledger(operations.results.store).entries()
+    (row,) = results.table("proofs", names[:1]).to_pylist()
+    (call,) = results.table("exchanges", names[1:]).to_pylist()
+    (entry,) = Ledger(results.store).entries()
     assert [name.partition("/")[0] for name in names] == ["proofs", "exchanges"]
     assert (receipt["ended_by"], receipt["counts"]["calls"], receipt["counts"]["days"]) == ("complete", 1, 1)
     assert (call["run_id"], call["leg"], call["manifest_row"]) == (operation_id, 1, None)
     assert (call["environment"], call["request_id"]) == ("beta", "id-1")
     assert (row["operation_id"], row["environment"], row["proof_id"]) == (operation_id, "beta", "p")
     assert entry.name == f"_runs/{operation_id}/legs/001/receipt.json"
-    assert operations.results.store.names(journal_folder(operation_id, 1)) == []
+    assert results.store.names(journal_folder(operation_id, 1)) == []
 
 
-def test_what_was_flushed_is_in_the_journal(operator: Operator, operations: Operations) -> None:
+def test_what_was_flushed_is_in_the_journal(operator: Operator, results: Results) -> None:
     """A process that is killed loses what came in the last second at most, which the heartbeat's thread flushes."""
     with operator.begun(KIND) as work:
         work.add([{"proof_id": "p", "state": "no_file"}])
         work.flush()
-        folder = journal_folder(*operations.ids(), 1)
-        (rows,) = read_journal(operations.results.store, folder, "proofs").values()
+        folder = journal_folder(work.operation.operation_id, 1)
+        (rows,) = read_journal(results.store, folder, "proofs").values()
         assert rows["proof_id"].to_pylist() == ["p"]
 
 
-def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator, operations: Operations) -> None:
+def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator, results: Results) -> None:
     """Its rows and calls come into parts; one of another kind, or whose process is alive, is left alone."""
     rows = {"proofs": [{"proof_id": "p", "state": "no_file"}]}
-    leave_operation(operations.results, KILLED, [call_of(KILLED, "r-1")], rows, is_killed=True)
-    end_killed(operations.results, OperationKind.RECOVERY)
-    assert operations.receipt(KILLED.operation_id) is None
+    leave_operation(results, KILLED, [call_of(KILLED, "r-1")], rows, is_killed=True)
+    end_killed(results, OperationKind.RECOVERY)
+    assert receipt_of(results) == {}
 
     with operator.begun(KIND):
-        assert (operations.receipt(KILLED.operation_id) or {})["ended_by"] == "killed"
-        end_killed(operations.results, KIND)
+        assert receipt_of(results, KILLED.operation_id)["ended_by"] == "killed"
+        end_killed(results, KIND)
 
-    table = operations.results.table("proofs", operations.results.all_parts("proofs"))
+    table = results.table("proofs", results.all_parts("proofs"))
     assert table["proof_id"].to_pylist() == ["p"]
-    assert len([*Ledger(operations.results.store).entries()]) == 2
+    assert len([*Ledger(results.store).entries()]) == 2
 
 
 def ask_in_vain(operator: Operator, times: int = 1) -> None:
@@ -89,7 +85,7 @@ def ask_in_vain(operator: Operator, times: int = 1) -> None:
 )
 def test_an_operation_that_fails_has_a_receipt_too(  # noqa: PLR0917 - fixtures and what they are told
     operator: Operator,
-    operations: Operations,
+    results: Results,
     service: ScriptedService,
     answer: Scripted,
     error: type[Exception],
@@ -101,12 +97,12 @@ def test_an_operation_that_fails_has_a_receipt_too(  # noqa: PLR0917 - fixtures 
     with pytest.raises(error):
         ask_in_vain(operator)
 
-    receipt = receipt_of(operations)
+    receipt = receipt_of(results)
     assert (receipt["ended_by"], receipt["counts"]["calls"] > 0, receipt["why"] is not None) == (ended_by, True, True)
 
 
 def test_without_a_key_nothing_is_written(
-    operator: Operator, operations: Operations, monkeypatch: pytest.MonkeyPatch
+    operator: Operator, results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The line says what is missing."""
 
@@ -117,7 +113,7 @@ def test_without_a_key_nothing_is_written(
     with pytest.raises(ConfigError), operator.begun(KIND):
         raise AssertionError
 
-    assert operations.ids() == []
+    assert results.store.folders("_runs") == []
 
 
 def test_calls_in_flight_are_counted_before_another_begins(operator: Operator, service: ScriptedService) -> None:

@@ -11,14 +11,15 @@ from proofsweep.client.client import Partner
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RotationUnfinished, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation, RotationIntent
-from proofsweep.operations.rotate import is_recent, list_keys, why_conflict
+from proofsweep.operations.rotate import is_recent, why_conflict
+from proofsweep.operations.rotations import list_keys
 
 from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..ended_operations import operation_named
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
-OF_ROTATIONS = ("operations/rotate.py", "operations/key_store.py", "client/keys.py", "store/keys.py")
+OF_ROTATIONS = ("operations/rotate.py", "operations/key_store.py", "client/keys.py", "operations/rotations.py")
 
 
 @pytest.fixture
