@@ -109,6 +109,17 @@ def prefect_url() -> Iterator[str]:
         yield server.url
 
 
+@pytest.fixture
+def prefect_here(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """That server for the flows of this process, without heartbeats: their thread ends a second late."""
+    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+    from prefect import settings  # noqa: PLC0415 - it reads the environment on import
+
+    chosen = {settings.PREFECT_API_URL: prefect_url, settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+    with settings.temporary_settings(chosen):
+        yield prefect_url
+
+
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sandbox.Running]":
     """One sandbox process, shared by all tests of a worker."""

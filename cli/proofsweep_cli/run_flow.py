@@ -4,21 +4,18 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import datetime
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 import httpx
-from rich.live import Live
-from rich.text import Text
 
-from proofsweep.app import App
+from proofsweep.app import App, utc_now
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.queries.status import RunStatus
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_request import RunRequest, report
-from proofsweep_cli.run_screen import plain_line, progress_lines
+from proofsweep_cli.run_screen import display, progress_lines
 from proofsweep_cli.screen import Screen, flush, print_error
 
 _LIVE_SECONDS = 0.25
@@ -55,6 +52,7 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
 
     with (
         _terminal_kept_quiet(),
+        _without_heartbeats() if server is not None else nullcontext(),
         progress_shown(request.out, request.app) as end_progress,
         prefect_watched(request.app, exit_without_prefect),
         _errors_explained(run_id, request, before),
@@ -94,6 +92,15 @@ def _errors_explained(run_id: str, request: RunRequest, before: RunStatus) -> It
         ) from error
 
 
+@contextmanager
+def _without_heartbeats() -> Iterator[None]:
+    """Spare the thread of Prefect's heartbeats, which ends a second late; our own server tells nobody of a crash."""
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings  # noqa: PLC0415 - as above
+
+    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        yield
+
+
 def _report_lost_server() -> None:
     print_error("The Prefect server is lost, with its own record of this run. No result is lost.")
 
@@ -117,19 +124,17 @@ def _terminal_kept_quiet() -> Iterator[None]:
 
 def progress_shown(out: Screen, app: App) -> AbstractContextManager[Callable[[], None]]:
     """Show the progress of this process's leg beside the work; the value ends the display before the work ends."""
-    show = _show_live if out.is_terminal else _show_plainly
-    return background_thread("progress", lambda over: show(out, app, over))
+    return background_thread("progress", lambda over: _show_progress(out, app, over))
 
 
-def _show_live(out: Screen, app: App, over: threading.Event) -> None:
-    with Live(Text("starting"), console=out, transient=True, refresh_per_second=4) as live:
-        out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
-        while not over.wait(_LIVE_SECONDS if app.leg is not None else _ELSEWHERE_SECONDS):
+def _show_progress(out: Screen, app: App, over: threading.Event) -> None:
+    with display(out) as show:
+        while not over.wait(_seconds_between(out, app)):
             if (told := app.progress()) is not None:
-                live.update(Text("\n").join(progress_lines(told, " Ctrl-C again ends at once.")))
+                show(progress_lines(told, " Ctrl-C again ends at once."), utc_now())
 
 
-def _show_plainly(out: Screen, app: App, over: threading.Event) -> None:
-    while not over.wait(_PLAIN_SECONDS):
-        if (told := app.progress()) is not None:
-            out.line(plain_line(told, datetime.now().astimezone()))
+def _seconds_between(out: Screen, app: App) -> float:
+    if not out.is_terminal:
+        return _PLAIN_SECONDS
+    return _LIVE_SECONDS if app.leg is not None else _ELSEWHERE_SECONDS

@@ -1,10 +1,10 @@
 """What a command was asked about a run, and its report; apart from Prefect, so that `status` starts quickly."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from proofsweep.app import App
 from proofsweep.domain.runs import Bounds
-from proofsweep.queries.status import RunStatus, describe_run, named_files
+from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.reports.run import json_of
 from proofsweep.verify.forecast import Forecast
 from proofsweep_cli.exit_codes import code_of_run
@@ -39,19 +39,17 @@ class RunRequest:
 
 def report(run: RunStatus, request: RunRequest) -> int:
     """Print a run's summary; give its exit code, or that of the run before it if that is higher."""
-    results = request.app.results
-    results_url, files = results.store.url, named_files(results, run)
+    results_url = request.app.store.url
     if request.as_json:
         forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
         resumed = {} if request.resumed is None else {"resumed": json_of(request.resumed, results_url)}
-        print_json(json_of(run, results_url) | {"attention": [asdict(file) for file in files]} | forecast | resumed)
+        print_json(json_of(run, results_url) | forecast | resumed)
     else:
         print_summary(
             request.out,
             run,
             results_url,
             resume=request.resume(run.plan.run_id),
-            files=files,
             rejects=request.command("rejects", run.plan.run_id),
         )
     return max(code_of_run(each) for each in (run, request.resumed) if each is not None)

@@ -1,16 +1,15 @@
 """How runs look on a terminal or in a log: the progress of a leg, a leg elsewhere, a forecast, a summary."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 
 from rich.live import Live
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from proofsweep.domain.text import duration_text
-from proofsweep.queries.status import NEED_ATTENTION, NamedFile, RunStatus
+from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.progress import LegProgress
@@ -28,53 +27,39 @@ BINDS = {
     Bind.CALLS: "the limit of calls",
     Bind.WINDOW: "the time window",
 }
-_TABLE_COLUMNS = 80  # a narrower terminal folds the advice of a summary into a column of a few letters
 
 
-def plain_line(progress: LegProgress, at: datetime) -> str:
-    counts = ", ".join(f"{count:,} {word}" for word, count in counts_of(progress))
-    share = share_text(progress) + (f" ({counts})" if counts else "")
-    left = left_text(progress)
-    calls = [calls_text(progress), quota_text(progress), progress.lane]
-    parts = [share, rate_text(progress), left and f"about {left}", *calls, progress.waiting]
-    return f"{at:%Y-%m-%d %H:%M:%S} " + ", ".join(part for part in parts if part)
+Show = Callable[[Sequence[Text], datetime], None]
+"""Shows some lines, and the moment of which they tell."""
 
 
-def share_text(progress: LegProgress) -> str:
-    """Write how many rows have an outcome, of all; only all, as long as nobody knows what earlier legs have done."""
-    rows = counted(progress.rows, "row")
-    return rows if progress.finished_before is None else f"{progress.finished:,} of {rows}"
+@contextmanager
+def display(out: Screen) -> Iterator[Show]:
+    """Show progress: on a terminal always the newest lines, in a log a line with its time for each."""
+    if not out.is_terminal:
+        yield lambda lines, at: out.line(f"{at.astimezone():%Y-%m-%d %H:%M:%S}", Text(" · ").join(lines))
+        return
+    with Live(console=out, transient=True, auto_refresh=False) as live:
+        out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
+        yield lambda lines, _at: live.update(Text("\n").join(lines), refresh=True)
 
 
-def percent_text(progress: LegProgress) -> str:
-    if progress.finished_before is None:
-        return ""
-    return f"{100 * progress.finished // max(1, progress.rows)} %"
-
-
-def counts_of(progress: LegProgress) -> list[tuple[str, int]]:
-    return [(word, count) for word in COLOURS if (count := progress.counts.get(word, 0))]
-
-
-def rate_text(progress: LegProgress) -> str:
-    if progress.rate is None:
-        return ""
-    return f"{progress.rate:,.0f} files/s" if progress.rate >= _WHOLE_FILES else f"{progress.rate:,.1f} files/s"
-
-
-def left_text(progress: LegProgress) -> str:
-    if progress.seconds_left is None or progress.finished >= progress.rows:
-        return ""
-    return f"{duration_text(progress.seconds_left)} left"
-
-
-def calls_text(progress: LegProgress) -> str:
-    rate = "" if progress.call_rate is None else f", {progress.call_rate:,.1f}/s"
-    return f"{counted(progress.calls, 'call')}{rate}"
-
-
-def quota_text(progress: LegProgress) -> str:
-    return "" if progress.quota_left is None else f"{progress.quota_left:,} left in the quota"
+def followed(out: Screen, heartbeats: Iterable[RunStatus]) -> bool:
+    """Show each heartbeat until the legs have ended; False if a person ends the following before, with Ctrl-C."""
+    shown: object = None
+    try:
+        with display(out) as show:
+            for run in heartbeats:
+                last = max(run.open_legs, key=lambda leg: leg.beaten_at)
+                sign = (last.beaten_at, last.is_alive)
+                if out.is_terminal or sign != shown:
+                    told = run.progress or next((leg.progress for leg in run.open_legs), None)
+                    show(active_lines(told, run.open_legs), last.beaten_at)
+                shown = sign
+    except KeyboardInterrupt:
+        print_error("Followed no longer; the run goes on.")
+        return False
+    return True
 
 
 def active_lines(told: LegProgress | None, legs: Iterable[OpenTerm]) -> list[Text]:
@@ -90,61 +75,33 @@ def where_line(leg: OpenTerm) -> str:
     return f"{leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
 
 
-def short_line(told: LegProgress | None, legs: Sequence[OpenTerm]) -> str:
-    hosts = " and ".join(sorted({leg.holder.host for leg in legs}))
-    parts = [f"on {hosts}", f"since {min(leg.since for leg in legs):%H:%M} UTC"]
-    if told is not None:
-        parts += [rate_text(told), left_text(told), told.waiting]
-    return ", ".join(part for part in parts if part)
-
-
-def followed(out: Screen, heartbeats: Iterable[RunStatus]) -> bool:
-    """Show each heartbeat until the legs have ended; False if a person ends the following before, with Ctrl-C."""
-    try:
-        (_follow_live if out.is_terminal else _follow_plainly)(out, heartbeats)
-    except KeyboardInterrupt:
-        print_error("Followed no longer; the run goes on.")
-        return False
-    return True
-
-
-def _follow_live(out: Screen, heartbeats: Iterable[RunStatus]) -> None:
-    with Live(console=out, transient=True, auto_refresh=False) as live:
-        for run in heartbeats:
-            heading = Text.assemble(styled(f"Run {run.plan.run_id}", "bold"), "  (Ctrl-C ends only this display)")
-            live.update(Text("\n  ").join([heading, *active_lines(_last_progress(run), run.open_legs)]), refresh=True)
-
-
-def _follow_plainly(out: Screen, heartbeats: Iterable[RunStatus]) -> None:
-    told_at, is_silent = None, False
-    for run in heartbeats:
-        last = max(run.open_legs, key=lambda leg: leg.beaten_at)
-        if last.beaten_at != told_at:
-            at = last.beaten_at.astimezone()
-            line, told = f"{at:%Y-%m-%d %H:%M:%S} {where_line(last)}", _last_progress(run)
-            out.line(line if told is None else plain_line(told, at))
-        elif not last.is_alive and not is_silent:
-            out.line(where_line(last))
-        told_at, is_silent = last.beaten_at, not last.is_alive
-
-
-def _last_progress(run: RunStatus) -> LegProgress | None:
-    """Return how far a run is, also by a leg that has fallen silent."""
-    return run.progress or next((leg.progress for leg in run.open_legs), None)
-
-
 def progress_lines(progress: LegProgress, hint: str = "") -> list[Text]:
-    """Write how far a run is, in a few lines; `hint` says what a person can do while the leg stops."""
-    left, earlier = left_text(progress), progress.finished_before
+    """Write how far a run is, in a few lines; `hint` says what a person can do while the leg stops.
+
+    As long as nobody knows what earlier legs have done, the first line has only how many rows there are.
+    """
+    rows, earlier = counted(progress.rows, "row"), progress.finished_before
+    counts = [(word, count) for word in COLOURS if (count := progress.counts.get(word, 0))]
+    share = [rows] if earlier is None else [f"{progress.finished:,} of {rows}", f"{_percent(progress)} %"]
+    left = progress.seconds_left if progress.finished < progress.rows else None
+    rate = "" if progress.call_rate is None else f", {progress.call_rate:,.1f}/s"
     lines: list[list[str | Text]] = [
         [
-            styled(share_text(progress), "bold"),
-            percent_text(progress),
-            *(styled(f"{count:,} {word}", COLOURS[word]) for word, count in counts_of(progress)),
+            styled(share[0], "bold"),
+            *share[1:],
+            *(styled(f"{count:,} {word}", COLOURS[word]) for word, count in counts),
             f"{earlier:,} by earlier legs" if earlier else "",
         ],
-        [rate_text(progress), left and f"about {left}", f"{size_text(progress.sent_bytes)} sent"],
-        [calls_text(progress), quota_text(progress), progress.lane],
+        [
+            "" if progress.rate is None else f"{_rate(progress.rate)} files/s",
+            "" if left is None else f"about {duration_text(left)} left",
+            f"{size_text(progress.sent_bytes)} sent",
+        ],
+        [
+            f"{counted(progress.calls, 'call')}{rate}",
+            "" if progress.quota_left is None else f"{progress.quota_left:,} left in the quota",
+            progress.lane,
+        ],
     ]
     texts = [Text(" · ").join(Text.assemble(part) for part in line if part) for line in lines]
     if progress.waiting:
@@ -153,6 +110,14 @@ def progress_lines(progress: LegProgress, hint: str = "") -> list[Text]:
     if progress.stops_because is not None:
         texts.append(styled(f"why: {progress.stops_because}{hint}", "yellow"))
     return texts
+
+
+def _percent(progress: LegProgress) -> int:
+    return 100 * progress.finished // max(1, progress.rows)
+
+
+def _rate(files: float) -> str:
+    return f"{files:,.0f}" if files >= _WHOLE_FILES else f"{files:,.1f}"
 
 
 def print_forecast(out: Screen, cost: Forecast, trouble: str = "") -> None:
@@ -207,9 +172,7 @@ def _pace(cost: Forecast) -> str | None:
     return "; ".join(filter(None, (f"limited by {BINDS[cost.pace_binds]}", known, helps)))
 
 
-def print_summary(
-    out: Screen, run: RunStatus, results_url: str, *, resume: str, files: Sequence[NamedFile], rejects: str
-) -> None:
+def print_summary(out: Screen, run: RunStatus, results_url: str, *, resume: str, rejects: str) -> None:
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
@@ -220,8 +183,6 @@ def print_summary(
     if run.groups:
         _print_kinds(out, run)
         out.print()
-    needed = sum(run.rows(outcome) for outcome in NEED_ATTENTION)
-    _print_attention(out, needed, files)
     out.line(
         f"  {calls_of(run)}; {run.total('throttled'):,} throttled, {size_text(run.total('bytes_sent'))} sent, "
         f"{run.seconds:,.1f} s in {counted(len(run.legs), 'leg')}"
@@ -234,32 +195,14 @@ def print_summary(
         out.line(f"  head of the ledger: {run.head}")
     if not run.is_over:
         out.line(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold")
-    elif needed:
+    elif any(run.rows(outcome) for outcome in NEED_ATTENTION):
         out.line(f"  all that need attention, with what to do: {rejects}", style="bold")
 
 
-def _print_attention(out: Screen, needed: int, files: Sequence[NamedFile]) -> None:
-    if not needed:
-        return
-    some = f"; {len(files)} of them" if 0 < len(files) < needed else ""
-    out.print(f"  {counted(needed, 'file')} to look at{some}" + (":" if files else ""), style="bold")
-    for file in files:
-        kind = styled(f"{file.outcome} · {file.reason}", COLOURS.get(file.outcome, ""))
-        out.line("    ", kind, "  ", file.audio, sep="")
-    out.print()
-
-
 def _print_kinds(out: Screen, run: RunStatus) -> None:
-    kinds = Table(box=None, padding=(0, 0, 0, 2), pad_edge=True, header_style="bold")
-    kinds.add_column("rows", justify="right")
-    kinds.add_column("outcome")
-    kinds.add_column("what to do")
+    """Print the rows by outcome and reason: what to do, and one file of those that need attention."""
     for group in run.groups:
-        style, advice = COLOURS.get(group.outcome, ""), advice_for(group)
-        if out.width >= _TABLE_COLUMNS:
-            kinds.add_row(f"{group.rows:,}", styled(label_of(group), style), advice)
-        else:
-            out.line("  ", styled(f"{group.rows:,} {label_of(group)}", style), sep="")
-            out.print(Padding(advice, (0, 0, 0, 4), expand=False))
-    if kinds.row_count:
-        out.print(kinds)
+        kind = styled(f"{group.rows:,} {label_of(group)}", COLOURS.get(group.outcome, ""))
+        out.line("  ", kind, f": {advice_for(group)}", sep="")
+        if group.example_to_look_at:
+            out.line(f"    {'' if group.rows == 1 else 'such as '}{group.example_to_look_at}")

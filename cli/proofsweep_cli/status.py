@@ -1,13 +1,11 @@
 """`proofsweep status` and `proofsweep stop`: how all stands, a run, or the list of runs; and a run's end."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import typer
-from rich.table import Table
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import INGEST
@@ -20,14 +18,14 @@ from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
-from proofsweep_cli.run_screen import active_lines, followed, short_line, where_line
-from proofsweep_cli.screen import COLOURS, Screen, answer, console, counted, print_error, print_json, styled, table
+from proofsweep_cli.run_screen import active_lines, followed, where_line
+from proofsweep_cli.screen import COLOURS, Screen, answer, console, counted, print_error, print_json, styled
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
 
 
-_NONE = "\N{EN DASH}"
+_COUNTS = ("covered", "accepted", "rejected", "failed", "ineligible", "remaining")
 _WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
 
 
@@ -189,12 +187,8 @@ def _print_runs(out: Screen, newest: list[RunStatus]) -> None:
         plan = run.plan
         out.line(styled(plan.run_id, "bold"), f"{plan.created_at[:16].replace('T', ' ')} UTC")
         rows = f"{run.remaining_now:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
-        out.line(f"  {_state(run)}: {_outcomes(run) or 'no row yet'}; {rows}")
+        out.line(f"  {run.state}: {_outcomes(run) or 'no row yet'}; {rows}")
         out.line(f"  {plan.environment}, {plan.catalog}")
-
-
-def _state(run: RunStatus) -> str:
-    return f"active {short_line(run.progress, run.active)}" if run.active else run.state
 
 
 def _outcomes(run: RunStatus) -> str:
@@ -229,7 +223,8 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
     if not found.catalogs:
         out.line(f"There is no run in {url}; begin one with: proofsweep verify CATALOG")
         return
-    _print_catalogs(out, found.catalogs)
+    for catalog in found.catalogs:
+        _print_catalog(out, catalog)
     for run in found.active:
         out.print()
         out.line(styled(f"Run {run.leg.run_id}", "bold"), f"— {run.catalog}")
@@ -241,58 +236,23 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
         out.print(f"quota{of}: {_quota(quota, found.at)}")
 
 
-def _print_catalogs(out: Screen, catalogs: Sequence["CatalogStatus"]) -> None:
-    """Print a table, or a few lines for each catalog where it does not fit."""
-    standing = _catalogs_table(catalogs)
-    if out.measure(standing, options=out.options.update(max_width=1_000)).maximum <= out.width:
-        out.print(standing)
-        return
-    for each in catalogs:
-        out.line(styled(each.catalog, "bold"), f"({each.environment})")
-        if each.files is not None:
-            counts = [f"{count:,} {name}" for name in _counts_in(catalogs) if (count := getattr(each, name))]
-            out.print(f"  {', '.join([counted(each.files, 'file'), *counts])}")
-        since = "" if each.oldest_open_reject is None else f"; rejects open since {each.oldest_open_reject:%Y-%m-%d}"
-        out.print(f"  last run: {each.ended_by}, {minute_of(each.last_at)}{since}")
-
-
-def _catalogs_table(catalogs: Sequence["CatalogStatus"]) -> Table:
-    labels = ["environment"] if len({each.environment for each in catalogs}) > 1 else []
-    figures = ["files", *_counts_in(catalogs)]
-    names = [*labels, "catalog", *figures, "open since", "last run (UTC)"]
-    standing = table(*names, right=figures, unwrapped=names)
-    standing.pad_edge = False
-    for each in catalogs:
-        oldest = each.oldest_open_reject
-        counts = (getattr(each, name) for name in figures)
-        standing.add_row(
-            *(each.environment for _ in labels),
-            each.catalog,
-            *(_NONE if count is None else f"{count:,}" for count in counts),
-            _NONE if oldest is None else f"{oldest:%Y-%m-%d}",
-            f"{each.ended_by} {each.last_at:%Y-%m-%d %H:%M}",
-        )
-    return standing
-
-
-def _counts_in(catalogs: Sequence["CatalogStatus"]) -> list[str]:
-    has_ineligible = any(each.ineligible for each in catalogs)
-    return ["covered", "accepted", "rejected", "failed", *(["ineligible"] if has_ineligible else []), "remaining"]
+def _print_catalog(out: Screen, each: "CatalogStatus") -> None:
+    out.line(styled(each.catalog, "bold"), f"({each.environment})")
+    if each.files is not None:
+        counts = [f"{count:,} {name}" for name in _COUNTS if (count := getattr(each, name))]
+        out.line(f"  {', '.join([counted(each.files, 'file'), *counts])}")
+    since = "" if each.oldest_open_reject is None else f"; rejects open since {each.oldest_open_reject:%Y-%m-%d}"
+    out.line(f"  last run: {each.ended_by}, {minute_of(each.last_at)}{since}")
+    if each.unpublished:
+        rows = f"{each.unpublished:,} of its finished rows are in the killed leg's journal, and not counted above"
+        out.line(f"  {rows}: resume publishes them", style="yellow")
 
 
 def _quota(quota: "QuotaStatus", now: datetime) -> str:
     left, reset = f"{quota.left:,} calls left at {minute_of(quota.as_of)}", quota.resets_at
-    if reset is not None and reset <= now:
-        return f"{left}; it has reset since, at {minute_of(reset)}"
-    until = "" if reset is None else f" until it resets, {minute_of(reset)}"
-    if quota.calls_per_day is None:
-        return left + (f"; it resets {minute_of(reset)}" if reset else "")
-    pace = f"at {quota.calls_per_day:,.0f} calls a day"
-    if quota.ends_on is None:
-        return f"{left}; {pace} it lasts{until}"
-    return f"{left}; {pace} it ends on {quota.ends_on:%Y-%m-%d}" + (
-        f", before it resets, {minute_of(reset)}" if reset else ""
-    )
+    if reset is None:
+        return left
+    return f"{left}; it {'has reset since, at' if reset <= now else 'resets'} {minute_of(reset)}"
 
 
 def _sentence(stopped: StopReport, request: RunRequest) -> str:

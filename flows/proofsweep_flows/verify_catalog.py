@@ -14,7 +14,7 @@ from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import printable
-from proofsweep.queries.status import describe_run, named_files
+from proofsweep.queries.status import describe_run
 from proofsweep.reports.run import markdown_of
 from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
@@ -96,6 +96,5 @@ def _verified(app: App, run_id: str, bounds: Bounds) -> State[str]:
     work_on(app, plan, bounds, flow_run_id=flow_run.get_id())  # (a)
     run = describe_run(app.results, run_id)
     tell_alerts(app, app.alerts.end_of_leg(run))  # (b)
-    summary = markdown_of(run, app.results.store.url, named_files(app.results, run))
-    create_markdown_artifact(key="proofsweep-summary", markdown=summary)  # (c)
+    create_markdown_artifact(key="proofsweep-summary", markdown=markdown_of(run, app.results.store.url))  # (c)
     return state_after_run(run)

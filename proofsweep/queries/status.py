@@ -8,7 +8,7 @@ from itertools import chain, islice, takewhile
 
 import pyarrow as pa
 
-from proofsweep.config.locations import one_line, path_of, path_within
+from proofsweep.config.locations import one_line
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
@@ -27,15 +27,6 @@ from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, has_begun_le
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # the outcomes that somebody must look at
-_FEW_PARTS = 6  # that are read to name a few files of a run
-_MOST_NAMED = 10  # files of a summary
-
-
-@dataclass(frozen=True, slots=True)
-class NamedFile:
-    audio: str
-    outcome: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +35,12 @@ class Group:
     verdict: str | None
     reason: str | None
     rows: int
-    example: str
+    example: str  # the first audio file of these rows
+
+    @property
+    def example_to_look_at(self) -> str:
+        """One file of these rows if they need attention; never a proof ID, since Prefect keeps what is named here."""
+        return self.example if self.outcome in NEED_ATTENTION and proof_id_of(self.example) is None else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,24 +215,6 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         unpublished=sum(table.num_rows for table in waiting),
         head=head,
     )
-
-
-def named_files(results: Results, run: RunStatus) -> list[NamedFile]:
-    """Name a few files that need attention, as seen from the catalog's root; never by a proof ID."""
-    plan, found = run.plan, list[NamedFile]()
-    root = "" if plan.catalog_root is None else path_of(plan.catalog_root, "/")
-    names = results.parts_of("verdicts", plan) if any(map(run.rows, NEED_ATTENTION)) else []
-    for name in names[:_FEW_PARTS]:
-        columns = ["audio", "relative_path", "outcome", "reason", "manifest_row", "item_id"]
-        for row in results.table("verdicts", [name], columns).sort_by("manifest_row").to_pylist():
-            if row["outcome"] in NEED_ATTENTION:
-                is_file = proof_id_of(row["audio"]) is None  # Prefect keeps what is named here
-                named = (row["audio"] or row["relative_path"] or "") if is_file else row["item_id"]
-                audio = path_within(named, root) if root else named
-                found.append(NamedFile(audio, row["outcome"], row["reason"] or ""))
-                if len(found) == _MOST_NAMED:
-                    return found
-    return found
 
 
 def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lambda _: True) -> list[RunStatus]:

@@ -2,22 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.runs import new_run_id
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import how_it_ended, legs_of_store
+from proofsweep.store.journal import unpublished
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import newest_quota
-from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
+from proofsweep.store.runs import RunIndex, RunRecord
 
 _COUNTS = "files, covered, accepted, rejected, failed, ineligible, files - covered AS remaining, oldest_open_reject"
-_KEY_DAYS = timedelta(days=35)  # a quota is monthly: keys that were used before are of the past
-_PACE_DAYS = timedelta(days=7)
-_LONGEST_DAYS = 62  # a quota that lasts longer does not end before it resets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +34,7 @@ class CatalogStatus:
     last_run: str  # the newest one that was not superseded
     ended_by: str  # how its last leg ended; `active`, `killed` or `planned only` if it has not
     last_at: datetime
+    unpublished: int = 0  # finished rows of that run that only a killed leg's journal has: resuming it publishes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +50,6 @@ class QuotaStatus:
     left: int  # calls, as the service said at `as_of`
     as_of: datetime
     resets_at: datetime | None
-    calls_per_day: float | None  # those of the runs of the last week; None if there was none
-
-    @property
-    def ends_on(self) -> date | None:
-        """The day on which it is spent at this pace; None if it lasts until it resets, or nobody knows."""
-        if not self.calls_per_day or (days := self.left / self.calls_per_day) > _LONGEST_DAYS:
-            return None
-        ends_at = self.as_of + timedelta(days=days)
-        return None if self.resets_at is not None and ends_at >= self.resets_at else ends_at.date()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +67,7 @@ class StoreStatus:
                 {"environment": each.environment, "catalog": each.catalog, **each.leg.document()}
                 for each in self.active
             ],
-            "quotas": [_texts(asdict(each) | {"ends_on": each.ends_on}) for each in self.quotas],
+            "quotas": [_texts(asdict(each)) for each in self.quotas],
         }
 
 
@@ -118,13 +107,20 @@ def _catalogs_of(
             if run.plan.environment == environment:
                 last.setdefault(run.plan.identity, run)
         for identity, run in sorted(last.items()):
-            ended_by, at = _end_of(run, legs.get(run.plan.run_id, []))
+            opened = legs.get(run.plan.run_id, [])
+            ended_by, at = _end_of(run, opened)
             yield CatalogStatus(
                 environment=environment,
                 catalog=run.plan.catalog,
                 last_run=run.plan.run_id,
                 ended_by=ended_by,
                 last_at=at,
+                unpublished=sum(
+                    table.num_rows
+                    for leg in opened
+                    if not leg.is_alive
+                    for table in unpublished(results, run.plan, leg.leg, "verdicts", ["outcome"])
+                ),
                 **counts.get(identity, {}),
             )
 
@@ -149,19 +145,14 @@ def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
 def _quota_of(
     results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, Sequence[OpenTerm]], now: datetime
 ) -> QuotaStatus | None:
-    oldest = new_run_id(now - _KEY_DAYS, "")
-    ended = sorted(
-        ((at, leg) for run in runs if run.plan.run_id >= oldest for leg in run.legs if (at := leg.finished_at)),
-        key=lambda each: each[0],
-    )
-    key = ended[-1][1].counts.get("key_fingerprint") if ended else None
-    of_key = [(at, leg) for at, leg in ended if leg.counts.get("key_fingerprint") == key]
+    """Return what was said last: in a receipt, in the heartbeat of an active leg, or in a probe."""
     told = [
         (at, left, _instant(leg.receipt.get("quota_reset")))
-        for at, leg in of_key
-        if isinstance(left := leg.counts.get("quota_after"), int)
+        for run in runs
+        for leg in run.legs
+        if (at := leg.finished_at) and isinstance(left := leg.counts.get("quota_after"), int)
     ]
-    resets_at = told[-1][2] if told else None
+    resets_at = max(told, key=lambda each: each[0])[2] if told else None
     told += [
         (leg.beaten_at, leg.progress.quota_left, resets_at)
         for run in runs
@@ -172,17 +163,7 @@ def _quota_of(
     if not told:
         return None
     as_of, left, resets_at = max(told, key=lambda each: each[0])
-    return QuotaStatus(
-        environment=environment, left=left, as_of=as_of, resets_at=resets_at, calls_per_day=_pace_of(of_key, now)
-    )
-
-
-def _pace_of(ended: Sequence[tuple[datetime, LegRecord]], now: datetime) -> float | None:
-    week = [leg for at, leg in ended if at >= now - _PACE_DAYS]
-    if not week:
-        return None
-    days = min(_PACE_DAYS, max(timedelta(days=1), now - ended[0][0])) / timedelta(days=1)
-    return sum(calls for leg in week if isinstance(calls := leg.counts.get("calls"), int)) / days
+    return QuotaStatus(environment=environment, left=left, as_of=as_of, resets_at=resets_at)
 
 
 def _instant(text: object) -> datetime | None:

@@ -1,15 +1,14 @@
 """A run in words: how it ended, what to do about each kind of row, where the tables are. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.reasons import Reason, advice_for_outcome
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import markdown
 from proofsweep.domain.verdicts import MEANING_OF_VALID
-from proofsweep.queries.status import Group, NamedFile, RunStatus
+from proofsweep.queries.status import NEED_ATTENTION, Group, RunStatus
 
 ENDINGS = {
     "complete": "every row has its outcome",
@@ -95,8 +94,9 @@ def advice_for(group: Group) -> str:
     return advice_for_outcome(group.outcome, group.reason or "")
 
 
-def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = ()) -> str:
-    """Write the summary as Markdown, with some files that need attention; holds no proof ID and no secret."""
+def markdown_of(run: RunStatus, results_url: str) -> str:
+    """Write the summary as Markdown, with a file of each kind that needs attention; no proof ID and no secret."""
+    attention = [f"{run.rows(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.rows(outcome)]
     lines = [
         f"# Run {markdown(run.plan.run_id)}: {markdown(ending_of(run))}",
         "",
@@ -105,13 +105,12 @@ def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = (
         "",
         *(markdown(note) for note in notes_of(run)),
         "",
-        *_attention_of(run),
-        "",
+        *([f"**Needs attention: {', '.join(attention)}.**", ""] if attention else []),
         "| rows | outcome | what to do | for example |",
         "|---:|---|---|---|",
         *map(_row_of, run.groups),
         "",
-        *_names_of(run, files),
+        *([f"All that need attention: `proofsweep rejects {run.plan.run_id}`", ""] if attention else []),
         f"{calls_of(run)}; {run.total('throttled'):,} throttled.",
         "",
         f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
@@ -122,23 +121,8 @@ def markdown_of(run: RunStatus, results_url: str, files: Sequence[NamedFile] = (
     return "\n".join(lines) + "\n"
 
 
-def _attention_of(run: RunStatus) -> list[str]:
-    counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if outcome != "accepted" and run.rows(outcome)]
-    return [f"**Needs attention: {', '.join(counts)}.**"] if counts else []
-
-
-def _names_of(run: RunStatus, files: Sequence[NamedFile]) -> list[str]:
-    if not files:
-        return []
-    names = [f"- {markdown(file.audio)}: {markdown(file.reason or file.outcome)}" for file in files]
-    return [*names, "", f"All of them: `proofsweep rejects {run.plan.run_id}`", ""]
-
-
 def _row_of(group: Group) -> str:
-    # One file is named if it needs attention; never a proof ID.
-    is_shown = group.outcome != "accepted" and proof_id_of(group.example) is None
-    example = group.example if is_shown else ""
-    cells = [markdown(text) for text in (label_of(group), advice_for(group), example)]
+    cells = [markdown(text) for text in (label_of(group), advice_for(group), group.example_to_look_at)]
     return f"| {group.rows:,} | {' | '.join(cells)} |"
 
 
@@ -161,7 +145,7 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "pruned": None if run.pruned is None else asdict(run.pruned),
         "groups": [
             {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows")}
-            | {"what_to_do": advice_for(group)}
+            | {"what_to_do": advice_for(group), "example": group.example_to_look_at or None}
             for group in run.groups
         ],
         "this_leg": last.counts if last else {},

@@ -36,13 +36,14 @@ def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> B
 
 @pytest.fixture
 def make_world(
-    running: sandbox.Running, prefect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: sandbox.Running, prefect_here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Bucket], BucketWorld]:
     """Make a test's world with its results in a bucket; the variables that lead there are exported."""
+    assert prefect_here
 
     def make(bucket: Bucket) -> BucketWorld:
         export_bucket(monkeypatch, bucket)
-        account = open_account(running, prefect_url, tmp_path, monkeypatch)
+        account = open_account(running, tmp_path, monkeypatch)
         monkeypatch.setenv("PROOFSWEEP_CATALOG__ROOT", "anywhere")  # manifests lie beside the folder of their audio
         return BucketWorld(account.folder, account.tenant, account.key_file, account.operator, bucket)
 

@@ -115,13 +115,16 @@ def test_a_wrong_request_is_one_line(
     assert says in done.stderr
 
 
-def test_a_summary_names_files_that_need_attention(proofsweep: Command, finished_run: str) -> None:
-    """Ten at most, as the catalog names them, and the command for the rest."""
+def test_a_summary_names_a_file_of_each_kind_that_needs_attention(proofsweep: Command, finished_run: str) -> None:
+    """What to do about the kind, and the command for all of them."""
     text = proofsweep("status", finished_run).stdout
     document = json.loads(proofsweep("status", finished_run, "--json").stdout)
 
-    assert len(document["attention"]) == 10
-    assert all(f"{each['outcome']} · {each['reason']}  {each['audio']}" in text for each in document["attention"])
+    kinds = {f"{each['rows']} {each['outcome']} · {each['reason']}": each for each in document["groups"]}
+    named = {kind: each for kind, each in kinds.items() if each["example"]}
+    assert {each["outcome"] for each in named.values()} == {"rejected", "ineligible"}
+    assert all(f"  {kind}: {each['what_to_do']}\n" in text for kind, each in named.items())
+    assert all(f"{each['example']}\n" in text for each in named.values())
     assert f"all that need attention, with what to do: proofsweep rejects {finished_run}\n" in text
 
 

@@ -94,7 +94,7 @@ def bucket_world(bare_world: ForeignWorld, moto: S3Server, monkeypatch: pytest.M
 
 
 @pytest.fixture
-def world(bare_world: ForeignWorld, prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
+def world(bare_world: ForeignWorld, prefect_here: str) -> ForeignWorld:
     """The same world with a Prefect server, to run commands in."""
-    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
+    assert prefect_here
     return bare_world

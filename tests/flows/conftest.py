@@ -24,10 +24,11 @@ def samples(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture
 def world(
-    running: sandbox.Running, prefect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running: sandbox.Running, prefect_here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SandboxWorld]:
     """Everything that a test needs to run commands against the shared servers."""
-    yield open_account(running, prefect_url, tmp_path, monkeypatch)
+    assert prefect_here
+    yield open_account(running, tmp_path, monkeypatch)
     running.operator.clear_faults()
     running.operator.set_lane(2000, 4000)
 

@@ -72,15 +72,12 @@ class SandboxWorld(CommandWorld):
         self.operator.clear_faults()
 
 
-def open_account(
-    running: sandbox.Running, prefect_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> SandboxWorld:
-    """Make a tenant at the sandbox; export its key, the sandbox's address and the Prefect server's."""
+def open_account(running: sandbox.Running, folder: Path, monkeypatch: pytest.MonkeyPatch) -> SandboxWorld:
+    """Make a tenant at the sandbox; export its key and the sandbox's address."""
     key = running.operator.add_tenant(folder.name)
     key_file = folder / "key"
     key_file.write_text(key.api_key)
     settings = {"SERVICE__BASE_URL": running.base_url, "SERVICE__API_KEY_FILE": str(key_file)}
     settings["CATALOG__ROOT"] = "/"  # the samples that all tests share lie beside the manifest of one
     export_settings(monkeypatch, settings)
-    monkeypatch.setenv("PREFECT_API_URL", prefect_url)
     return SandboxWorld(folder, key.tenant, key_file, running.operator)
