@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 
@@ -19,7 +19,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.formats import AudioFormat
 from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_size
 from proofsweep.store.rows import answer_in
-from proofsweep.verify.assets import AssetFiles, download_asset
+from proofsweep.verify.assets import download_asset
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
 
 # A local file of at most this size is compared with its declared digest before the first call. Larger files, of pairs,
@@ -39,7 +39,6 @@ class VerifyContext:
     clock: Clock
     duplicates: DuplicateCache | None = None  # knows the answers for bytes that were sent before; None sends every item
     is_as_planned: bool = False  # whether only the planned version of a file is sent: another one may still be written
-    assets: AssetFiles = field(default_factory=AssetFiles)  # where the assets of proofs are while they are verified
 
 
 def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda _exchange: None) -> Finished | Deferred:
@@ -119,7 +118,7 @@ class ItemWork:
         proof_id = proof_id_of(self._item.audio)
         if proof_id is not None:
             if self._asset is None:
-                asset = download_asset(self.partner, proof_id, self._context.assets, SLOT_BYTES)
+                asset = download_asset(self.partner, proof_id, SLOT_BYTES)
                 self._audio = self._asset = self._kept.enter_context(asset)
             return nullcontext(self._asset)
         with ExitStack() as unless_kept:

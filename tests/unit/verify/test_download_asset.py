@@ -1,6 +1,5 @@
 """A proof is verified by its asset, for a while a file without a name; whatever happens is an outcome."""
 
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -11,12 +10,12 @@ import httpx
 import pytest
 
 from proofsweep.client.client import Partner
-from proofsweep.domain.errors import RunMustStop, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Failed, Finished
 from proofsweep.domain.reasons import Ineligible
-from proofsweep.verify.assets import AssetFile, AssetFiles
+from proofsweep.verify.assets import AssetFile
 from proofsweep.verify.item import VerifyContext, verify_item
 
 from ..scripted_service import Scripted, ScriptedService
@@ -52,7 +51,6 @@ def test_the_asset_goes_into_a_fresh_slot(verify_context: VerifyContext, service
     assert (done.read.audio_format, done.read.version) == ("wav", None)
     assert [exchange.call for exchange in done.exchanges] == FLOW
     assert "SECRET" not in repr(done)
-    assert verify_context.assets._open == 0
 
 
 def no_asset(service: ScriptedService) -> None:
@@ -155,15 +153,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def new(files: AssetFiles, most_bytes: int = MOST) -> AssetFile:
-    file = files.new(most_bytes)
-    assert file is not None
-    return file
-
-
 def test_a_file_has_no_name(folder: Path) -> None:
     """So nothing is left of it, even if the process is killed."""
-    with new(AssetFiles()) as file:
+    with AssetFile(MOST) as file:
         file.take([b"abc"])
 
         assert file.read_at(0, MOST) == b"abc"
@@ -175,28 +167,8 @@ def test_a_body_beyond_the_bound_is_not_read(announced: int | None, left: int) -
     """It may be endless; with an announced size not a byte of it is read."""
     body = iter([b"123456"] * 9)
 
-    with new(AssetFiles()) as file:
+    with AssetFile(MOST) as file:
         file.take(body, announced)
 
     assert isinstance(file.error, SourceError)
     assert (file.error.reason, len(list(body))) == ("too_large", left)
-
-
-def test_a_full_disk_is_kept_as_an_error() -> None:
-    """The download itself has not failed, and says nothing about the proof."""
-    with AssetFile(os.open("/dev/full", os.O_RDWR), MOST, lambda: None) as file:
-        file.take([b"abc"])
-
-    assert isinstance(file.error, RunMustStop)
-    assert "set TMPDIR" in file.error.message
-
-
-def test_room_is_kept_for_those_that_are_open() -> None:
-    """Each may grow to its bound; the next one waits until one of them is closed."""
-    files, disk = AssetFiles(), os.statvfs(tempfile.gettempdir())
-    most_bytes = disk.f_bavail * disk.f_frsize * 6 // 10
-
-    with new(files, most_bytes):
-        assert files.new(most_bytes) is None
-    with new(files, most_bytes):
-        pass
