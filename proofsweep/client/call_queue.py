@@ -1,4 +1,4 @@
-"""Which call goes next, and whether the service delays it for too long. Pure: the time is an argument.
+"""Which call goes next. Pure: the time is an argument.
 
 A verify call goes before a retried slot, and a retried slot before a new one: slots are short-lived, so work in hand is
 finished first. The number of unused slots is bounded, so that none is requested that cannot be used soon, and so is the
@@ -8,20 +8,18 @@ number of files whose bytes are on their way, so that they do not share a full l
 import math
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.lane_model import Sent
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import RateReport, Share
-from proofsweep.domain.exchanges import Call, Exchange
 
 # Measured together: python -m benchmarks.lanes
 _SPARE_SLOTS = 8  # slots beyond what the rate needs
 _SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
 _OLD_SLOT_SECONDS = 45.0  # half as many files are uploaded at once while a slot is older
-_LOST_SLOT_SECONDS = 900.0  # when a slot whose item never reported is forgotten
 _OLDEST_SLOT_SECONDS = 120.0  # the highest age that counts for the average
 _SLOT_AGE_WEIGHT = 0.02  # the weight of one slot in the average age
 # The way to the service stalls when so many more calls than usual leave without an answer, and for no longer than this.
@@ -204,26 +202,7 @@ class CallQueue:
 
     def _slots_are_enough(self, now: float) -> bool:
         oldest, uploads = next(iter(self._slots), None), self.most_uploads
-        if oldest is not None and now - self._slots[oldest] > _LOST_SLOT_SECONDS:  # its holder never reported its end
-            self.drop(oldest, None)
-        elif oldest is not None and now - self._slots[oldest] > _OLD_SLOT_SECONDS:  # they share a slow link
+        if oldest is not None and now - self._slots[oldest] > _OLD_SLOT_SECONDS:  # they share a slow link
             uploads /= 2
         enough = _SPARE_SLOTS + _SLOTS_PER_CALL * self.pacer.pace * self._slot_seconds
         return len(self._slots) >= enough or len(self._uploading) >= uploads
-
-
-@dataclass(slots=True, kw_only=True)
-class PauseLimit:
-    """How long the service may make a call wait, at once or again and again. Times are monotonic seconds."""
-
-    longest_pause_seconds: float = 120.0
-    _waits_since: dict[Call, float] = field(default_factory=dict)
-
-    def note(self, exchange: Exchange) -> None:
-        if exchange.status is not None and not exchange.is_throttled:
-            self._waits_since.pop(exchange.call, None)
-
-    def told_to_wait(self, call: Call, wait_seconds: float, now: float) -> bool:
-        """Take note that the service asks for a wait. Whether it has made this call wait for too long."""
-        since = self._waits_since.setdefault(call, now)
-        return max(now - since, wait_seconds) > self.longest_pause_seconds

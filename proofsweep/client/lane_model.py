@@ -10,7 +10,6 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import pairwise
 
 _BISECTIONS = 15  # steps of the search for a rate, which halve its error
@@ -136,13 +135,6 @@ def _agreed(cycles: Sequence[Cycle], burst: float, likely_burst: float) -> tuple
     disagreement = sum(weight * (rate - mean) ** 2 for rate, weight in rates)
     unlikely = math.log(burst / max(1.0, likely_burst)) ** 2
     return disagreement + _LIKELY_BURST_WEIGHT * unlikely, TokenBucket(math.exp(mean), burst)
-
-
-class RateChange(StrEnum):
-    FOUND = "found"
-    THE_SAME = "the same"
-    NARROWER = "narrower"
-    WIDER = "wider"
 
 
 _FEWEST_AGREEING = 3  # 429s that can agree

@@ -19,7 +19,6 @@ from proofsweep.client.lane_model import (
     Contention,
     Cycle,
     CycleRecorder,
-    RateChange,
     Refusals,
     Sent,
     TokenBucket,
@@ -77,7 +76,6 @@ class Pacer:
         """Search for the rate: from the first rate at once, or from a little below a known one after a short time."""
         # Calls per second that the lane lets through, by this run or an earlier one; None until a 429.
         self.learned_rate = known_rate
-        self.rate_change: RateChange | None = None  # what the last 429 changed
         # Calls per second that may go now.
         self.pace = first_rate if known_rate is None else max(_LEAST_FIRST_RATE, _REMEMBERED_SHARE * known_rate)
         self.bucket = TokenBucket(self.pace, max(1.0, self.pace))  # explains the 429s best
@@ -161,7 +159,7 @@ class Pacer:
         self._begin()
 
     def search_again(self, sent: Sent, now: float) -> None:
-        self.learned_rate = self.rate_change = None
+        self.learned_rate = None
         self._contention = Contention()
         self._is_searching, self._search_after = True, 0.0
         self._stopped_at = now
@@ -307,8 +305,6 @@ class Pacer:
             self._calm_cycles = min(self._calm_cycles, 2)
         else:
             self._calm_cycles += 1
-        changed = RateChange.NARROWER if is_narrower else RateChange.WIDER if is_wider else RateChange.THE_SAME
-        self.rate_change = RateChange.FOUND if is_first else changed
         self.learned_rate = self.bucket.rate
 
     def _likely_burst(self, cycle: Cycle, quiet: float, *, is_wider: bool) -> float:

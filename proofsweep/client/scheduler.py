@@ -8,9 +8,8 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from proofsweep.client.call_queue import CallQueue, PauseLimit, Priority, Ticket
+from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.circuit_breaker import CircuitBreaker
-from proofsweep.client.lane_model import RateChange
 from proofsweep.client.rate_share import RateReport, Share
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
@@ -22,6 +21,7 @@ _STOP_CHECK_SECONDS = 0.5
 _LATEST_STOP_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0  # how long work in hand may be paused while the leg ends
 _JITTER_SHARE = 0.1  # by which share a wait may be longer than told
+_OTHER_RATE = 0.15  # the change of a rate that is told, as a share
 _BROKEN = "The order of the calls is lost through a mistake of this program"
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
@@ -30,7 +30,6 @@ _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 class LaneStatus:
     rate: float | None  # calls per second that it lets through; None until it has throttled
     most: int | None  # the most calls at once; None where no such limit was seen
-    rate_change: RateChange | None  # what the last 429 changed
     is_outage: bool = False  # a probe failed, and only probes go
     pause_seconds: float = field(default=0.0, compare=False)  # what is left of the pause that the service asked for
     uploads: int = 0  # files whose bytes are on their way
@@ -47,22 +46,25 @@ class Dispatcher:
     def __init__(
         self,
         queue: CallQueue,
-        pause_limit: PauseLimit,
         stop: StopSwitch,
         *,
+        longest_pause_seconds: float = 120.0,
         clock: Callable[[], float] = time.monotonic,
         report: Callable[[LaneStatus], None] = lambda _status: None,
         make_room: Callable[[int], None] = lambda _waiting: None,
     ) -> None:
         """Take the parts.
 
-        `report` is called when the lane changes, or an outage begins or ends. `make_room` is called by each thread that
-        may ask for a new slot, with the number of others that wait for one.
+        The service may make one call wait for so long, at once or again and again. `report` is called when the lane
+        changes, or an outage begins or ends. `make_room` is called by each thread that may ask for a new slot, with the
+        number of others that wait for one.
         """
         self.stop = stop
         self.clock = clock
         self._queue = queue
-        self._pause_limit = pause_limit
+        self._longest_pause_seconds = longest_pause_seconds
+        self._waits_since: dict[Call, float] = {}
+        self._reported_rate: float | None = None
         self._breaker = CircuitBreaker()
         self.on_open: Callable[[], None] | None = None
         self._report = report
@@ -115,7 +117,8 @@ class Dispatcher:
                 self._queue.drop(None, ticket)
             if exchange.call is Call.SLOT:
                 self._queue.was_uploaded(holder)
-            self._pause_limit.note(exchange)
+            if exchange.status is not None and not exchange.is_throttled:
+                self._waits_since.pop(exchange.call, None)
             is_failing = not is_probe and self._breaker.note(exchange, self.clock())
             self._serve()
         if is_failing:
@@ -164,7 +167,7 @@ class Dispatcher:
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
         """Hold all calls back; end the leg after too long a wait. Only a 429 changes the rate: an outage does not."""
         with self._locked():
-            now, before = self.clock(), self._status()
+            now, before = self.clock(), self._queue.most_at_once
             pause_seconds = wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads the processes
             if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
@@ -172,8 +175,11 @@ class Dispatcher:
                 self._queue.drop(None, ticket)
                 self._queue.pause(now, pause_seconds)
             status = self._status()
-            is_lost = self._pause_limit.told_to_wait(exchange.call, wait_seconds, now)
-        if status.most != before.most or (status.rate != before.rate and status.rate_change is not RateChange.THE_SAME):
+            is_other = self._queue.most_at_once != before or self._is_other_rate(status.rate)
+            waits_seconds = now - self._waits_since.setdefault(exchange.call, now)
+            is_lost = max(waits_seconds, wait_seconds) > self._longest_pause_seconds
+        if is_other:
+            self._reported_rate = status.rate
             self._report(status)
         if is_lost:
             self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by=EndedBy.BREAKER))
@@ -227,13 +233,16 @@ class Dispatcher:
         return LaneStatus(
             rate=None if pacer.learned_rate is None else pacer.learned_rate / part,
             most=at_once,
-            rate_change=pacer.rate_change,
             is_outage=self._breaker.is_outage,
             pause_seconds=max(0.0, pacer.opens_at - self.clock()),
             uploads=self._queue.uploads,
             yields=self._queue.yields,
             is_shared=part < 1.0,
         )
+
+    def _is_other_rate(self, rate: float | None) -> bool:
+        known = self._reported_rate
+        return rate is not None and (known is None or abs(rate / known - 1.0) > _OTHER_RATE)
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""

@@ -12,7 +12,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from proofsweep import __version__
-from proofsweep.client.call_queue import CallQueue, PauseLimit
+from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
@@ -80,8 +80,8 @@ class Service:
         self.workers = Workers(most)
         self.dispatcher = Dispatcher(
             CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit()),
-            PauseLimit(longest_pause_seconds=pace.longest_pause_seconds),
             self.stop,
+            longest_pause_seconds=pace.longest_pause_seconds,
             report=self._log_lane,
             make_room=self.workers.make_room,
         )
@@ -146,7 +146,6 @@ class Service:
             rate=lane.rate,
             most_at_once=lane.most,
             threads=self.workers.threads,
-            why=lane.rate_change,
             outage=lane.is_outage,
         )
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.client import circuit_breaker
-from proofsweep.client.call_queue import CallQueue, PauseLimit
+from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.pacer import Pacer
@@ -59,12 +59,11 @@ def stop() -> StopSwitch:
 @pytest.fixture
 def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
     """A partner that is fast, and retries within milliseconds."""
-    pause_limit = PauseLimit(longest_pause_seconds=1.0)
     context = ClientContext(
         service=ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
         transport=service,
         contact=FirstContact(service.reached),
-        dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), pause_limit, stop),
+        dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0)), stop, longest_pause_seconds=1.0),
         key=CurrentKey(lambda: SecretStr("pk_test")),
         record_unattributed=lambda _exchange: None,
     )

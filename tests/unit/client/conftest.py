@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from proofsweep.client.call_queue import CallQueue, PauseLimit
+from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
@@ -221,11 +221,10 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
         *,
         sidecar_field: str | None = "mark",
         attempts: int = 3,
-        health: PauseLimit | None = None,
         base_url: str | None = None,
     ) -> Client:
         stop, exchanges = StopSwitch(), list[Exchange]()
-        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e4)), health or PauseLimit(), stop)
+        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e4)), stop)
         context = ClientContext(
             service=ServiceSettings(
                 base_url=base_url or f"{api.url}/v1", environment="test", sidecar_field=sidecar_field

@@ -1,16 +1,13 @@
-"""Which call goes next, how many are on their way at once, and when a call's failures are in doubt."""
+"""Which call goes next, and how many are on their way at once."""
 
 import math
 from collections import deque
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, PauseLimit, Priority, Ticket
+from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-
-from .. import left_behind
 
 
 def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
@@ -197,57 +194,6 @@ def test_a_probe_is_not_held_back_by_uploads() -> None:
     queue.enter(Priority.PROBE, "probe", is_for_slot=True)
 
     assert [ticket.priority for ticket in served(queue, now=2.0)] == [Priority.PROBE]
-
-
-UPLOADS, VERIFY, USAGE = Call.UPLOADS, Call.VERIFY, Call.USAGE
-
-
-def exchange(call: Call, status: int | None) -> Exchange:
-    """Make an exchange with this status; None for a connection that was lost."""
-    return left_behind.exchange(call, status, Failure.CONNECTION if status is None else None)
-
-
-WAITS: list[tuple[list[tuple[float, Call, float]], bool]] = [
-    # (when, call, seconds to wait): a wait that is too long is lost before anybody waits.
-    ([(0, VERIFY, 120.0)], False),
-    ([(0, VERIFY, 121.0)], True),
-    # Short waits that never end are lost too.
-    ([(now, VERIFY, 1.0) for now in range(121)], False),
-    ([(now, VERIFY, 1.0) for now in range(122)], True),
-    # Each call waits by itself.
-    ([(0, UPLOADS, 1.0), (121, VERIFY, 1.0)], False),
-]
-
-
-@pytest.mark.parametrize(("waits", "is_lost"), WAITS)
-def test_a_wait_without_end_is_lost(waits: list[tuple[float, Call, float]], is_lost: bool) -> None:
-    """Whether the service says so at once, or asks for one second again and again."""
-    limit = PauseLimit(longest_pause_seconds=120.0)
-
-    told = [limit.told_to_wait(call, wait_seconds, now) for now, call, wait_seconds in waits]
-
-    assert told == [False] * (len(waits) - 1) + [is_lost]
-
-
-@pytest.mark.parametrize(
-    ("between", "is_lost"),
-    [
-        (exchange(VERIFY, 200), False),
-        (exchange(VERIFY, 404), False),
-        (exchange(VERIFY, 429), True),
-        (exchange(VERIFY, 503), False),
-        (exchange(VERIFY, None), True),
-        (exchange(USAGE, 200), True),
-    ],
-)
-def test_only_an_answer_to_the_same_call_ends_its_wait(between: Exchange, is_lost: bool) -> None:
-    """A busy lane that moves is only slow; GET /partner/usage is answered while no slot is given for hours."""
-    limit = PauseLimit(longest_pause_seconds=120.0)
-    limit.told_to_wait(VERIFY, 1.0, 0.0)
-
-    limit.note(between)
-
-    assert limit.told_to_wait(VERIFY, 1.0, 121.0) is is_lost
 
 
 def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]:

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, PauseLimit, Ticket
+from proofsweep.client.call_queue import CallQueue, Ticket
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import Share
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.domain.exchanges import Call
+from proofsweep.domain.exchanges import Call, Exchange, Failure
 
 from ..left_behind import exchange
 
@@ -32,7 +32,6 @@ class World:
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(
             CallQueue(self.pacer),
-            PauseLimit(longest_pause_seconds=120.0),
             self.stop,
             clock=self.now,
             report=self.reported.append,
@@ -46,6 +45,10 @@ class World:
         """Let a call be answered with 429."""
         self.dispatcher.note(exchange(call, 429), ticket)
         self.dispatcher.pause_all(exchange(call, 429), ticket, wait_seconds)
+
+    def throttle_at(self, seconds: float, call: Call, wait_seconds: float) -> None:
+        self.ahead_seconds = seconds
+        self.throttle(call, wait_seconds)
 
 
 @pytest.fixture
@@ -92,6 +95,51 @@ def test_many_threads_keep_the_pace(world: World) -> None:
     times = [ticket.sent.at for ticket in tickets if ticket.sent]
     assert max(times) - min(times) > 200 / 400 * 0.8
     assert world.dispatcher._queue.in_flight == 0
+
+
+UPLOADS, VERIFY, USAGE = Call.UPLOADS, Call.VERIFY, Call.USAGE
+WAITS: list[tuple[list[tuple[float, Call, float]], bool]] = [
+    # (when, call, seconds to wait): a wait that is too long is lost before anybody waits.
+    ([(0, VERIFY, 120.0)], False),
+    ([(0, VERIFY, 121.0)], True),
+    # Short waits that never end are lost too.
+    ([(now, VERIFY, 1.0) for now in range(120)], False),
+    ([(now, VERIFY, 1.0) for now in range(121)], True),
+    # Each call waits by itself.
+    ([(0, UPLOADS, 1.0), (121, VERIFY, 1.0)], False),
+]
+
+
+@pytest.mark.parametrize(("waits", "is_lost"), WAITS)
+def test_a_wait_without_end_is_lost(world: World, waits: list[tuple[float, Call, float]], is_lost: bool) -> None:
+    """Whether the service says so at once, or asks for one second again and again."""
+    for now, call, wait_seconds in waits[:-1]:
+        world.throttle_at(now, call, wait_seconds)
+    assert world.stop.reason is None
+
+    world.throttle_at(*waits[-1])
+
+    assert (world.stop.reason is not None) is is_lost
+
+
+@pytest.mark.parametrize(
+    ("between", "is_lost"),
+    [
+        (exchange(VERIFY, 200), False),
+        (exchange(VERIFY, 404), False),
+        (exchange(VERIFY, 503), False),
+        (exchange(VERIFY, None, Failure.CONNECTION), True),
+        (exchange(USAGE, 200), True),
+    ],
+)
+def test_only_an_answer_to_the_same_call_ends_its_wait(world: World, between: Exchange, is_lost: bool) -> None:
+    """A busy lane that moves is only slow; GET /partner/usage is answered while no slot is given for hours."""
+    world.throttle_at(0, VERIFY, 1.0)
+
+    world.dispatcher.note(between)
+    world.throttle_at(121, VERIFY, 1.0)
+
+    assert (world.stop.reason is not None) is is_lost
 
 
 def share(part: float = 1.0, rate: float | None = None, pause_seconds: float = 0.0) -> Share:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.client.call_queue import CallQueue, PauseLimit
+from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
@@ -139,7 +139,7 @@ class Installation:
     def _with(self, key: SecretStr, calls: list[Exchange]) -> Partner:
         """Make a partner with an engine's own switch."""
         context = self.partner.session.context
-        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), PauseLimit(), StopSwitch())
+        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), StopSwitch())
         context = replace(context, key=CurrentKey(lambda: key), dispatcher=dispatcher)
         return replace(self.partner, session=replace(self.partner.session, context=context, record=calls.append))
 

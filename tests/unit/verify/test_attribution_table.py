@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, PauseLimit
+from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
@@ -161,7 +161,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.stop = MovingSwitch(self)
-        self.dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e6)), PauseLimit(), self.stop, clock=lambda: self.now)
+        self.dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e6)), self.stop, clock=lambda: self.now)
         self.attribution = Attribution(
             checks=ScriptedChecks(self),
             dispatcher=self.dispatcher,

@@ -51,12 +51,12 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypat
     leg = new_leg.leg(new_leg.plan(9))
     assert leg.completed.remaining == 9
 
-    known = LaneStatus(5.0, None, None)
+    known = LaneStatus(5.0, None)
     monkeypatch.setattr(Dispatcher, "status", lambda _: known)
     seen = []
-    known = LaneStatus(5.0, None, None, yields=True)
+    known = LaneStatus(5.0, None, yields=True)
     seen.append(leg.progress.waits_for)
-    known = LaneStatus(5.0, None, None, pause_seconds=60.0, is_outage=True)
+    known = LaneStatus(5.0, None, pause_seconds=60.0, is_outage=True)
     seen.append(leg.progress.waits_for)
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
     seen.append(leg.progress.waits_for)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, PauseLimit
+from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import Weight
 from proofsweep.client.scheduler import Dispatcher
@@ -25,7 +25,7 @@ def leases_of(store: FolderStore, *, weight: float = Weight.VERIFY, now: datetim
     return RateLeases(
         store=store,
         folder=FOLDER,
-        dispatcher=Dispatcher(CallQueue(Pacer(20.0)), PauseLimit(), StopSwitch()),
+        dispatcher=Dispatcher(CallQueue(Pacer(20.0)), StopSwitch()),
         clock=lambda: now,
         weight=weight,
     )
