@@ -297,7 +297,7 @@ def _explain_part(search: Search, what: str, likely: LikelyItems, *, packet: boo
     found = list(search.occurrences(item_id))
     text, erasures = packet_of((each.plan, each.exchanges) for each in found), search.erasures(item_id)
     title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
-    before = [] if packet else [*lines_of(item_id, found, erasures), *title]
+    before = [] if packet else [*lines_of(item_id, found, erasures), *(title if text else [])]
     document = json_of_item(item_id, found, erasures) | {"support_packet": text}
     answer(document, [*before, *text.splitlines()], as_json=as_json)
 

@@ -102,7 +102,7 @@ def load_settings(config: str | None = None, results_url: str | None = None) -> 
     profile = without_overridden_sources(profile)
     mistakes = misspelt_variables(os.environ, _names(), _secret_variables(profile))
     try:
-        settings = Settings(**profile)
+        settings = Settings(**{"service": {}, **profile})  # so that each missing setting of it is named
     except ValidationError as error:
         mistakes += mistakes_in(error, _names())
     except ValueError as error:

@@ -99,7 +99,11 @@ class Manifests(Catalog):
                         row = replace(row, refused=UNFINISHED)
                 yield checksums.with_declared(row)
         if next(numbers) == 0:
-            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it", catalog=self.location)
+            hint = (
+                "" if self._settings.sheet else "; of a workbook the first sheet is read: set catalog.sheet for another"
+            )
+            hint = hint if self.location.lower().endswith((".xlsx", ".xlsm")) else ""
+            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it{hint}", catalog=self.location)
         if suspects := ids.hashes():
             self._refuse_repeated(suspects, lookup)
         self._digest = digest.hexdigest()

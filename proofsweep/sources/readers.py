@@ -149,10 +149,13 @@ class ManifestFile:
             return
         wanted = one_line(" or ".join(columns.unknown) or "audio or path")
         found = one_line(", ".join(columns.names))
-        named = zip(columns.names, cells, strict=True)
-        alike = one_line(next((name for name, cell in named if is_audio_name(cell.strip())), "NAME"))
+        named = [(name, cell) for name, cell in zip(columns.names, cells, strict=True) if is_audio_name(cell.strip())]
+        alike = one_line(
+            max(named, key=lambda each: len(each[1]), default=("NAME", ""))[0]
+        )  # a path, not its last part
         hint = "" if columns.unknown else f" (if one of them is the audio, set catalog.columns.audio = {alike!r})"
-        hint += "; if they are no names of columns, set catalog.header_row" if self.has_one_header else ""
+        setting = "catalog.header_row or catalog.sheet" if self._format == _WORKBOOK else "catalog.header_row"
+        hint += f"; if they are no names of columns, set {setting}" if self.has_one_header else ""
         raise CatalogError(f"{one_line(self.path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
     @contextmanager

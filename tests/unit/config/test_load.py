@@ -145,6 +145,9 @@ def test_all_mistakes_are_named_at_once(monkeypatch: Environ, tmp_path: Path) ->
     places = [mistake.index(part) for part in parts]
     assert places[:3] == sorted(places[:3])
 
+    (tmp_path / "mine.toml").write_text('[catalog]\nsheet = "Lieferung"\n')
+    assert "service.environment: must be set" in mistake_in(tmp_path / "mine.toml")  # not: service
+
 
 @pytest.mark.parametrize(
     "where", ["https://partner.example/v1", "https://10.0.0.1/v1", "https://localhost.example/v1", "https://127.1/v1"]

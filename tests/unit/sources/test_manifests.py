@@ -195,6 +195,9 @@ def test_a_column_that_was_named_must_be_there(tmp_path: Path) -> None:
 
     with pytest.raises(CatalogError, match=r"no column is named Nr; the columns are: Datei, x; if"):
         open_catalog(str(tmp_path / "m.csv"), settings)
+    (tmp_path / "n.csv").write_text("Titel,Pfad\nLied.wav,D:\\Musik\\Lied.wav\n")
+    with pytest.raises(CatalogError, match=r"set catalog.columns.audio = 'Pfad'"):  # the longer one
+        open_catalog(str(tmp_path / "n.csv"))
     rows = open_catalog(str(tmp_path / "m.jsonl"), settings).rows()
 
     assert [row.item_id for row in rows] == [None, "2"]
