@@ -164,6 +164,8 @@ def _show_store(store: Results, *, as_json: bool) -> None:
         print_json(found.document() | {"results": store.store.url})
     else:
         _print_store(console(), found, store.store.url)
+    if found.note is not None:
+        print_error(found.note)
 
 
 def _show_runs(store: Results, limit: int, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import how_it_ended, legs_of_store
 from proofsweep.store.journal import unpublished
+from proofsweep.store.latest import why_behind
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import newest_quota
@@ -58,6 +59,7 @@ class StoreStatus:
     catalogs: Sequence[CatalogStatus]
     active: Sequence[ActiveRun]
     quotas: Sequence[QuotaStatus]
+    note: str | None = None  # what an operator should do for the store
 
     def document(self) -> dict[str, object]:
         return {
@@ -93,6 +95,7 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
             if leg.is_alive
         ],
         quotas=[quota for quota in quotas if quota is not None],
+        note=why_behind(results.store, index),
     )
 
 

@@ -20,7 +20,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 
 _OF_ANSWER = (
-    *("item_id", "audio_version", "sidecar", "sidecar_version", "entry", "finished_at", "outcome"),
+    *("item_id", "audio_version", "sidecar", "sidecar_version", "finished_at", "outcome"),
     *("audio_bytes", "audio_sha256"),
 )
 _OF_SIZE = ("item_id", "audio_bytes", "sidecar")
@@ -68,7 +68,7 @@ class AnswerTimes:
         return _EPOCH + timedelta(microseconds=self._times[index])
 
     def _read(self) -> tuple[memoryview, memoryview]:
-        hashes, entries, times = array("q"), array("q"), array("q")
+        hashes, times = array("q"), array("q")  # of an item, the newest comes last
         is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
         for table in Latest(self._results).rows(self._environment, _OF_ANSWER):
             rows = table.filter(is_wanted)
@@ -79,14 +79,11 @@ class AnswerTimes:
             for item_id, size, sidecar in zip(*(read[name].to_pylist() for name in _OF_SIZE), strict=True):
                 hashes.append(hash((item_id, *version_of_size(size, is_pair=sidecar is not None))))
             for each in (rows, read):
-                entries.extend(int(entry or 0) for entry in each["entry"].to_pylist())
                 times.extend(int(time or 0) for time in pc.cast(each["finished_at"], pa.int64()).to_pylist())
-        columns = {
-            name: pa.array(each, pa.int64()) for name, each in (("hash", hashes), ("entry", entries), ("time", times))
-        }
         self._count = len(hashes)
-        order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns])
-        return _numbers(columns["hash"].take(order)), _numbers(columns["time"].take(order))
+        order = pc.array_sort_indices(pa.array(hashes, pa.int64()))  # a stable sort
+        by_hash, in_its_order = (_numbers(pa.array(each, pa.int64()).take(order)) for each in (hashes, times))
+        return by_hash, in_its_order
 
 
 def _numbers(column: pa.Int64Array) -> memoryview:

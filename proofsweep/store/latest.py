@@ -7,6 +7,7 @@ later in the ledger is newer; within a leg the clock decides. The base is derive
 `refresh` makes the next one of the last one and of the tail, in a process of its own while others read and write.
 """
 
+import shlex
 import subprocess
 import sys
 from bisect import bisect_left
@@ -17,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -29,6 +30,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
+from proofsweep.config.logs import Event, log
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
@@ -37,7 +39,7 @@ from proofsweep.store import layout, schemas
 from proofsweep.store.journal import read_journal
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store
 from proofsweep.store.parts import Results, parquet_of
-from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
 from proofsweep.store.tables import ANSWERED
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+_REFRESH = [sys.executable, "-m", "proofsweep.store.latest"]
 _OF_ORDER = ("entry", "finished_at", "manifest_row")
 
 
@@ -97,10 +100,6 @@ class TailLeg:
     entry: int  # in the ledger; a leg that has none yet gets a later one here, by run and number
     rows: int | None  # None for one that may be at work
 
-    @property
-    def has_entry(self) -> bool:
-        return self.entry < _NO_ENTRY
-
 
 class Latest:
     """The newest rows as they were when this was made."""
@@ -113,20 +112,20 @@ class Latest:
 
     @cached_property
     def tail(self) -> list[TailLeg]:
-        """The legs that the base lacks; the oldest first."""
-        runs, through = list(self.index.records.values()), self.base.through
-        found = [
-            TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry or _NO_ENTRY, rows=leg.rows)
+        """The legs that the base lacks; the oldest first, those without an entry last."""
+        runs = self.index.records.values()
+        left = [
+            TailLeg(plan=run.plan, leg=leg.leg, entry=_NO_ENTRY, rows=leg.rows)
             for run in runs
             for leg in run.legs
-            if leg.entry is None or leg.entry > through
+            if leg.entry is None
         ]
         with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
             for at_work in pool.map(self._legs_at_work, [run for run in runs if not run.is_over]):
-                found += at_work
-        found.sort(key=lambda leg: (leg.entry, leg.plan.run_id, leg.leg))
-        without = count(_NO_ENTRY)
-        return [leg if leg.has_entry else replace(leg, entry=next(without)) for leg in found]
+                left += at_work
+        left.sort(key=lambda leg: (leg.plan.run_id, leg.leg))
+        numbered = [replace(leg, entry=number) for number, leg in enumerate(left, _NO_ENTRY)]
+        return [*_entered(self.base, self.index), *numbered]
 
     def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
@@ -171,18 +170,8 @@ class Latest:
     def base_parts(self) -> Iterator[str]:
         """Name the parts that hold a row of the base, some more than once."""
         for file in self.base.files:
-            yield from map(str, self.base_rows(file, ["part"])["part"].unique().to_pylist())
-
-    def base_rows(self, file: BaseFile, columns: Sequence[str]) -> pa.Table:
-        """Read one file of the base."""
-        return pa.concat_tables(self._steps_of(file, columns)).select(list(columns))
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the tail is so long that the next base is worth its while."""
-        legs = [leg for leg in self.tail if leg.has_entry]
-        rows = sum(leg.rows or 0 for leg in legs)
-        return rows > max(_LEAST_ROWS, self.base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS
+            for table in self._steps_of(file, ["part"]):
+                yield from map(str, table["part"].unique().to_pylist())
 
     def _legs_at_work(self, run: RunRecord) -> list[TailLeg]:
         ended, run_id = {leg.leg for leg in run.legs}, run.plan.run_id
@@ -222,7 +211,7 @@ def refresh(results: Results) -> None:
     Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
     """
     latest = Latest(results)
-    legs = [leg for leg in latest.tail if leg.has_entry]
+    legs = _entered(latest.base, latest.index)
     if not legs:
         return
     store, name = results.store, f"{layout.LATEST_FOLDER}/{latest.index.entries_to:09}-{token_hex(4)}"
@@ -243,10 +232,45 @@ def refresh(results: Results) -> None:
 
 def refresh_if_due(results: Results) -> None:
     """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long."""
-    if Latest(results).is_due:
-        command, quiet = [sys.executable, "-m", __name__, results.store.url], subprocess.DEVNULL
+    base, index = _newest_base(results.store), RunIndex(results).refreshed()
+    if why := why_behind(results.store, index):
+        log(Event.UPDATE_MISSED, what="latest", why=why)
+    if _is_due(base, _entered(base, index)):
+        command, quiet = [*_REFRESH, results.store.url], subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
         Thread(target=process.wait, daemon=True).start()
+
+
+def why_behind(store: Store, index: IndexedRuns) -> str | None:
+    """Say that no base came although one was due before the last run ended; None if all is well.
+
+    Nobody sees how a process that makes one ends.
+    """
+    base = _newest_base(store)
+    legs = _entered(base, index)
+    if not legs or not _is_due(base, [leg for leg in legs if leg.plan.run_id != legs[-1].plan.run_id]):
+        return None
+    return (
+        f"{layout.LATEST_FOLDER} lacks the newest answers of {len(legs):,} legs, so reading takes longer: making it "
+        f"has failed. To see why, run: {shlex.join([*_REFRESH, store.url])}"
+    )
+
+
+def _entered(base: Base, index: IndexedRuns) -> list[TailLeg]:
+    """Return the legs that the ledger has, and a base lacks; the oldest first."""
+    legs = ((run.plan, leg) for run in index.records.values() for leg in run.legs)
+    found = [
+        TailLeg(plan=plan, leg=leg.leg, entry=leg.entry, rows=leg.rows)
+        for plan, leg in legs
+        if leg.entry is not None and leg.entry > base.through
+    ]
+    return sorted(found, key=lambda leg: leg.entry)
+
+
+def _is_due(base: Base, legs: Sequence[TailLeg]) -> bool:
+    """Whether these legs are so many, or so long, that the next base is worth its while."""
+    rows = sum(leg.rows or 0 for leg in legs)
+    return rows > max(_LEAST_ROWS, base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS
 
 
 def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base = Base()) -> Iterator[pa.Table]:

@@ -7,7 +7,7 @@ from datetime import date
 from proofsweep.domain.items import raw_bytes
 
 # What is derived may be deleted at any time, and is made anew.
-INDEX_FOLDER = "_index"
+INDEX_NAME = "_index/runs.json.gz"
 LATEST_FOLDER = "_latest"
 PRUNED_FOLDER = "_pruned"
 # How the names of the two objects of a pruning end.

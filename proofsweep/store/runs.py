@@ -1,15 +1,13 @@
 """Runs as a list of them knows each: its plan and its ended legs; and the index that spares a reader to open each run.
 
-The index is derived: some objects, each with what a process knew of some runs, which a reader adds up. What is known
-only grows, so it does not matter who writes what, in which order, or twice; a process that finds many objects writes
-one in their place.
+The index is derived: one object, which whoever knows more replaces. Each says up to where it is whole, so it does not
+matter if an older one comes last: the next reader reads what it lacks.
 """
 
 import gzip
 import re
-import secrets
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -22,7 +20,7 @@ from proofsweep.config.locations import resolved_location
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import OUTCOMES, Plan
-from proofsweep.store.layout import INDEX_FOLDER, kind_of
+from proofsweep.store.layout import INDEX_NAME, kind_of
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
@@ -32,9 +30,6 @@ from proofsweep.store.prunings import prunings_of
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
 _RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates", "pace")
 
-# Objects of the index before they become one.
-_MOST_OBJECTS = 4
-_ATTEMPTS = 10
 _SETTLING = timedelta(days=1)
 _RECEIPT = re.compile(r"_runs/([^/]+)/legs/(\d+)/receipt\.json")
 _INTENT = re.compile(r"_pruned/([^/]+)-\d+-intent\.json")
@@ -169,20 +164,12 @@ class RunIndex:
         self._clock = clock
 
     def refreshed(self) -> IndexedRuns:
-        """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader.
-
-        A damaged index is made anew.
-        """
-        try:
-            index, replaced = self._read()
-        except ResultsError:
-            index, replaced = IndexedRuns(), self._store.names(INDEX_FOLDER)
-        else:
-            replaced = replaced if len(replaced) >= _MOST_OBJECTS else []
-        whole = index.with_what(new := self._newer(index))
+        """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader."""
+        index = self._read()
+        whole = index.with_what(self._newer(index))
         if whole != index:
             with suppress(ResultsError):  # a reader may have no right to write
-                self._write(whole if replaced else new, replaced)
+                self._store.replace(INDEX_NAME, gzip.compress(_INDEX.dump_json(whole), compresslevel=5))
         return whole
 
     def _newer(self, index: IndexedRuns) -> IndexedRuns:
@@ -220,36 +207,12 @@ class RunIndex:
         ]
         return RunRecord(plan=plan, legs=ended)
 
-    def _read(self) -> tuple[IndexedRuns, list[str]]:
-        """Read all objects, and name them; ResultsError if one is damaged, or if they change all the time."""
-        for _ in range(_ATTEMPTS):
-            names = self._store.names(INDEX_FOLDER)
-            contents = [self._store.read(name) for name in names]
-            if None not in contents:
-                whole = IndexedRuns()
-                for name, content in zip(names, contents, strict=True):
-                    whole = whole.with_what(self._object(name, content or b""))
-                return whole, names
-        raise ResultsError(
-            f"{INDEX_FOLDER} in the results store {self._store.url} changes while it is read; try again."
-        )
-
-    def _object(self, name: str, content: bytes) -> IndexedRuns:
-        try:
-            return _INDEX.validate_json(gzip.decompress(content))
-        except (OSError, EOFError, ValueError, zlib.error) as damage:
-            raise ResultsError(
-                f"{name} in the results store {self._store.url} is damaged. It is derived: delete {INDEX_FOLDER}, and "
-                "it is made anew."
-            ) from damage
-
-    def _write(self, known: IndexedRuns, replaced: Iterable[str]) -> None:
-        """Write an object, and delete others whose whole content it has."""
-        content = gzip.compress(_INDEX.dump_json(known), compresslevel=5)
-        moment = f"{self._clock().astimezone(UTC):%Y%m%dT%H%M%S%f}"
-        self._store.create(f"{INDEX_FOLDER}/{moment}-{secrets.token_hex(4)}.json.gz", content)
-        for name in replaced:
-            self._store.delete(name)
+    def _read(self) -> IndexedRuns:
+        """Read the index; one that is damaged is made anew."""
+        content = self._store.read(INDEX_NAME)
+        with suppress(OSError, EOFError, ValueError, zlib.error):
+            return IndexedRuns() if content is None else _INDEX.validate_json(gzip.decompress(content))
+        return IndexedRuns()
 
 
 def _with_entries(record: RunRecord, numbers: Mapping[tuple[str, int], int]) -> RunRecord:

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.prune import Prunable, days_of, find_prunable, prune
@@ -17,7 +19,6 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.store.schemas import LATEST
 
 from ...worlds.ended_runs import plan_of_run
 from ...worlds.year_old_store import (
@@ -54,8 +55,8 @@ def prune_all(results: Results) -> list[str]:
 
 
 def newest(results: Results) -> list[Row]:
-    latest = Latest(results)
-    return [row for file in latest.base.files for row in latest.base_rows(file, LATEST.names).to_pylist()]
+    files = [results.store.read(file.name) for file in Latest(results).base.files]
+    return [row for content in files for row in pq.ParquetFile(pa.BufferReader(content or b"")).read().to_pylist()]
 
 
 def objects(root: Path) -> set[str]:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain.errors import ResultsError
@@ -16,7 +18,7 @@ from proofsweep.store.journal import Journal
 from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.store.schemas import LATEST
+from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -32,8 +34,8 @@ def end(results: Results, run_id: str, *rows: tuple[str, str], **cells: object) 
 
 
 def base_of(results: Results) -> list[Row]:
-    latest = Latest(results)
-    return [row for file in latest.base.files for row in latest.base_rows(file, LATEST.names).to_pylist()]
+    files = [results.store.read(file.name) for file in Latest(results).base.files]
+    return [row for content in files for row in pq.ParquetFile(pa.BufferReader(content or b"")).read().to_pylist()]
 
 
 def newest(results: Results) -> list[tuple[object, object, object]]:
@@ -135,7 +137,7 @@ def test_some_items_are_found_without_reading_all_files(
 
 
 def test_a_base_is_due_when_the_tail_is_long(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of its rows, or many legs; few rows are read as they are."""
+    """A tenth of its rows, or many legs; few rows are read as they are. One that does not come is told of."""
     begun: list[list[str]] = []
     monkeypatch.setattr(module, "_LEAST_ROWS", 3)
     monkeypatch.setattr(module, "_MOST_LEGS", 2)
@@ -147,16 +149,19 @@ def test_a_base_is_due_when_the_tail_is_long(results: Results, monkeypatch: pyte
         def wait(self) -> None: ...
 
     monkeypatch.setattr(subprocess, "Popen", Process)
-    dues = []
-    for run_id, items in zip(RUNS, ("abc", "d", "abcdefg", "x", "y", "z"), strict=False):
+    dues, are_behind = [], []
+    for run_id, items in zip(RUNS, ("abc", "d", "abcdefg", "x", "y", "z", "w"), strict=False):
         end(results, run_id, *((item, "accepted") for item in items))
-        dues.append(Latest(results).is_due)
+        before = len(begun)
         module.refresh_if_due(results)
-        if dues[-1] and run_id != RUNS[5]:
+        dues.append(len(begun) > before)
+        are_behind.append(module.why_behind(results.store, RunIndex(results).refreshed()) is not None)
+        if dues[-1] and run_id not in RUNS[5:]:
             refresh(results)
 
-    assert dues == [False, True, True, False, False, True]
-    assert begun == [[sys.executable, "-m", "proofsweep.store.latest", results.store.url]] * 3
+    assert dues == [False, True, True, False, False, True, True]
+    assert are_behind == [False] * 6 + [True]
+    assert begun[0] == [sys.executable, "-m", "proofsweep.store.latest", results.store.url]
 
 
 def test_a_process_of_its_own_makes_the_base(results: Results) -> None:
