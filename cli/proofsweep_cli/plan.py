@@ -120,7 +120,7 @@ def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trou
     out = console()
     out.line(f"{listing.location}: {counted(survey.items, 'row')}", style="bold")
     if listing.whole.deliveries is not None:
-        out.line(f"  {listing.whole.deliveries.in_words}")
+        out.line(f"  deliveries: {listing.whole.deliveries}")
     _print_reading(out, listing)
     _print_survey(out, survey)
     if listing.skipped:

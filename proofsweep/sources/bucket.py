@@ -19,7 +19,7 @@ from proofsweep.config.locations import one_line, root_and_key
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, is_audio_name
+from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def folders_below(
 ) -> Iterator[Folder]:
     """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
 
-    Of an object below a folder that is left out, only that folder is named, and audio that is hidden; an empty object
+    Of an object below a folder that is left out, only that folder is named; an empty object
     with a folder's name is no file.
     """
     location, listed = location.rstrip("/"), iter(listed)
@@ -265,7 +265,7 @@ def folders_below(
         file.executescript(_TABLES)
         while batch := list(islice(listed, _BATCH_ROWS)):
             keys = ((key.removeprefix(prefix).lstrip("/"), facts) for key, facts in batch)
-            placed = [(*each, facts) for key, facts in keys for each in _placed(key, rule, why_folder)]
+            placed = [(*_placed(key, rule, why_folder), facts) for key, facts in keys]
             file.executemany(_ADD_FOLDER, {(folder,) for folders, *_ in placed for folder in folders})
             rows = (
                 (folders[-1], name, why, each.size_bytes, each.version, each.modified)
@@ -295,18 +295,15 @@ def folders_below(
 
 def _placed(
     key: str, rule: ListingRule, why_folder: Callable[[str], Cause | None]
-) -> Iterator[tuple[list[str], str, Cause | None]]:
-    """Yield the folders that a key lies in, its name there, and why it is left out: a folder stands for its files."""
+) -> tuple[list[str], str, Cause | None]:
+    """Return the folders that a key lies in, its name there, and why it is left out: a folder stands for its files."""
     parts = key.split("/")
     folders = [""]
     for end, name in enumerate(parts[:-1], start=1):
         if (why := why_folder("/".join(parts[:end]))) is not None:
-            yield folders, name, why
-            if why is Cause.HIDDEN and is_audio_name(key) and not parts[-1].startswith("._"):
-                yield folders, "/".join(parts[end - 1 :]), Cause.HIDDEN_AUDIO
-            return
+            return folders, name, why
         folders.append(f"{folders[-1]}{_STEP}{name}")
-    yield folders, parts[-1], rule.why(key, is_folder=False)
+    return folders, parts[-1], rule.why(key, is_folder=False)
 
 
 def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:

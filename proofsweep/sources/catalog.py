@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -60,26 +60,9 @@ class DeliveryCounts:
     unreadable: int = 0
     without_files: int = 0  # messages that name no audio: updates of metadata alone, and those that withdraw a release
 
-    @property
-    def in_words(self) -> str:
-        """Return what was found and what is wrong with it in one line, without what there is none of."""
-        found = f"{_counted(self.batches, 'batch', 'batches')}, {_counted(self.releases, 'release')}"
-        found = f"{found} of {_counted(self.senders, 'sender')}, {_counted(self.files, 'file')}"
-        return "; ".join([found, *self._findings()])
-
-    def _findings(self) -> Iterator[str]:
-        if self.missing:
-            yield f"{_counted(self.missing, 'named file')} {'is' if self.missing == 1 else 'are'} not there"
-        if self.unnamed:
-            yield f"{_counted(self.unnamed, 'file')} no message names"
-        if self.unreadable:
-            yield f"{_counted(self.unreadable, 'message')} cannot be read"
-        if self.without_files:
-            yield f"{_counted(self.without_files, 'message')} without files"
-
-
-def _counted(count: int, one: str, more: str = "") -> str:
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+    def __str__(self) -> str:
+        counts = asdict(self)
+        return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count)
 
 
 class Catalog(ABC):

@@ -96,11 +96,10 @@ class Deliveries:
     What messages say of recordings waits in an empty `file`, since there may be ten thousand of them.
     """
 
-    def __init__(self, top: str, source: Files, file: IO[bytes], only: str | None = None) -> None:
+    def __init__(self, top: str, source: Files, file: IO[bytes]) -> None:
         self.counts = DeliveryCounts()
         self.batches: Mapping[str, Batch] = {}
         self._top = top
-        self._only = only  # the location of the one message that is meant
         self._source = source
         self._file = file
         self._offsets: dict[str, int] = {}
@@ -109,7 +108,6 @@ class Deliveries:
         self._threads = Threads(())
         self._completions: dict[str, str] = {}
         self._batch_of: dict[str, str] = {}
-        self._leading_up: defaultdict[str, set[str]] = defaultdict(set)  # messages that name files above, by batches
 
     @property
     def are_there(self) -> bool:
@@ -121,7 +119,7 @@ class Deliveries:
 
     def take(self, folder: Folder) -> tuple[Folder | None, list[XmlFile]]:
         """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
-        xml = list(xml_in(folder, self._source, self._only))
+        xml = list(xml_in(folder, self._source))
         messages = [each for each in xml if each.is_message]
         completions = [posixpath.join(folder.location, name) for name in folder.files if is_completion_name(name)]
         completions += [each.location for each in xml if each.is_completion]
@@ -156,7 +154,7 @@ class Deliveries:
                     if naming is not None:
                         self.counts.files += 1
                         yield self._placed(row, row.refused or self._finding(naming.message), release, naming)
-                    elif self._only is None:
+                    else:
                         yield self._unnamed(row, release)
             left_out = ((location, naming, None) for location, naming in found.here.items())
             for location, naming, refused in (*left_out, *found.missing):
@@ -181,8 +179,6 @@ class Deliveries:
         self._offsets[found.location] = self._file.seek(0, os.SEEK_END)
         pickle.dump(found.message, self._file)
         release.messages.append(replace(found.message, recordings=(), no_rows=()))
-        if any(leads_up(file.location) for recording in found.message.recordings for file in recording.files):
-            self._leading_up[release.location].add(found.location)
 
     def _whole(self, message: ErnMessage) -> ErnMessage:
         self._file.seek(self._offsets[message.location])
@@ -198,9 +194,7 @@ class Deliveries:
             above = posixpath.dirname(location)
             is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
             is_batch = is_below and (above in self._completions or children[above] > 1)
-            self._batch_of[location] = batch = above if is_batch else location
-            if location != batch and location in self._leading_up:
-                self._leading_up[batch] |= self._leading_up[location]
+            self._batch_of[location] = above if is_batch else location
         found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for release in self._releases.values():
             found[self._batch_of[release.location]][release.location] = self._release_of(release)
@@ -223,9 +217,8 @@ class Deliveries:
     def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
         """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
         found = NamedFiles()
-        locations = {message.location for message in release.messages}
-        locations |= self._leading_up.get(self._batch_of[release.location], set())
-        threads = {thread[-1].location: thread for at in locations if (thread := self._threads.thread_of(at))}
+        found_threads = filter(None, (self._threads.thread_of(each.location) for each in release.messages))
+        threads = {thread[-1].location: thread for thread in found_threads}
         newest_first = sorted(threads.values(), key=lambda thread: thread[-1].order, reverse=True)
         for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):
             messages = [self._whole(each) for each in reversed(thread)]
@@ -251,24 +244,23 @@ class Deliveries:
             if top == folder:
                 found.here.setdefault(locations[0], naming)
             elif posixpath.dirname(naming.message.location) == folder and top is None:
-                # It is nowhere, or beside the releases, where no message lies.
                 found.missing.append((locations[0], naming, None) if locations else self._expected(naming))
             replaced.update(each for each in locations[1:] if each != locations[0])
         return replaced
 
     def _located_in(self, message: ErnMessage, written: str) -> list[str]:
-        """Return where the file lies that a message names, in its batch; nothing if it is not there."""
+        """Return where the file lies that a message names, in its folder; nothing if it is not there."""
         folder = posixpath.dirname(message.location)
         paths = (below(folder, path) for path in candidates(written))
-        found = (self._listed.found(path) for path in paths if is_within(path, self._batch_of[folder]))
+        found = (self._listed.found(path) for path in paths if is_within(path, folder))
         return [*islice(filter(None, found), 1)]
 
     def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
         folder = posixpath.dirname(naming.message.location)
-        batch, paths = self._batch_of[folder], list(candidates(naming.file.location)) or [""]
-        outside = next((each for path in paths if not is_within(each := below(folder, path), batch)), None)
+        paths = list(candidates(naming.file.location)) or [""]
+        outside = next((each for path in paths if not is_within(each := below(folder, path), folder)), None)
         if outside is not None:
-            leads_out = f"The message names a file outside of the batch {one_line(batch)}."
+            leads_out = f"The message names a file outside of its folder {one_line(folder)}."
             return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
         return below(folder, next((path for path in paths if "\\" not in path), paths[0])), naming, None
 
@@ -390,10 +382,6 @@ def _spellings(written: str) -> Iterator[str]:
         yield each
         if "\\" in each:
             yield each.replace("\\", "/")
-
-
-def leads_up(written: str) -> bool:
-    return any(".." in each for each in _spellings(written))
 
 
 def below(folder: str, path: str) -> str:

@@ -140,11 +140,11 @@ def is_xml_name(name: str) -> bool:
     return name.lower().endswith(".xml")
 
 
-def xml_in(folder: Folder, source: Files, only: str | None = None) -> Iterator[XmlFile]:
-    """Yield the XML files in a folder, or the one that is meant; those whose content is something else are none."""
+def xml_in(folder: Folder, source: Files) -> Iterator[XmlFile]:
+    """Yield the XML files in a folder; those whose content is something else are none."""
     for name in filter(is_xml_name, folder.files):
         location = posixpath.join(folder.location, name)
-        if not is_completion_name(name) and only in {None, location} and (found := examine(location, source)):
+        if not is_completion_name(name) and (found := examine(location, source)):
             yield found
 
 

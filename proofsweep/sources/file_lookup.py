@@ -4,7 +4,6 @@ Files of this machine are looked at one by one, their names part by part in fold
 request for each of a million objects would take hours.
 """
 
-import os
 import posixpath
 import sqlite3
 from collections import defaultdict
@@ -61,48 +60,50 @@ class CellLocations:
 
     def __init__(self, base: CatalogBase, path_maps: Iterable[tuple[str, str]]) -> None:
         self._base = base
-        self._maps = PathMaps(path_maps)
-        self._guesses: dict[str, str | None] = {}  # by drive, what its first missing file shows
+        cut = ((caseless(_forward(written).rstrip("/")).split("/"), folder) for written, folder in path_maps)
+        self._maps = sorted(cut, key=lambda each: -len(each[0]))
 
-    def located(self, cell: str | None, folder: str, guess: str | None) -> tuple[Sequence[str], str | None]:
+    def located(self, cell: str | None, folder: str) -> tuple[Sequence[str], str | None]:
         """Return the locations that a cell may name, the likeliest first; if it names none, what may be shown of it.
 
         The second value is what is wrong then. A path of Windows comes first as it is written, and not joined to a
-        folder of ours. A cell may be meant otherwise than written, also in the bytes of a `guess` at the encoding.
+        folder of ours; backslashes may also be meant as slashes.
         """
         if cell is None:
             return (), None
-        written = self._maps.mapped(cell)
+        written = self.mapped(cell)
         location, wrong = self._as_written(written, folder)
         if wrong is not None:
             return (location,), wrong
         locations = [written, location] if is_windows(written) else [location]
         if "\\" in written:
-            locations += self._otherwise(_forward(written), folder)
-        if guess is not None and not written.isascii():
-            locations += self._otherwise(os.fsdecode(written.encode(guess, "replace")), folder)
+            forward, wrong = self._as_written(_forward(written), folder)
+            locations += [forward] if wrong is None else []
         return locations, None
+
+    def mapped(self, written: str) -> str:
+        """Return where a written location leads by the longest beginning that fits; as it is if none does.
+
+        They are compared part by part without regard to case, to the form of Unicode and to the slash.
+        """
+        if not self._maps:
+            return written
+        parts = (written if written.startswith("/") else _forward(written)).split("/")  # POSIX names may hold one
+        for beginning, folder in self._maps:
+            if [*map(caseless, parts[: len(beginning)])] == beginning:
+                rest = "/".join(parts[len(beginning) :]).lstrip("/")
+                return posixpath.join(folder, rest) if rest else folder
+        return written
 
     def hint(self, cell: str) -> str:
         """Return what may be wrong with a cell at whose location nothing is, in brackets; empty if it looks right."""
-        written = self._maps.mapped(cell)
+        written = self.mapped(cell)
         if not is_windows(written):
             return hint_for(written)
         parts = _forward(written).split("/")
         head = 4 if written.startswith("\\\\") else 1  # a server and its share, or a drive
-        if parts[head - 1] not in self._guesses:
-            self._guesses[parts[head - 1]] = self._guess(parts, head)
         beginning = "\\".join(parts[: min(head + 1, len(parts) - 1)])
-        given = self._guesses[parts[head - 1]] or f"{beginning}=FOLDER"
-        return f" (this looks like a Windows path: set catalog.path_map = ['{one_line(given)}'])"
-
-    def _guess(self, parts: Sequence[str], head: int) -> str | None:
-        """Return the map under which a file lies below the root; None if it does not, or the root is in a bucket."""
-        root = self._base.root
-        for at in range(head, len(parts)):
-            if not is_bucket(root) and posixpath.isfile(posixpath.join(root, *parts[at:])):
-                return "\\".join(parts[:at]) + f"={root}"
-        return None
+        return f" (this looks like a Windows path: set catalog.path_map = ['{one_line(beginning)}=FOLDER'])"
 
     def _as_written(self, cell: str, folder: str) -> tuple[str, str | None]:
         proof_id = proof_id_of(cell)
@@ -113,32 +114,6 @@ class CellLocations:
             return self._base.without_dots(path_of(cell, folder)), None
         except CatalogError as error:
             return without_secrets(cell), error.message
-
-    def _otherwise(self, meant: str, folder: str) -> list[str]:
-        location, wrong = self._as_written(meant, folder)
-        return [location] if wrong is None else []
-
-
-class PathMaps:
-    """Beginnings of written locations, and the folders that they stand for; the longest beginning counts.
-
-    They are compared part by part without regard to case, to the form of Unicode and to the slash.
-    """
-
-    def __init__(self, maps: Iterable[tuple[str, str]]) -> None:
-        cut = ((caseless(_forward(written).rstrip("/")).split("/"), folder) for written, folder in maps)
-        self._maps = sorted(cut, key=lambda each: -len(each[0]))
-
-    def mapped(self, written: str) -> str:
-        """Return where a written location leads; as it is if no beginning fits."""
-        if not self._maps:
-            return written
-        parts = (written if written.startswith("/") else _forward(written)).split("/")  # POSIX names may hold one
-        for beginning, folder in self._maps:
-            if [*map(caseless, parts[: len(beginning)])] == beginning:
-                rest = "/".join(parts[len(beginning) :]).lstrip("/")
-                return posixpath.join(folder, rest) if rest else folder
-        return written
 
 
 def _forward(written: str) -> str:

@@ -14,7 +14,7 @@ from proofsweep.config.locations import is_bucket, is_within, one_line, path_wit
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, is_audio_name
+from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -213,8 +213,6 @@ class _Walk:
                 why = self._rule.why(path_within(entry.path, self._location), is_folder=is_folder)
                 if why is not None:
                     left_out[why].append(entry.name)
-                    if why is Cause.HIDDEN and is_folder and not entry.is_symlink():
-                        left_out[Cause.HIDDEN_AUDIO] += _audio_in(entry)
                 elif is_folder:
                     (links if entry.is_symlink() else folders).append(entry.name)
                 else:
@@ -232,13 +230,6 @@ class _Walk:
             unreadable=others,
         )
         return found, folders, links
-
-
-def _audio_in(folder: os.DirEntry[str]) -> Iterator[str]:
-    """Yield the audio in a hidden folder, by the names of its files."""
-    for path, _, names in os.walk(folder.path):
-        within = folder.name + path[len(folder.path) :]
-        yield from (f"{within}/{name}" for name in names if is_audio_name(name) and not name.startswith("._"))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -44,17 +44,12 @@ class FolderScan(Catalog):
         settings: CatalogSettings = USUAL_CATALOG,
         base: CatalogBase | None = None,
         *,
-        message: str | None = None,
         anywhere: Files | None = None,
     ) -> None:
-        """Take a folder; `message` is the location of the only one of its messages whose files are wanted.
-
-        The checksum lists that a person names are read `anywhere`, all else in the source.
-        """
+        """Take a folder; the checksum lists that a person names are read `anywhere`, all else in the source."""
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
-        self.location = utf8_text(message or path)
-        self._message = message
+        self.location = utf8_text(path)
         self._path = path
         self._source = source
         self._sidecar_names = SidecarNames(settings.sidecar_names)
@@ -79,7 +74,7 @@ class FolderScan(Catalog):
         try:
             with TemporaryFile(prefix="proofsweep-") as file, closing(self._checksums):
                 self._checksums.read_named(self._lists, self._anywhere)
-                for found in self._walked_rows(Deliveries(self._path, self._source, file, self._message)):
+                for found in self._walked_rows(Deliveries(self._path, self._source, file)):
                     is_empty = False
                     row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))
@@ -195,7 +190,7 @@ class FolderScan(Catalog):
             self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
             self.batches = deliveries.batches
         for location, refused in self._checksums.missing():
-            if is_audio_name(location) and self._message is None:
+            if is_audio_name(location):
                 yield replace(self.row_at(location), refused=refused)
 
     def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:

@@ -206,14 +206,14 @@ class Manifests(Catalog):
     def _lines(self, note: Note | None = None) -> Iterator[_Line]:
         """Read all manifests, without their empty rows, which are counted when the bytes are noted."""
         for manifest in self._manifests:
-            folder, words, guess = posixpath.dirname(manifest.path), manifest.words, manifest.guess
+            folder, words = posixpath.dirname(manifest.path), manifest.words
             remark = str if note is None else partial(self._remark, manifest)
             for number, columns, cells in manifest.records(note, remark):
-                audio, bad_audio = self._cells.located(columns.audio_in(cells), folder, guess)
+                audio, bad_audio = self._cells.located(columns.audio_in(cells), folder)
                 if not audio and is_empty(cells) and manifest.has_one_header:
                     self.ignored[Cause.EMPTY_ROWS] += note is not None
                     continue
-                sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder, guess)
+                sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder)
                 where, refused = f"{words} {number}", None
                 if (formula := columns.formula_in(cells)) is not None:
                     because = f"{where}: the formula in {one_line(formula)} was not calculated."

@@ -49,7 +49,6 @@ class Cause(StrEnum):
 
     NOT_AUDIO = "not_audio"
     HIDDEN = "hidden"  # its name begins with one dot
-    HIDDEN_AUDIO = "hidden_audio"  # such a file, or one in such a folder, by the ending of its name
     SYSTEM_FOLDERS = "system_folders"
     EXCLUDED = "excluded"
     UNFINISHED = "unfinished"  # counted once for a file and what lies beside it
@@ -89,10 +88,7 @@ class ListingRule:
             return Cause.SYSTEM_FOLDERS
         if self._names.fullmatch(caseless(name)) or self._paths.fullmatch(caseless(path)):
             return Cause.EXCLUDED
-        if not name.startswith(".") or name.startswith(".."):
-            return None
-        is_audio = not is_folder and is_audio_name(name) and not name.startswith("._")  # what Macs keep beside a file
-        return Cause.HIDDEN_AUDIO if is_audio else Cause.HIDDEN
+        return Cause.HIDDEN if name.startswith(".") and not name.startswith("..") else None
 
     def is_excluded(self, path: str) -> bool:
         parts = path.split("/")

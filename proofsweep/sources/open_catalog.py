@@ -60,7 +60,7 @@ def open_catalog(
     checksums = checksums_of(settings.checksums, lambda each: resolved_location(path_of(each, here)))
     files = Files(rule=ListingRule(settings.exclude))
     try:
-        folder, paths, message = _found_at(path, location, files)
+        folder, paths = _found_at(path, location, files)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: {error.message}", catalog=utf8_text(path)) from error
     for each in paths:
@@ -72,26 +72,26 @@ def open_catalog(
     within = files.within(base.boundary)
     settings = settings.model_copy(update={"checksums": checksums})
     if not paths:
-        return FolderScan(folder, within, settings, base, message=message, anywhere=files)
+        return FolderScan(folder, within, settings, base, anywhere=files)
     manifests = Manifests(path, paths, within, base, settings=settings)
     if is_checked:
         manifests.check()
     return manifests
 
 
-def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str], str | None]:
-    """Return the folder of what is at a path, its manifests if it is of them, and the message if it is one.
+def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str]]:
+    """Return the folder of what is at a path, and its manifests if it is of them; a message stands for its folder.
 
     What exists goes before a pattern. CatalogError if it cannot be used, as `location` if nothing is there; SourceError
     if a file or bucket cannot be read.
     """
     folder = posixpath.dirname(path)
-    if _is_message(path, files):
-        return folder, (), path
+    if is_xml_name(path) and (found := examine(path, files)) is not None and (found.is_message or found.is_completion):
+        return folder, ()
     if _is_file(path, files):
-        return folder, (path,), None
+        return folder, (path,)
     if _is_folder(path, files):
-        return path.rstrip("/") or path, (), None
+        return path.rstrip("/") or path, ()
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
         kind, what = CatalogError, f"file or folder{hint_for(location)}"
         if is_bucket(path):
@@ -101,18 +101,7 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
     paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not paths:
         raise CatalogError(f"{one_line(path)}: no manifest matches", catalog=utf8_text(path))
-    return folder, paths, None
-
-
-def _is_message(path: str, files: Files) -> bool:
-    if not is_xml_name(path) or (found := examine(path, files)) is None:
-        return False
-    if found.is_completion:
-        raise CatalogError(f"{one_line(path)}: this is the manifest of a DDEX batch: give the batch's folder")
-    if found.error is not None:
-        because = found.error.rstrip(".")
-        raise CatalogError(f"{one_line(path)}: {because}: ask the supplier to send the message again")
-    return found.message is not None
+    return folder, paths
 
 
 def _is_file(path: str, files: Files) -> bool:

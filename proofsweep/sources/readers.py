@@ -110,12 +110,6 @@ class ManifestFile:
         with self._opened() as plain:
             return encoding_of(_unpacked(plain))
 
-    @property
-    def guess(self) -> str | None:
-        """Return the codec if only the letters speak for it; then names of files may stand in their own bytes."""
-        is_guess = self._settings.encoding is None and self.encoding == _WESTERN
-        return self.encoding if is_guess else None
-
     def records(self, note: Note | None = None, remark: Callable[[str], object] = str) -> Iterator[ManifestRecord]:
         """Read it; `note` takes its bytes before the first record is given, `remark` what a person should know.
 

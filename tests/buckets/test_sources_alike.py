@@ -142,7 +142,7 @@ def test_walk_goes_from_folder_to_folder_in_order(place: FilePlace) -> None:
     ]
 
     assert walked == [
-        ("", ["a.wav", "b.wav"], {"hidden": [".DS_Store", ".hack"], "hidden_audio": [".hack/f.wav"]}),
+        ("", ["a.wav", "b.wav"], {"hidden": [".DS_Store", ".hack"]}),
         ("/sub", ["a.wav"], {}),
         ("/sub/deep", ["c.wav"], {}),
         ("/sub-1", ["e.wav"], {}),

@@ -22,7 +22,7 @@ def write(folder: Path, *names: str) -> Path:
 
 
 DOTS = ("...And Loud For All/01.wav", "..Hits/01.wav", "Album/...Baby.wav", ".hack/01.wav", ".hack/02.mp3", ".DS_Store")
-DOTS_IGNORED = {"hidden": 2, "hidden_audio": 2}
+DOTS_IGNORED = {"hidden": 2}
 NAS = (
     *("acme/song.wav", "#recycle/acme/gone.wav", "$RECYCLE.BIN/S-1-5/$R1.wav", "@Recently-Snapshot/GMT/acme/song.wav"),
     *(".snapshot/daily/song.wav", "acme/@eaDir/song.wav/SYNOAUDIO.wav", "lost+found/1.wav", ".Trash-1000/files/x.wav"),
@@ -34,13 +34,13 @@ DOWNLOADS = (
 
 
 def test_only_one_dot_hides_a_name(planned: Planned, workdir: Path, proofsweep: Command) -> None:
-    """Albums begin with two dots and more; audio that is hidden has a count of its own, on the screen as well."""
+    """Albums begin with two dots and more; what is hidden is counted, on the screen as well."""
     write(workdir / "folder", *DOTS)
 
     found = planned(workdir / "folder")
 
     assert (found["eligible"], found["ignored"]) == (3, DOTS_IGNORED)
-    assert "ignored: 2 hidden, 2 hidden audio" in proofsweep("plan", workdir / "folder").stdout
+    assert "ignored: 2 hidden" in proofsweep("plan", workdir / "folder").stdout
 
 
 def test_folders_of_a_file_server_are_left_out(planned: Planned, workdir: Path) -> None:
@@ -108,6 +108,6 @@ def test_a_pass_says_what_it_leaves_out(proofsweep: Command, workdir: Path, monk
     document = json.loads(proofsweep("ingest", workdir / "drop", "--json").stdout)
 
     assert (told.returncode, told.stderr) == (0, "")
-    assert "nothing new; ignored: 1 hidden, 1 hidden audio, 7 system folders, 10 unfinished" in told.stdout
-    assert document["ignored"] == {"hidden": 1, "hidden_audio": 1, "system_folders": 7, "unfinished": 10}
+    assert "nothing new; ignored: 1 hidden, 7 system folders, 10 unfinished" in told.stdout
+    assert document["ignored"] == {"hidden": 1, "system_folders": 7, "unfinished": 10}
     assert not (workdir / "results" / "verdicts").exists()

@@ -70,17 +70,16 @@ def test_a_map_of_paths_may_have_another_form_of_unicode(
 def test_a_message_may_have_another_form_of_unicode_than_its_folders(
     planned: Callable[[Path], dict[str, object]], workdir: Path, form: str
 ) -> None:
-    """In the file's name, in its folder's, and in the way to another release."""
+    """In the file's name, and in its folder's."""
     other = {"NFC": "NFD", "NFD": "NFC"}[form]
-    paths = [normalize(other, name) for name in ("resources/Jóga.wav", "resources/Björk/01.wav", "../Ágætis/extra.wav")]
+    paths = [normalize(other, name) for name in ("resources/Jóga.wav", "resources/Björk/01.wav")]
     tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(paths)]
     put_release(workdir / "batch" / "r1", Sending(version="43", tracks=tracks))
-    put_release(workdir / "batch" / normalize(form, "Ágætis"), Sending(message_id="M-2", thread_id="T-2", icpn="2"))
     write(workdir / "batch" / "r1", *(normalize(form, path) for path in paths))
 
     found = planned(workdir / "batch")
 
-    assert (found["items"], found["eligible"]) == (3, 3)
+    assert (found["items"], found["eligible"]) == (2, 2)
 
 
 def test_sidecars_are_known_in_upper_and_lower_case(
@@ -140,7 +139,7 @@ def test_a_path_of_windows_is_shown_as_it_is_written(
 
     assert [row["file"] for row in rows[:2]] == ["D:\\Musik\\Alba\\Song.wav", "\\\\nas\\audio\\x.wav"]
     assert all("catalog.path_map" in row["detail"] for row in rows)
-    assert f"catalog.path_map = ['D:\\Musik={workdir}']" in rows[0]["detail"]
+    assert "catalog.path_map = ['D:\\Musik=FOLDER']" in rows[0]["detail"]
     assert not any(f"{workdir}/{drive}" in json.dumps(rows) for drive in ("D:", "E:", "\\"))
     for done in refused:
         assert (done.returncode, str(workdir) in done.stderr) == (2, False)

@@ -129,7 +129,7 @@ def test_files_that_wait_are_named_with_the_time_at_which_they_are_due(
     assert (code, world.charged) == (0, 0)
     assert "nothing new, 1 waiting for a sidecar or for their end" in said
     assert f"{drop}/acme/song0.wav: waiting for a sidecar or for its end, due at 20" in said
-    assert "ignored: 1 not audio, 1 hidden audio, 1 unfinished" in said
+    assert "ignored: 1 not audio, 1 hidden, 1 unfinished" in said
     world.run("ingest", str(drop), "--json")
     document = json.loads(capfd.readouterr().out)
     assert [(each["file"], each["why"]) for each in document["waiting"]] == [(f"{drop}/acme/song0.wav", "incomplete")]

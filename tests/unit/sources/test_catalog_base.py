@@ -8,9 +8,7 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import CatalogBase, DeliveryCounts, SupplierFolder, row_with_facts
-
-"""A catalog's files have the same names however its location is written; rows have the facts of their files."""
+from proofsweep.sources.catalog import CatalogBase, SupplierFolder, row_with_facts
 
 
 @pytest.fixture
@@ -100,13 +98,3 @@ def test_a_folder_may_be_the_supplier(number: int | None, named_audio: str, tags
     """As seen from the root; a file that lies less deep or outside has none. A column of that name goes before it."""
     assert SupplierFolder(number).tags_of(named_audio) == tags
     assert SupplierFolder(number).tags_of(named_audio, ["isrc", "Supplier"]) == {}
-
-
-def test_what_was_found_of_deliveries_is_one_line() -> None:
-    """First what there is, then what is wrong with it, without what there is none of; and one is not many."""
-    found = DeliveryCounts(batches=2, releases=31, senders=1, files=1407, missing=4, unreadable=1, without_files=3)
-
-    assert found.in_words == (
-        "2 batches, 31 releases of 1 sender, 1,407 files; "
-        "4 named files are not there; 1 message cannot be read; 3 messages without files"
-    )

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import EmptyCatalog
 from proofsweep.domain.items import ManifestRow
 from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_delivery import candidates
@@ -139,7 +138,7 @@ def test_purge_withdraws_a_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("written", ["../../secret.wav", "..%2f..%2fsecret.wav", "..\\..\\secret.wav"])
-def test_location_outside_of_the_batch_is_refused(tmp_path: Path, written: str) -> None:
+def test_location_outside_of_the_release_is_refused(tmp_path: Path, written: str) -> None:
     """However it is written, and whether a file is there or not."""
     (tmp_path / "secret.wav").write_bytes(WAVE)
     release(tmp_path / "B" / "1", written, put=[])
@@ -148,22 +147,13 @@ def test_location_outside_of_the_batch_is_refused(tmp_path: Path, written: str) 
     assert told(scan(tmp_path / "B")) == {str(tmp_path / "secret.wav"): "outside_catalog", "2/a.wav": "I1"}
 
 
-def test_release_may_name_files_of_its_batch(tmp_path: Path) -> None:
-    """In the folder of another release, or beside them; each is one row, with the first one that names it there."""
-    release(tmp_path / "B" / "1", "../2/shared.wav", put=[])
-    release(tmp_path / "B" / "2", "b.wav", put=["b.wav", "shared.wav"])
-
-    assert told(scan(tmp_path), "release") == {"B/2/b.wav": "2", "B/2/shared.wav": "1"}
-
-
-def test_message_that_is_the_catalog_gives_only_what_it_names(tmp_path: Path) -> None:
-    """Other audio of its folder is no row; without any file, there is nothing to verify."""
+def test_message_stands_for_its_folder(tmp_path: Path) -> None:
+    """So does a completion file for the folder of its batch."""
     named = release(tmp_path / "1", "a.wav", put=["a.wav", "b.wav"])
-    update = put_release(tmp_path / "2", Sending(icpn="2", tracks=[Track(isrc="I")]), {"c.wav": WAVE})
+    (tmp_path / "manifest.xml").write_bytes(batch_manifest("B", ["1/1.xml"]))
 
-    assert [row.named_audio for row in open_catalog(str(named)).rows()] == ["a.wav"]
-    with pytest.raises(EmptyCatalog):
-        list(open_catalog(str(update)).rows())
+    assert [row.named_audio for row in open_catalog(str(named)).rows()] == ["a.wav", "b.wav"]
+    assert open_catalog(str(tmp_path / "manifest.xml")).location == str(tmp_path)
 
 
 def test_named_file_is_a_row_whatever_its_name(tmp_path: Path) -> None:
