@@ -24,7 +24,7 @@ ROOT = DOCS.parent
 USES = {
     Call.HEALTH: (("service health", "service monitor", "doctor"), "monitor_service", ("probes",)),
     Call.KEYS: (("keys list",), None, ()),
-    Call.ROTATE: (("keys rotate",), "rotate_key", ("rotations",)),
+    Call.ROTATE: (("keys rotate",), None, ("rotations",)),
     Call.USAGE: (("service usage", "service monitor"), "monitor_service", ("probes",)),
     Call.PROOFS: (("proofs inventory", "proofs list"), "run_operation", ("proofs",)),
     Call.PROOF: (("proofs recover", "proofs show"), None, ("recoveries",)),

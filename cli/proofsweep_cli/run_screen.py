@@ -201,8 +201,11 @@ def print_summary(out: Screen, run: RunStatus, results_url: str, *, resume: str,
 
 def _print_kinds(out: Screen, run: RunStatus) -> None:
     """Print the rows by outcome and reason: what to do, and one file of those that need attention."""
+    digits = max(len(f"{group.rows:,}") for group in run.groups)
+    letters = max(len(label_of(group)) for group in run.groups)
     for group in run.groups:
-        kind = styled(f"{group.rows:,} {label_of(group)}", COLOURS.get(group.outcome, ""))
-        out.line("  ", kind, f": {advice_for(group)}", sep="")
+        kind = styled(f"{group.rows:>{digits},}  {label_of(group):<{letters}}", COLOURS.get(group.outcome, ""))
+        out.line("  ", kind, f"  {advice_for(group)}", sep="")
         if group.example_to_look_at:
-            out.line(f"    {'' if group.rows == 1 else 'such as '}{group.example_to_look_at}")
+            such_as = "" if group.rows == 1 else "such as "
+            out.line(f"  {'':{digits}}  {such_as}{group.example_to_look_at}", style="dim")

@@ -1,4 +1,3 @@
-# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
 """What a run did: the facts of its page."""
 
 from collections import Counter
@@ -7,7 +6,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from proofsweep.domain.items import PROOF_PREFIX, Row
+from proofsweep.domain.items import Row
 from proofsweep.queries.attention import FILES_OF_RUN, AttentionGroup, groups_in, tag_values
 from proofsweep.queries.catalog import FILE_TAGS, MOST_SHOWN
 from proofsweep.queries.changes import ChangedFiles, changed_files, changes_in
@@ -30,22 +29,13 @@ _LABELS = """
     FROM run_rows WHERE label IS NOT NULL
     GROUP BY ALL ORDER BY files DESC, label LIMIT {most}
 """
-_NAME = f"coalesce(relative_path, CASE WHEN starts_with(audio, {quoted(PROOF_PREFIX)}) THEN item_id ELSE audio END)"
-_SLOWEST = f"""
-    SELECT {_NAME} AS file, (coalesce(slot_ms, 0) + coalesce(upload_ms, 0) + coalesce(verify_ms, 0)) / 1000 AS seconds
-    FROM run_rows WHERE seconds > 0
-    ORDER BY seconds DESC, file LIMIT {_MOST_ROWS}
-"""
-_RETRIED = f"SELECT {_NAME} AS file, calls FROM run_rows WHERE calls > 2 ORDER BY calls DESC, file LIMIT {_MOST_ROWS}"
 _STANDING = "SELECT accepted, files, need_attention FROM coverage WHERE newest_run_id = {run_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
     run: RunStatus
-    standing: (
-        Row | None
-    )  # of its catalog: accepted, files, need_attention; None of a run that is not its newest whole one
+    standing: Row | None  # `accepted`, `files`, `need_attention` of its catalog, if the run is its newest whole one
     change_counts: Sequence[tuple[str, str | None, int]]  # kind, cause and files
     as_before: int  # files
     changes: Mapping[str, ChangedFiles]  # by kind
@@ -55,8 +45,6 @@ class RunFacts:
     labels: Mapping[str, Sequence[Row]]  # `label`, `files`, of what the service reports beside its verdict
     grades: Sequence[Row]  # `grade` (human, ai, unknown), `place` on the axis, its `step`, `files`
     pace: Sequence[Row]  # `moment` (UTC), `step` (s), counts a second, and median milliseconds of the kinds of calls
-    slowest: Sequence[Row]  # `file`, `seconds`
-    retried: Sequence[Row]  # `file`, `calls`; files that took more than two
 
 
 def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), supplier_tag: str | None = None) -> RunFacts:
@@ -87,8 +75,6 @@ def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), suppli
             },
             grades=_rows(connection, _GRADES),
             pace=_rows(connection, _PACE),
-            slowest=_rows(connection, _SLOWEST),
-            retried=_rows(connection, _RETRIED),
         )
 
 

@@ -1,16 +1,16 @@
-"""Export rows as completion reports or as letters: one file, or one for each value of a tag; each is written whole."""
+"""Export rows as completion reports or as letters: one file, or one for each value of a tag."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unicodedata import category, normalize
 
+from proofsweep.config.local_files import new_file
 from proofsweep.config.locations import path_of
-from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.errors import UsageError
 from proofsweep.domain.reasons import advice_for_outcome, plain_words_for
 from proofsweep.domain.tags import key_of_value, known_tag, tag_named, tag_of, tags_of
 from proofsweep.domain.text import printable
@@ -68,7 +68,7 @@ def export(
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
 
-    UsageError, and nothing is written, if a file exists or no row has the tag; ResultsError if one cannot be written.
+    UsageError, and nothing is written, if a file exists or no row has the tag; UsageError if one cannot be written.
     """
     texts = texts or letter_texts()
     is_letter = path.suffix.lower() == ENDINGS[LETTER]
@@ -92,25 +92,23 @@ def export(
             tag = known_tag(tag, names)
         targets = {"": path} if tag is None else _targets(path, sorted(spellings.values()), tag)
         targets = {value: target for value, target in targets.items() if value in spellings.values()}
-        with _written_whole(targets.values()) as scratch:
-            for value, target in targets.items():
-                _write(scratch[target], value, groups, texts, supplier_tag)
+        _refuse_existing(targets.values())
+        for value, target in targets.items():
+            group = key_of_value(value)
+            with new_file(target) as file:
+                if is_letter:
+                    told = ((str(row.own[0]), row.tags, str(row.own[1])) for row in groups.rows(group))
+                    file.write(texts.letter_to(value, told).encode("utf-8", "backslashreplace"))
+                else:
+                    write = _WRITERS[target.suffix.lower().removeprefix(".")]
+                    write(file, _completion_report(groups, group, supplier_tag))
         reports = [WrittenReport(target, groups.counts[key_of_value(value)]) for value, target in targets.items()]
         return Exported(reports, frozenset(catalogs), targets)
 
 
-def _write(path: Path, value: str, groups: GroupedRows, texts: LetterTexts, supplier_tag: str) -> None:
-    group = key_of_value(value)
-    ending = Path(path.stem).suffix.lower()  # before `.part`
-    if ending == ENDINGS[LETTER]:
-        told = ((str(row.own[0]), row.tags, str(row.own[1])) for row in groups.rows(group))
-        path.write_text(texts.letter_to(value, told), encoding="utf-8", errors="backslashreplace")
-        return
+def _completion_report(groups: GroupedRows, group: str, supplier_tag: str) -> CompletionReport:
     names = list(groups.tag_names[group])
-    report = CompletionReport(
-        names, OWN_HEADER, groups.rows(group), groups.counts[group], tag_named(supplier_tag, names)
-    )
-    _WRITERS[ending.removeprefix(".")](path, report)
+    return CompletionReport(names, OWN_HEADER, groups.rows(group), groups.counts[group], tag_named(supplier_tag, names))
 
 
 def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[object]:
@@ -151,28 +149,9 @@ def _targets(path: Path, values: Sequence[str], tag: str) -> dict[str, Path]:
     return targets
 
 
-@contextmanager
-def _written_whole(targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
-    targets = list(targets)
+def _refuse_existing(targets: Iterable[Path]) -> None:
     for target in targets:
         if target.exists():
             raise UsageError(
                 f"{printable(str(target))} exists already; it is not overwritten. Name another with --file."
             )
-    scratch = {target: target.with_name(f".{target.name}.part") for target in targets}
-    try:
-        for target in targets:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            scratch[target].unlink(missing_ok=True)
-        yield scratch
-        for target, written in scratch.items():
-            written.replace(target)
-    except OSError as error:
-        because = error.strerror or "unknown error"
-        raise ResultsError(
-            f"The report cannot be written to {printable(str(targets[0].parent))} ({because})."
-        ) from error
-    finally:
-        for written in scratch.values():
-            with suppress(OSError):  # what hindered the writing is said already
-                written.unlink(missing_ok=True)

@@ -280,7 +280,6 @@ def _write(path: Path, content: bytes) -> None:
     scratch = path.with_name(f".{path.name}.part")
     try:
         _refuse_other(str(path), path.read_bytes() if path.is_file() else None)
-        path.parent.mkdir(parents=True, exist_ok=True)
         scratch.write_bytes(content)
         scratch.replace(path)
     except OSError as error:

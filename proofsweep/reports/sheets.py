@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+from codecs import BOM_UTF8
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 from itertools import chain, islice, zip_longest
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -112,11 +114,11 @@ def _plain_text_of(value: object) -> str:
     return value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
 
 
-def write_csv(path: Path, report: CompletionReport) -> None:
+def write_csv(file: IO[bytes], report: CompletionReport) -> None:
     """Write a manifest with exact locations, marked as UTF-8; what a spreadsheet would run as a formula is defused."""
-    with path.open("x", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-        for cells in chain([list[object](report.header)], (report.cells(row) for row in report.rows)):
-            file.write(",".join(map(_text_of, cells)) + "\r\n")
+    file.write(BOM_UTF8)
+    for cells in chain([list[object](report.header)], (report.cells(row) for row in report.rows)):
+        file.write(f"{','.join(map(_text_of, cells))}\r\n".encode("utf-8", "surrogateescape"))
 
 
 def _text_of(cell: object) -> str:
@@ -126,21 +128,20 @@ def _text_of(cell: object) -> str:
     return '"' + text.replace('"', '""') + '"' if _CUTS.search(text) else text
 
 
-def write_json(path: Path, report: CompletionReport) -> None:
+def write_json(file: IO[bytes], report: CompletionReport) -> None:
     """Write one array of objects, each on a line of its own."""
-    with path.open("x", encoding="ascii", newline="") as file:
-        between = "[\n"
-        for row in report.rows:
-            file.write(between + json.dumps(dict(zip(report.names, report.cells(row), strict=True))))
-            between = ",\n"
-        file.write("[]\n" if between == "[\n" else "\n]\n")
+    between = b"[\n"
+    for row in report.rows:
+        file.write(between + json.dumps(dict(zip(report.names, report.cells(row), strict=True))).encode("ascii"))
+        between = b",\n"
+    file.write(b"[]\n" if between == b"[\n" else b"\n]\n")
 
 
-def write_parquet(path: Path, report: CompletionReport) -> None:
+def write_parquet(file: IO[bytes], report: CompletionReport) -> None:
     """Write columns with types; texts that cannot be UTF-8 are escaped."""
     kinds = {"finished_at": pa.timestamp("us", tz="UTC"), **dict.fromkeys(_NUMBERS, pa.int64())}
     schema = pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in report.names])
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while rows := list(islice(report.rows, _WAITING_ROWS)):
             columns = zip(schema, zip(*map(report.cells, rows), strict=True), strict=True)
             cells = {field.name: [_typed(cell, field.type) for cell in column] for field, column in columns}
@@ -158,7 +159,7 @@ def _kept(text: str) -> str:
     return text if restored(text) == text else defused(text)
 
 
-def write_xlsx(path: Path, report: CompletionReport) -> None:
+def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
     """Write a workbook: frozen headers, filters, dates in UTC, no formulas; UsageError if a sheet is too small."""
     if report.count >= _SHEET_ROWS:
         raise UsageError(f"A sheet holds at most {_SHEET_ROWS - 1:,} rows: take --format csv, or --by TAG.")
@@ -176,7 +177,7 @@ def write_xlsx(path: Path, report: CompletionReport) -> None:
             code = getattr(errno, str(error).removeprefix("IO_"), errno.EIO)
             raise OSError(code, os.strerror(code)) from error
         raise
-    path.write_bytes(content.getvalue())
+    file.write(content.getvalue())
 
 
 def _write_sheets(totals: WriteOnlyWorksheet, files: WriteOnlyWorksheet, report: CompletionReport) -> None:

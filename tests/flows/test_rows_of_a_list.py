@@ -45,9 +45,9 @@ def test_rows_and_suppliers_of_a_list(
     by_night = json.loads(
         said("query", "SELECT supplier, count(*) AS files FROM catalog GROUP BY ALL", "--format", "json")
     )
-    said("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "letters/l.txt")
+    said("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "l.txt")
     said("export", "--by", "supplier", "--file", "all.csv")
-    (letter,), (report,) = (list(world.folder.glob(each)) for each in ("letters/*.txt", "all-*.csv"))
+    (letter,), (report,) = (list(world.folder.glob(each)) for each in ("l-*.txt", "all-*.csv"))
 
     assert (code, resumed) == (6, 3)
     assert [row["manifest_line"] for row in rows] == [f"november.xlsx, row {row}" for row in (5, 7, 8, 9, 10)]
@@ -77,11 +77,11 @@ def test_a_supplier_is_one_over_several_lists(
     capsys.readouterr()
     world.run("rejects", "--by", "supplier", "--json")
     groups = json.loads(capsys.readouterr().out)["groups"]
-    world.run("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "letters/l.txt")
+    world.run("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "l.txt")
     world.run("report", "--by", "supplier", "--file", "page.html")
     page = (world.folder / "page.html").read_text("utf-8")
 
     assert [group["rows"] for group in groups] == [2]
-    assert len(list(world.folder.glob("letters/*.txt"))) == 1
+    assert len(list(world.folder.glob("l-*.txt"))) == 1
     assert page.count('<tr><th scope="row">S') == 1
     assert '<th scope="row">SU\u0308D</th><td data-label="files">2</td>' in page

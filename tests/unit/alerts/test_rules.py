@@ -33,7 +33,7 @@ def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
 SILENT_STATES = ("Completed", "Cancelled", "AlreadyActive")
 
 
-@pytest.mark.parametrize("flow", ["verify-catalog", "check-ingest", "rotate-key"])
+@pytest.mark.parametrize("flow", ["verify-catalog", "check-ingest", "run-operation"])
 @pytest.mark.parametrize("state", [*ALERTED_STATES, *SILENT_STATES])
 def test_each_state_of_each_flow_is_decided(flow: str, state: str) -> None:
     """Told by the event's title and advice, or not at all; and what is told is not over."""

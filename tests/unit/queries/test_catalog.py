@@ -71,7 +71,7 @@ def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
 
 
 def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None:
-    """Points are at least a second apart; a file that took more than two calls is named."""
+    """Points are at least a second apart."""
     facts = run_facts(fill(results), PLAN.run_id)
 
     assert sum(float(str(point["calls"])) * int(str(point["step"])) for point in facts.pace) == pytest.approx(5)
@@ -84,8 +84,6 @@ def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None
     ]
     assert facts.labels["Classification"] == [{"label": "<b>mixed</b>", "files": 3}]
     assert facts.labels["Risk category"] == [{"label": "low", "files": 3}]
-    assert [row["seconds"] for row in facts.slowest] == [0.2, 0.1]
-    assert facts.retried == [{"file": "/c/4", "calls": 9}]
     assert facts.standing == {"accepted": 3, "files": 6, "need_attention": 2}
 
 
@@ -108,16 +106,6 @@ def test_grades_are_counted_in_the_range_in_which_they_come(
     grades = run_facts(results, plan.run_id).grades
 
     assert [(row["place"], row["step"]) for row in grades] == [(place, pytest.approx(step)) for place, step in found]
-
-
-def test_a_proof_is_not_named_among_the_slowest(results: Results) -> None:
-    """Who reads a page may not read its ID."""
-    plan = plan_of_run(MONDAY)
-    end_leg(results, plan, [answered(plan, 0, "an item", audio="proof:prf_1", verify_ms=5.0, calls=3)])
-
-    facts = run_facts(results, plan.run_id)
-
-    assert (facts.slowest[0]["file"], facts.retried[0]["file"]) == ("an item", "an item")
 
 
 def test_the_runs_of_a_day_are_one_night(results: Results) -> None:

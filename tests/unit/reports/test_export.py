@@ -114,6 +114,7 @@ def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
     """
     tags = [{"by": value} if value else {"x": "1"} for value in ("Nord", "nord", "../up", "", "no-by")]
     tags[1] = {"By": "nord"}
+    (tmp_path / "out").mkdir()
 
     done = export(store_of(tmp_path, PLAN, tags), tmp_path / "out" / "r.csv", "BY")
 

@@ -123,15 +123,15 @@ def test_another_file_is_not_replaced(tmp_path: Path) -> None:
 
 
 def test_a_page_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A folder in its place stays; nothing half is left."""
+    """A folder in its place stays, and none is made for a name that was mistyped; nothing half is left."""
+    (tmp_path / "new").mkdir()
     write_page(str(tmp_path / "new" / "page.html"), "<!doctype html>one")
     write_page(str(tmp_path / "new" / "page.html"), "<!doctype html>two")
     (tmp_path / "folder").mkdir()
 
-    with pytest.raises(ResultsError, match="The report cannot be written"):
-        write_page(str(tmp_path / "folder"), "three")
-    with pytest.raises(ResultsError, match="The report cannot be written"):
-        write_page(str(tmp_path / "new" / "page.html" / "below a file.html"), "four")
+    for place in ("folder", "new/page.html/below a file.html", "mistyped/page.html"):
+        with pytest.raises(ResultsError, match="The report cannot be written"):
+            write_page(str(tmp_path / place), "three")
 
     assert (tmp_path / "new" / "page.html").read_text() == "<!doctype html>two"
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "new", "page.html"]

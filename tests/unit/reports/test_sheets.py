@@ -13,7 +13,7 @@ import pytest
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.reports import sheets
-from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow, write_csv, write_xlsx
+from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow
 from proofsweep.sources.columns import OWN_HEADER as OWN
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -23,6 +23,16 @@ def report_of(*rows: ReportRow, supplier_tag: str | None = None) -> CompletionRe
     return CompletionReport(
         list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), len(rows), supplier_tag
     )
+
+
+def write_csv(path: Path, report: CompletionReport) -> None:
+    with path.open("wb") as file:
+        sheets.write_csv(file, report)
+
+
+def write_xlsx(path: Path, report: CompletionReport) -> None:
+    with path.open("wb") as file:
+        sheets.write_xlsx(file, report)
 
 
 def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> ReportRow:
