@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import TypeVar
@@ -28,10 +28,10 @@ from proofsweep.store.journal import Journal, delete_journal
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import operation_ids, operation_of, write_operation
-from proofsweep.store.parts import Part, Results
+from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import Budget
-from proofsweep.verify.commit import COUNTED, LegParts, end_leg, exchange_counts
+from proofsweep.verify.commit import COUNTED, LegParts, exchange_counts, write_receipt
 from proofsweep.verify.service import Service
 from proofsweep.verify.session import Heartbeat
 
@@ -228,7 +228,7 @@ def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
     finally:
         work.flush()
         with background_thread("heartbeat", heartbeat.send_heartbeats):
-            settle(work.operation, work.leg, ended_by, parts, why=why, said=facts | work.said)
+            settle(parts, ended_by, why=why, said=facts | work.said)
 
 
 def end_killed(results: Results, kind: OperationKind) -> None:
@@ -249,7 +249,7 @@ def end_killed(results: Results, kind: OperationKind) -> None:
             with suppress(RunIsActive):
                 parts = LegParts(results, operation, last, kind.table)
                 parts.read()
-                settle(operation, last, EndedBy.KILLED, parts, why="The process was killed.")
+                settle(parts, EndedBy.KILLED, why="The process was killed.")
         if legs.receipt(last) is not None:
             ended.append(layout.receipt_name(operation_id, last))
     if ended:
@@ -257,63 +257,26 @@ def end_killed(results: Results, kind: OperationKind) -> None:
 
 
 def settle(
-    operation: Operation,
-    leg: int,
-    ended_by: EndedBy,
-    parts: LegParts,
-    *,
-    why: str | None = None,
-    said: Mapping[str, object] | None = None,
-    more: Iterable[Part] = (),
+    parts: LegParts, ended_by: EndedBy, *, why: str | None = None, said: Mapping[str, object] | None = None
 ) -> None:
-    """End a leg: closing parts, receipt, entry in the ledger.
+    """End a leg of an operation: closing parts, receipt with what is said besides, entry in the ledger.
 
-    RunIsActive if another process has ended it. `said` is what the receipt says besides, `more` names parts beside.
+    RunIsActive if another process has ended it.
     """
-    results = parts.results
+    results, operation_id = parts.results, parts.run.run_id
     parts.close()
-    rows, exchanges = parts.parts[OperationKind(operation.kind).table], parts.parts["exchanges"]
-    counted = exchange_counts(results.tables([part.name for part in exchanges], COUNTED))
-    legs = Legs(results.store, operation.operation_id)
+    counted = exchange_counts(results.tables([part.name for part in parts.parts["exchanges"]], COUNTED))
+    legs = Legs(results.store, operation_id)
     receipt: Row = {
-        "run_id": operation.operation_id,
-        "leg": leg,
         "ended_by": str(ended_by),
         "why": why,
         "counts": {name: counted[name] for name in ("calls", "bytes_sent", "throttled")} | dict(said or {}),
         "finished_at": legs.clock().isoformat(),
         "proofsweep_version": __version__,
-        "plan_sha256": results.plan_digest(operation.operation_id),
-        "after_entry": Ledger(results.store).newest(),
-        "parts": [asdict(part) for part in (*rows, *exchanges, *more)],
     }
-    end_leg(legs, leg, receipt)
-    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(operation.operation_id, leg))
-    delete_journal(results.store, operation.operation_id, leg)
-
-
-def write_calls(
-    results: Results,
-    operation: Operation,
-    calls: Iterable[Exchange],
-    ended_by: EndedBy,
-    *,
-    said: Mapping[str, object],
-    more: Iterable[Part],
-) -> None:
-    """Write calls that were made already as a leg of their operation; `said` and `more` as `settle` has them."""
-    legs, table = Legs(results.store, operation.operation_id), OperationKind(operation.kind).table
-    leg = legs.last() + 1
-    while True:
-        try:
-            legs.take(leg)
-            break
-        except RunIsActive:  # another command has calls of the same operation
-            leg += 1
-    journal = Journal(results, operation.operation_id, leg, "w", table)
-    journal.add(None, [row_of_call(operation, leg, exchange) for exchange in calls])
-    journal.flush()
-    settle(operation, leg, ended_by, LegParts(results, operation, leg, table), said=said, more=more)
+    write_receipt(parts, legs, receipt)
+    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(operation_id, parts.leg))
+    delete_journal(results.store, operation_id, parts.leg)
 
 
 def row_of_call(operation: Operation, leg: int, exchange: Exchange) -> Row:

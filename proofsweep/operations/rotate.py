@@ -18,13 +18,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
 from pydantic import SecretStr
 
-from proofsweep.client.client import Partner
 from proofsweep.client.keys import fingerprint, usable_key
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.endings import EndedBy
@@ -34,15 +32,16 @@ from proofsweep.domain.errors import (
     ProofsweepError,
     ResultsError,
     RotationUnfinished,
+    RunIsActive,
     RunMustStop,
 )
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.models import RotatedKeyResponse
-from proofsweep.domain.operations import GRACE_WINDOW, Operation, OperationKind, Rotation, RotationIntent
+from proofsweep.domain.operations import GRACE_WINDOW, OperationKind, Rotation, RotationIntent
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore, SecretBlocks, key_store_for
-from proofsweep.operations.operation import Operator, end_killed, write_calls
+from proofsweep.operations.operation import Operator, end_killed, row_of_call, settle
 from proofsweep.operations.rotations import (
     begin_rotation,
     begun_rotation,
@@ -50,10 +49,13 @@ from proofsweep.operations.rotations import (
     recorded_rotations,
     rotation_part_name,
 )
+from proofsweep.store.journal import Journal
 from proofsweep.store.keys import bind_key
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import Store
 from proofsweep.store.operations import is_complete
 from proofsweep.store.parts import Results
+from proofsweep.verify.commit import LegParts
 
 REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
 _TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # seconds before a refused new key is tried again: a service may need time
@@ -86,19 +88,25 @@ class Rotated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RotateKey:
-    results: Results
-    partner: Partner  # calls with the old key
-    key: SecretStr  # the old key
+    """One command. Its operator has the old key, and makes calls with it."""
+
+    operator: Operator
     key_store: KeyStore  # where the new one goes
-    try_key: Callable[[SecretStr], object]  # makes one call with a key; raises CallFailed or RunMustStop
-    new_operation: Callable[[], Operation]
-    clock: Callable[[], datetime]
-    rest: Callable[[float], object]  # waits for so many seconds
+    try_key: Callable[[SecretStr, Callable[[Exchange], None]], object]  # makes one call with a key, and records it
+    key: SecretStr  # the old one
     calls: list[Exchange] = field(default_factory=list)  # of this command, that are not written yet
+
+    @property
+    def results(self) -> Results:
+        return self.operator.results
 
     @property
     def store(self) -> Store:
         return self.results.store
+
+    @property
+    def now(self) -> datetime:
+        return self.operator.service.clock()
 
     def rotate(self, *, again: bool = False) -> Rotated:
         """Rotate the key, or go on with a rotation that was begun; `again` rotates a key of a recent rotation, too.
@@ -119,7 +127,7 @@ class RotateKey:
         made_by = self._made_by()
         if made_by is not None:
             self._close(begun_rotation(self.store, made_by.key_fingerprint))
-            if not again and is_recent(made_by, self.clock()):
+            if not again and is_recent(made_by, self.now):
                 return Rotated(made_by, self.key_store.name, was_done=True)
         self.key_store.check()
         intent, is_new = self._intent()  # (1)
@@ -153,7 +161,7 @@ class RotateKey:
             raise ConfigError(f"{self.key_store.name} holds another key already; nothing was rotated.")
         self.key_store.discard()
         drawn = RotationIntent(
-            **asdict(self.new_operation()),
+            **asdict(self.operator.new_operation(OperationKind.ROTATION)),
             idempotency_key=secrets.token_hex(16),  # contract, Limits: 16 to 128 characters
             key_fingerprint=fingerprint(self.key),
             location=self.key_store.name,
@@ -169,7 +177,8 @@ class RotateKey:
 
     def _asked(self, intent: RotationIntent, answered: Rotation | None, *, is_new: bool) -> tuple[Rotation, SecretStr]:
         try:
-            answer, headers = self.partner.rotate(intent.idempotency_key)  # (2)
+            partner = self.operator.service.partner.in_new_session(self.calls.append)
+            answer, headers = partner.rotate(intent.idempotency_key)  # (2)
         except (CallFailed, RunMustStop) as refusal:
             waiting = self.key_store.waiting()
             is_final = isinstance(refusal, RunMustStop) or refusal.status == HTTPStatus.CONFLICT
@@ -211,7 +220,7 @@ class RotateKey:
             key_fingerprint=intent.key_fingerprint,
             new_key_fingerprint=fingerprint(new_key),
             requested_at=intent.started_at,
-            answered_at=self.clock(),
+            answered_at=self.now,
             key_id=None if made_by is None else made_by.new_key_id,
             new_key_id=None if answer is None else answer.key_id,
             new_key_name=None if answer is None else answer.name,
@@ -230,7 +239,7 @@ class RotateKey:
             lost = f"{refusal.message} A rotation of it began at {began} and was not finished in time."
             return RunMustStop(lost, ended_by=refusal.ended_by)
         if refusal.status == HTTPStatus.CONFLICT:
-            why = why_conflict(intent, self.clock(), was_asked_before=not is_new)
+            why = why_conflict(intent, self.now, was_asked_before=not is_new)
             return CallFailed(f"{refusal.message} {why}", **refusal.facts)  # type: ignore[arg-type]  # its own facts
         is_busy = refusal.status is None or refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         if not (is_busy or refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.reason == "bad_answer"):
@@ -245,13 +254,13 @@ class RotateKey:
         """Make a call with the new key. A used-up quota is an answer too: only a known key has a quota."""
         for wait_seconds in (*_TRIAL_WAITS, None):
             try:
-                self.try_key(new_key)
+                self.try_key(new_key, self.calls.append)
             except RunMustStop as stop:
                 if stop.ended_by == EndedBy.QUOTA:
                     return
                 if stop.ended_by != EndedBy.KEY_REFUSED or wait_seconds is None:
                     raise RunMustStop(self._untested(stop), ended_by=stop.ended_by) from stop
-                self.rest(wait_seconds)
+                self.operator.service.stop.rest(wait_seconds)
             except CallFailed as failed:
                 if failed.status == HTTPStatus.TOO_MANY_REQUESTS:
                     return
@@ -275,7 +284,7 @@ class RotateKey:
                 f"{self.key_store.name} holds a third key by now, which was not replaced. The new key of this rotation "
                 f"is tested, and is in {self.key_store.waiting_name}."
             )
-        bind_key(self.store, fingerprint(new_key), self.partner.base_url)
+        bind_key(self.store, fingerprint(new_key), self.operator.service.partner.base_url)
         self.key_store.promote()
 
     def _close(self, intent: RotationIntent | None) -> None:
@@ -291,10 +300,27 @@ class RotateKey:
 
     def _write_leg(self, intent: RotationIntent, ended_by: EndedBy) -> None:
         end_killed(self.results, OperationKind.ROTATION)
-        calls, self.calls[:] = list(self.calls), []
+        legs = Legs(self.store, intent.operation_id)
+        leg = legs.last() + 1
+        while not _has_taken(legs, leg):  # another command has calls of the same operation
+            leg += 1
+        journal = Journal(self.results, intent.operation_id, leg, "w", OperationKind.ROTATION.table)
+        journal.add(None, [row_of_call(intent, leg, exchange) for exchange in self.calls])
+        journal.flush()
+        self.calls.clear()
+        parts = LegParts(self.results, intent, leg, journal.table)
+        parts.close()
         name = rotation_part_name(intent.operation_id, intent.run_date)
-        row = [] if self.store.read(name) is None else [self.results.part(name)]
-        write_calls(self.results, intent, calls, ended_by, said={"key_fingerprint": intent.key_fingerprint}, more=row)
+        if self.store.read(name) is not None:
+            parts.parts[journal.table].append(self.results.part(name))
+        settle(parts, ended_by, said={"key_fingerprint": intent.key_fingerprint})
+
+
+def _has_taken(legs: Legs, leg: int) -> bool:
+    with suppress(RunIsActive):
+        legs.take(leg)
+        return True
+    return False
 
 
 def is_recent(rotation: Rotation, now: datetime) -> bool:
@@ -332,20 +358,9 @@ def rotate_key(
     again: bool,
 ) -> Rotated:
     """Rotate the key that is in use, or go on with it; `try_key` makes one call with another key, and records it."""
-    service, calls = operator.service, list[Exchange]()
-    old_key = service.key.current
-    rotated = RotateKey(
-        results=operator.results,
-        partner=service.partner.in_new_session(calls.append),
-        key=old_key,
-        key_store=key_store,
-        try_key=lambda key: try_key(key, calls.append),
-        new_operation=partial(operator.new_operation, OperationKind.ROTATION),
-        clock=service.clock,
-        rest=service.stop.rest,
-        calls=calls,
-    ).rotate(again=again)
-    service.key.renew(old_key)
+    old_key = operator.service.key.current
+    rotated = RotateKey(operator=operator, key_store=key_store, try_key=try_key, key=old_key).rotate(again=again)
+    operator.service.key.renew(old_key)
     return rotated
 
 

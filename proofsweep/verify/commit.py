@@ -79,33 +79,36 @@ def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs, parts: "Le
     counted, beside = count_leg(results, plan, leg, verdicts, exchanges)
     row = counted | {"remaining": plan.items - sum(published)} | end.facts | {"ended_by": str(ended_by)}
     row["finished_at"] = _latest(counted["finished_at"], end.facts.get("finished_at"))
-    receipt = {
-        "run_id": plan.run_id,
-        "leg": leg,
+    receipt: Row = {
         "ended_by": row["ended_by"],
         "counts": row,
-        "plan_sha256": results.plan_digest(plan.run_id),
-        "after_entry": Ledger(results.store).newest(),
-        "parts": [asdict(part) for part in (*verdicts, *exchanges)],
         **beside,
         "why": why,
         "cpu_seconds": end.cpu_seconds,
         "quota_reset": end.quota_reset,
         "in_doubt": list(end.in_doubt),
     }
-    end_leg(legs, leg, receipt)  # (2)
+    write_receipt(parts, legs, receipt)  # (2)
     record_leg(results, plan, legs, leg)  # (3)
     delete_journal(results.store, plan.run_id, leg)  # (4)
     return row
 
 
-def end_leg(lease: Lease, leg: int, receipt: Row) -> None:
-    """Write the receipt of a leg; RunIsActive if another process has ended it, and its journal is deleted then."""
+def write_receipt(parts: "LegParts", legs: Lease, said: Row) -> None:
+    """Write the receipt of a leg whose parts are closed: these, and what is said besides.
+
+    RunIsActive if another process has ended it, and its journal is deleted then.
+    """
+    results, run_id, leg = parts.results, parts.run.run_id, parts.leg
+    receipt = {"run_id": run_id, "leg": leg} | said
+    receipt["plan_sha256"] = results.plan_digest(run_id)
+    receipt["after_entry"] = Ledger(results.store).newest()
+    receipt["parts"] = [asdict(part) for each in parts.parts.values() for part in each]
     try:
-        lease.write_receipt(leg, receipt)
+        legs.write_receipt(leg, receipt)
     except NameTaken as taken:
-        delete_journal(lease.store, lease.name, leg)
-        raise RunIsActive(f"Leg {leg} of run {lease.name} was taken over by another process.") from taken
+        delete_journal(results.store, run_id, leg)
+        raise RunIsActive(f"Leg {leg} of run {run_id} was taken over by another process.") from taken
 
 
 def record_leg(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
@@ -135,13 +138,11 @@ class LegParts:
     it dead: the other finds its next number taken, and can publish nothing more.
     """
 
-    def __init__(self, results: Results, plan: AnyRun, leg: int, table: str = "verdicts") -> None:
+    def __init__(self, results: Results, run: AnyRun, leg: int, table: str = "verdicts") -> None:
         self.parts: dict[str, list[Part]] = {table: [], "exchanges": []}
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
-        self.results = results
-        self._plan = plan
-        self._leg = leg
-        self._journal = layout.journal_folder(plan.run_id, leg)
+        self.results, self.run, self.leg = results, run, leg
+        self._journal = layout.journal_folder(run.run_id, leg)
 
     def publish(self, journal: Journal) -> None:
         """Publish what this process has journalled, exchanges first, and delete it from the journal.
@@ -157,7 +158,7 @@ class LegParts:
             while not (self._marks[table].is_closing or self._has_added(table, {journal.writer: last[table]})):
                 pass
             if self._marks[table].is_closing:
-                raise RunIsActive(f"Leg {self._leg} of run {self._plan.run_id} was taken over by another process.")
+                raise RunIsActive(f"Leg {self.leg} of run {self.run.run_id} was taken over by another process.")
         store = self.results.store
         for table in self.parts:
             for segment in segments_of(store, self._journal, table):
@@ -188,7 +189,7 @@ class LegParts:
     def read(self) -> None:
         """Read which parts of the leg there are: of one whose process is gone."""
         for table in self.parts:
-            folder = layout.table_folder(table, self._plan.run_date)
+            folder = layout.table_folder(table, self.run.run_date)
             there = frozenset(self.results.store.names(folder))
             while (name := self._next_name(table)) in there:
                 self._note(table, *self.results.marked_part(name))
@@ -220,8 +221,8 @@ class LegParts:
         return True
 
     def _next_name(self, table: str) -> str:
-        plan = self._plan
-        return layout.part_name(table, plan.run_id, plan.run_date, len(self.parts[table]), self._leg)
+        run = self.run
+        return layout.part_name(table, run.run_id, run.run_date, len(self.parts[table]), self.leg)
 
     def _note(self, table: str, part: Part, mark: Mark) -> None:
         self.parts[table].append(part)

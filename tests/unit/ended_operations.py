@@ -74,4 +74,4 @@ def leave_operation(
     if is_killed:
         let_holder_die(results, operation.operation_id, 1)
     else:
-        settle(operation, 1, EndedBy.COMPLETE, LegParts(results, operation, 1, table))
+        settle(LegParts(results, operation, 1, table), EndedBy.COMPLETE)

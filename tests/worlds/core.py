@@ -291,7 +291,7 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
     for row in rows:
         journaled.add({"operation_id": operation_id, "environment": environment} | row, [])
     journaled.flush()
-    settle(operation, 1, EndedBy.COMPLETE, commit.LegParts(results, operation, 1, table))
+    settle(commit.LegParts(results, operation, 1, table), EndedBy.COMPLETE)
 
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:

@@ -1,13 +1,14 @@
 """A store, a scripted service, and who begins operations with them; a service in this process takes the calls."""
 
-from datetime import timedelta
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import count
 
 import pytest
 from pydantic import SecretStr
 
 from proofsweep.client.client import Partner
-from proofsweep.client.stop import StopSwitch
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, TimeoutSettings
 from proofsweep.domain.runs import Bounds
@@ -18,19 +19,29 @@ from proofsweep.verify.service import Service, ServiceStatus
 from ..scripted_service import NOW
 
 
-@pytest.fixture
-def operator(results: Results, partner: Partner, stop: StopSwitch) -> Operator:
-    """A clock that goes on by a second whenever it is read, so that no two operations have one name."""
-    settings, seconds = partner.session.context.service.model_copy(update={"environment": "beta"}), count()
+def operator_with(
+    results: Results, partner: Partner, clock: Callable[[], datetime], key: SecretStr | None = None
+) -> Operator:
+    context = partner.session.context
     made = Service(
-        settings,
+        context.service,
         PaceSettings(),
         RetrySettings(),
         TimeoutSettings(),
-        lambda: SecretStr("pk_test"),
-        clock=lambda: NOW + timedelta(seconds=next(seconds)),
+        lambda: key or SecretStr("pk_test"),
+        clock=clock,
         proxies=Proxies({}),
     )
-    made.partner, made.stop, made.dispatcher = partner, stop, partner.session.context.dispatcher
+    made.partner, made.stop, made.dispatcher = partner, context.dispatcher.stop, context.dispatcher
     made.status = ServiceStatus  # type: ignore[method-assign]  # it was examined, and is well
     return Operator(results=results, service=made, bounds=Bounds())
+
+
+@pytest.fixture
+def operator(results: Results, partner: Partner) -> Operator:
+    """A clock that goes on by a second whenever it is read, so that no two operations have one name."""
+    context = partner.session.context
+    of_beta = replace(context, service=context.service.model_copy(update={"environment": "beta"}))
+    seconds = count()
+    partner = replace(partner, session=replace(partner.session, context=of_beta))
+    return operator_with(results, partner, lambda: NOW + timedelta(seconds=next(seconds)))

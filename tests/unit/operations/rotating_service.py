@@ -16,13 +16,13 @@ from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.operations.key_store import FileKeyStore
 from proofsweep.operations.rotate import Rotated, RotateKey
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ..scripted_service import NOW, Scripted, ScriptedService
+from .conftest import operator_with
 
 OLD = "pk_old"
 
@@ -117,38 +117,25 @@ class Installation:
         return self.command().rotate(again=again)
 
     def command(self) -> RotateKey:
-        results, key = self.results, key_file(self.key_file)()
+        key = key_file(self.key_file)()
         key_store = FileKeyStore.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
-        calls: list[Exchange] = []
+        operator = operator_with(self.results, self._with(key), lambda: self.now, key)
+        operator.service.stop.rest = self.waits.append  # type: ignore[method-assign]  # nobody waits here
         return RotateKey(
-            results=results,
-            partner=self._with(key, calls),
-            key=key,
+            operator=operator,
             key_store=key_store,
-            try_key=lambda new_key: self._with(new_key, calls).usage(days=1),
-            new_operation=self._new_operation,
-            calls=calls,
-            clock=lambda: self.now,
-            rest=self.waits.append,
+            try_key=lambda new_key, record: self._with(new_key).in_new_session(record).usage(days=1),
+            key=key,
         )
 
     def receipts(self) -> list[Path]:
         found = sorted((self.folder / "results/_runs").glob("*/legs/*/receipt.json"))
         return [path for path in found if json.loads(path.read_bytes())["ended_by"] == "complete"]
 
-    def _with(self, key: SecretStr, calls: list[Exchange]) -> Partner:
+    def _with(self, key: SecretStr) -> Partner:
         """Make a partner with an engine's own switch."""
         context = self.partner.session.context
+        settings = context.service.model_copy(update={"environment": "sandbox"})
         dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), StopSwitch())
-        context = replace(context, key=CurrentKey(lambda: key), dispatcher=dispatcher)
-        return replace(self.partner, session=replace(self.partner.session, context=context, record=calls.append))
-
-    def _new_operation(self) -> Operation:
-        number = len(list((self.folder / "results").glob("_keys/*-rotation.json")))
-        return Operation(
-            operation_id=f"20261120T12000{number}Z_000_rotation_aa",
-            kind=OperationKind.ROTATION,
-            environment="sandbox",
-            base_url=self.partner.base_url,
-            started_at=self.now,
-        )
+        context = replace(context, service=settings, key=CurrentKey(lambda: key), dispatcher=dispatcher)
+        return replace(self.partner, session=replace(self.partner.session, context=context))
