@@ -237,7 +237,7 @@ class App:
             from proofsweep.queries.selected_rows import items_standing
             from proofsweep.store.known_rows import HashedItems
 
-            only = HashedItems(items_standing(self.results, self.environment, selection.only))
+            only = HashedItems(map(hash, items_standing(self.results, self.environment, selection.only)))
         return self.planner.chosen_rows(whole, selection, max_calls, only=only, after=after, beside=beside)
 
     def refuse_bad_selection(self, location: str, selection: Selection, max_calls: int | None) -> None:

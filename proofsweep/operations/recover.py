@@ -161,7 +161,7 @@ class SidecarRecovery:
 
     def recover(self, item: ProvenItem) -> str:
         """Recover one sidecar, and return the outcome; if a call was made, its row is in the journal."""
-        local = self._local(item)
+        local = self._read(item.current_sidecar)
         local_sha256 = None if local is None else sha256(local).hexdigest()
         if item.accepted and local_sha256 is not None and local_sha256 == item.sidecar_sha256:
             return "intact"
@@ -185,7 +185,7 @@ class SidecarRecovery:
     def _put(self, item: ProvenItem, content: bytes) -> Row:
         """Write the sealed bytes, unless they are there; return what the row says of it."""
         is_there = self._is_there(item)  # another process may have written it since it was read
-        if is_there and self._local(item) == content:
+        if is_there and self._read(item.current_sidecar) == content:
             return {"outcome": "same"}
         location, outcome = self._target(item, is_there=is_there), "differs" if is_there else "recovered"
         detail = "The local sidecar is not the sealed one, and was left as it is." if is_there else None
@@ -199,20 +199,14 @@ class SidecarRecovery:
             pass
         except ResultsError:
             return {"outcome": "failed", "detail": f"Nothing can be written at {location}: check rights and space."}
-        if not self._holds(location, content):
+        if self._read(location) != content:
             return {"outcome": "exists", "detail": f"A file is at {location} already; it was left as it is."}
         detail = f"The sealed sidecar is at {location} already."
         return {"outcome": "differs" if is_there else "same", "detail": detail}
 
-    def _holds(self, location: str, content: bytes) -> bool:
-        try:
-            return read_sidecar(location, SIDECAR_BYTES, self.work.service.files) == content
-        except SourceError:
-            return False
-
-    def _local(self, item: ProvenItem) -> bytes | None:
+    def _read(self, location: str) -> bytes | None:
         with suppress(SourceError):
-            return read_sidecar(item.current_sidecar, SIDECAR_BYTES, self.work.service.files)
+            return read_sidecar(location, SIDECAR_BYTES, self.work.service.files)
         return None
 
     def _skipped(self, item: ProvenItem) -> str | None:

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from threading import Lock
-from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,7 +33,7 @@ def are_known_since(results: Results, plan: Plan, item_ids: Iterable[str]) -> bo
     """Whether another run has finished each of these items since a run was planned."""
     is_later = (pc.field("entry") > plan.after_entry) & (pc.field("run_id") != plan.run_id)
     tables = Latest(results).rows(plan.environment, ["item_id", "run_id", "entry"])
-    later = HashedItems(str(each) for table in tables for each in table.filter(is_later)["item_id"].to_pylist())
+    later = HashedItems(hash(each) for table in tables for each in table.filter(is_later)["item_id"].to_pylist())
     return len(later) > 0 and all(each in later for each in item_ids)
 
 
@@ -93,20 +92,11 @@ def _numbers(column: pa.Int64Array) -> memoryview:
 class HashedItems:
     """A set of item IDs, or of keys with one, in eight bytes each: a set of text needs a gigabyte for ten million."""
 
-    def __init__(self, item_ids: Iterable[Hashable]) -> None:
-        self._sort(array("q", map(hash, item_ids)))
-
-    @classmethod
-    def of_hashes(cls, hashed: "array[int]") -> Self:
-        """Make the set of the hashes of its members, in this process."""
-        made = cls(())
-        made._sort(hashed)
-        return made
-
-    def _sort(self, hashed: "array[int]") -> None:
-        hashes = pa.array(hashed, pa.int64())
-        self._hashes = _numbers(hashes.take(pc.array_sort_indices(hashes)))
-        self._count = len(hashes)
+    def __init__(self, hashes: Iterable[int]) -> None:
+        """Take the hashes of the members, made in this process."""
+        made = pa.array(array("q", hashes), pa.int64())
+        self._hashes = _numbers(made.take(pc.array_sort_indices(made)))
+        self._count = len(made)
 
     def __len__(self) -> int:
         return self._count
@@ -184,7 +174,7 @@ class PastAnswers:
     def _read(self) -> None:
         self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
         try:
-            self._digests = HashedItems(self._noted())
+            self._digests = HashedItems(map(hash, self._noted()))
         except ResultsError as error:
             self._failures.append(error.message)
             raise

@@ -64,7 +64,7 @@ class Listing:
     @property
     def items(self) -> HashedItems:
         """The items, each as often as it is listed."""
-        return HashedItems.of_hashes(self._hashes)
+        return HashedItems(self._hashes)
 
     def _write_waiting(self) -> None:
         if self._waiting:

@@ -71,10 +71,6 @@ class LegProgress:
         return (self.finished_before or 0) + self.done
 
     @property
-    def is_stopping(self) -> bool:
-        return self.stops_because is not None
-
-    @property
     def waiting(self) -> str:
         words = "" if self.waits_for is None else _WORDS[self.waits_for]
         until = "" if self.paused_until is None else f" until {self.paused_until:%H:%M:%S} UTC"

@@ -100,7 +100,7 @@ class Planner:
             now=self.clock(),
             max_calls=max_calls,
             planned=HashedItems(
-                (item.item_id, item.audio_version, sidecar_key(item.sidecar, item.sidecar_version))
+                hash((item.item_id, item.audio_version, sidecar_key(item.sidecar, item.sidecar_version)))
                 for item in elsewhere
             ),
             only=only,
@@ -210,7 +210,7 @@ class Planner:
         """Return plans of other lists of a manifest's root that know most of its rows, and how many they know."""
         if listing.kind != "manifest" or listing.root is None:
             return []
-        items = listing.listing.items if isinstance(listing, DueRows) else HashedItems.of_hashes(survey.ids)
+        items = listing.listing.items if isinstance(listing, DueRows) else HashedItems(survey.ids)
         found = known_elsewhere(self.results, self.environment, identity, url_of(listing.root), items)
         return [(run.plan, known) for run, known in found]
 

@@ -165,7 +165,7 @@ def refuse_repeated(survey: Survey, catalog: Catalog, before: Callable[[], Itera
     """
     if not survey.keys:
         return
-    known = HashedItems.of_hashes(array("q", (key for table in before() for key in _keys_in(table))))
+    known = HashedItems(key for table in before() for key in _keys_in(table))
     if all(known.has_hash(key) for key in survey.keys):
         rows = f"rows that cannot be sent, each for the same reason as before: {survey.items:,}"
         raise NothingDue(f"{catalog.location}: nothing is due; {rows}", skipped=catalog.skipped + survey.items)

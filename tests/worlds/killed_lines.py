@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FrameType
 
 CORE = Path(__file__).parents[2] / "proofsweep"
-LINES_BETWEEN_KILLS = 1 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 3
+LINES_BETWEEN_KILLS = 1 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 7
 
 
 class Killed(BaseException):

@@ -3,28 +3,36 @@
 import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.ledger import Audit
+from proofsweep.audit.ledger import Audit, checked_head
 from proofsweep.audit.store import audit_store
-from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
+from proofsweep.store.layout import receipt_name
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.objects import FolderStore, sha256_hex
+from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
 from proofsweep.store.parts import Results, parquet_of
 
-from ...worlds.audited_store import NEWEST, TWO_LEGS, end_leg, planned
+from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
 from ..ended_operations import call_of, leave_operation, operation_named
 from .conftest import forge_newest_entry
 
-OPERATION = operation_named("20261120T010000Z_000aa")
-CALLS = [call_of(OPERATION, "r-1"), call_of(OPERATION, "r-2")]
-ROWS: dict[str, list[Row]] = {"proofs": [{"proof_id": "p", "state": "no_file"}]}
-NAME = f"run_date=2026-11-20/{OPERATION.operation_id}"
+LATER = "20261103T120000Z_000aa"
+PLAN, RECEIPT, ENTRY = f"_runs/{TWO_LEGS}/plan.json", receipt_name(NEWEST, 1), "_ledger/000000/{:09}.json"
+LEASE = f"_runs/{TWO_LEGS}/legs/001/lease.json"
+INTENT = f"_pruned/{PRUNED}-001-intent.json"
+PART, ROW = f"verdicts/run_date=2026-11-02/{NEWEST}-00000-001.parquet", f"runs/run_date=2026-11-02/{NEWEST}-001.parquet"
+LATER_ROW = f"runs/run_date=2026-11-03/{LATER}-001.parquet"
+OPERATION, OTHER = (operation_named(f"20261120T0{hour}0000Z_000{tail}") for hour, tail in ((1, "aa"), (2, "bb")))
+CALLS = f"exchanges/run_date=2026-11-20/{OPERATION.operation_id}-00000-001.parquet"
+
+Change = Callable[[Path], object]
 
 
 def wrong(done: Audit) -> list[str]:
@@ -43,8 +51,7 @@ def test_an_untouched_store_passes(results: Results) -> None:
 
 def test_a_single_run_is_checked_without_the_others(results: Results, root: Path) -> None:
     """Only its parts are read; the head is that of the store all the same."""
-    (other,) = root.glob(f"verdicts/*/{NEWEST}-*")
-    other.unlink()
+    (root / PART).unlink()
 
     done = audit_store(results, TWO_LEGS)
 
@@ -59,11 +66,17 @@ def test_a_run_that_is_not_there_is_said(results: Results, run_id: str) -> None:
         audit_store(results, run_id)
 
 
+@pytest.mark.parametrize("text", ["", "abc", "g" * 64, "a" * 63, "a" * 64 + "+", "a" * 128])
+def test_what_is_no_head_is_refused(text: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(UsageError, match=r"^A head is one digest of 64 hex digits"):
+        checked_head(text)
+
+
 def test_an_old_head_holds_what_was_there(results: Results) -> None:
     """A store grows; the entries that are newer than the head are counted."""
     head = audit_store(results).head
-    plan = planned(results, "20261103T120000Z_000aa", "q")
-    end_leg(results, plan, "q", [0])
+    end_leg(results, planned(results, LATER, "q"), "q", [0])
 
     done = audit_store(results, head=head)
 
@@ -74,210 +87,232 @@ def test_an_old_head_holds_what_was_there(results: Results) -> None:
 @pytest.mark.parametrize("first", [1, 2])
 def test_legs_of_two_partitions_may_end_in_any_order(results: Results, first: int) -> None:
     """A leg says what was left of the whole plan when it ended; more than its own partition lets is wrong."""
-    runs = {"20261103T120000Z_000aa": {}, "20261104T120000Z_000aa": {"remaining": 3}}
+    runs = {LATER: {}, "20261104T120000Z_000aa": {"remaining": 3}}
     for run_id, facts in runs.items():
         plan = planned(results, run_id, "qrst", partitions=2)
         for leg in (first, 3 - first):
             end_leg(results, plan, "qrst", [2 * leg - 2, 2 * leg - 1], leg=leg, **facts)
 
-    honest, false = (of_run(results, run_id)[0] for run_id in runs)
+    honest, false = (wrong(audit_store(results, run_id)) for run_id in runs)
 
     assert honest == []
     assert len(false) == 2
     assert all("says remaining = 3; the parts and the plan make it 0 to 2" in each for each in false)
 
 
-def of_run(results: Results, run_id: str = TWO_LEGS) -> tuple[list[str], list[str]]:
-    """Check one run; give what is wrong, and the notes."""
-    done = audit_store(results, run_id)
-    return [finding.what for finding in done.wrong], [note.what for note in done.notes]
+def writing(name: str, content: bytes) -> Change:
+    return lambda root: (root / name).write_bytes(content)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"null"])
-def test_a_plan_that_cannot_be_read_is_found(results: Results, root: Path, content: bytes) -> None:
-    """And no traceback."""
-    (root / f"_runs/{TWO_LEGS}/plan.json").write_bytes(content)
-
-    assert of_run(results) == (["is missing or cannot be read"], [])
+def removing(name: str) -> Change:
+    return lambda root: (root / name).unlink()
 
 
-def test_a_plan_that_is_not_the_one_of_the_receipts_ends_the_check(results: Results, root: Path) -> None:
-    """Its numbers could let the check run for ever."""
-    path = root / f"_runs/{TWO_LEGS}/plan.json"
-    path.write_text(path.read_text().replace('"items": 8', '"items": 2000000000'))
+def edited(name: str, **members: object) -> Change:
+    def change(root: Path) -> None:
+        (root / name).write_text(json.dumps(json.loads((root / name).read_text()) | members))
+        if name == RECEIPT:
+            forge_newest_entry(root)
 
-    assert of_run(results) == (["was changed: the receipts of its legs name another digest of it"], [])
+    return change
 
 
-def test_a_part_that_came_after_the_closing_one_is_found(results: Results, root: Path) -> None:
+def row_of_runs(root: Path) -> None:
+    table = pq.ParquetFile(root / ROW).read()
+    pq.write_table(pa.Table.from_pylist([table.to_pylist()[0] | {"accepted": 5}], schema=table.schema), root / ROW)
+
+
+def second_entry(root: Path) -> None:
+    newest = max(root.glob("_ledger/*/*.json"))
+    again = json.loads(newest.read_text()) | {"number": 6, "previous": sha256_hex(newest.read_bytes())}
+    newest.with_stem("000000006").write_bytes(json_bytes(again))
+
+
+def later_part(root: Path) -> None:
     """Not even the process of the leg can write it: its next number is taken."""
-    (path,) = root.glob(f"exchanges/*/{TWO_LEGS}-00000-001.parquet")
-    shutil.copyfile(path, path.with_name(f"{TWO_LEGS}-00001-001.parquet"))
-
-    assert of_run(results)[0] == ["is named by no receipt"]
+    shutil.copyfile(root / PART, root / PART.replace("-00000-", "-00001-"))
 
 
-def rewrite_part(root: Path, table: str, rows: Callable[[list[Row]], list[Row]], *, count: int | None = None) -> None:
-    """Change the rows of the newest run's part; its receipt and entry follow, as whoever forges it would let them."""
-    (path,) = root.glob(f"{table}/*/{NEWEST}-00000-001.parquet")
-    read = pq.ParquetFile(path).read()
-    changed = pa.Table.from_pylist(rows(read.to_pylist()), schema=read.schema)
-    path.write_bytes(parquet_of(changed))
-    receipt = root / f"_runs/{NEWEST}/legs/001/receipt.json"
-    document = json.loads(receipt.read_text())
-    (named,) = [each for each in document["parts"] if each["name"] == str(path.relative_to(root))]
-    named |= {"sha256": sha256_hex(path.read_bytes()), "rows": changed.num_rows if count is None else count}
-    receipt.write_text(json.dumps(document))
-    forge_newest_entry(root)
+def leg_without_entry(root: Path) -> None:
+    results = Results(FolderStore(root))
+    end_leg(results, planned(results, LATER, "q"), "q", [0])
+    max(root.glob("_ledger/*/*.json")).unlink()
 
 
 @pytest.mark.parametrize(
-    ("rows", "what"),
+    ("change", "found"),
     [
-        (lambda rows: [*rows, rows[0]], "has a second answer for row 0"),
+        *((writing(PLAN, content), f"{PLAN} is missing or cannot be read") for content in (b"", b"[]", b"{}", b"null")),
+        # its numbers could let the check run for ever
+        (edited(PLAN, items=2_000_000_000), f"{PLAN} was changed: the receipts of its legs name another digest of it"),
+        (removing(LEASE), f"{LEASE} is missing, but the leg has a receipt"),
+        (edited(RECEIPT, plan_sha256="0"), f"_runs/{NEWEST}/plan.json was changed"),
+        (edited(RECEIPT, parts=[]), f"{RECEIPT} says remaining = 0; the parts and the plan make it 5"),
         (
-            lambda rows: [rows[0] | {"manifest_row": 77}, *rows[1:]],
-            "has an answer for row 77, which was not planned",
+            edited(RECEIPT, parts=[{"name": "verdicts/x-001.parquet", "rows": 1, "sha256": ""}]),
+            f"{RECEIPT} names verdicts/x-001",
         ),
+        (later_part, f"{PART.replace('-00000-', '-00001-')} is named by no receipt"),
+        (writing(f"_runs/{NEWEST}/items/00000.parquet", b"PAR1"), "is not the list of the 5 items that were planned"),
+        (row_of_runs, f"{ROW} says otherwise than the receipt of its leg: accepted"),
+        (writing(ROW, b"{}"), f"{ROW} is missing or cannot be read as the row of one leg"),
         (
-            lambda rows: [rows[0] | {"item_id": "y"}, *rows[1:]],
-            "has an answer for row 0, which was planned for another item",
+            removing(f"runs/run_date=2026-11-01/{TWO_LEGS}-001.parquet"),
+            f"{TWO_LEGS}-001.parquet is missing or cannot be read as the row of one leg",
         ),
-        (lambda rows: [rows[0] | {"leg": 7}, *rows[1:]], "holds a row of another leg"),
-        (
-            lambda rows: [rows[0] | {"outcome": "failed"}, *rows[1:]],
-            "says accepted = 4; the parts and the plan make it 3",
+        (removing(ENTRY.format(3)), f"{ENTRY.format(3)} is missing from the ledger"),
+        (removing(ENTRY.format(5)), f"{RECEIPT} has no entry in the ledger"),  # the row in `runs` comes after it
+        *(
+            (writing(ENTRY.format(3), content), ENTRY.format(3))
+            for content in (b"", b"{}", json_bytes({"kind": "leg", "name": "../x", "previous": ""}))
         ),
-        (lambda rows: rows[1:], "says remaining = 0; the parts and the plan make it 1"),
+        (second_entry, ENTRY.format(6)),
+        (leg_without_entry, f"{receipt_name(LATER, 1)} has no entry in the ledger, though its row in runs comes"),
+        (writing(f"_pruned/{PRUNED}-001-receipt.json", b"["), f"{PRUNED} has a damaged intent or receipt"),
+        (writing(INTENT, b"["), f"{PRUNED} has a damaged intent or receipt of a pruning"),
+    ],
+)
+def test_what_was_changed_is_named(results: Results, root: Path, change: Change, found: str) -> None:
+    """Without a traceback, and nothing else is blamed that is sound."""
+    change(root)
+
+    done = wrong(audit_store(results))
+
+    assert any(found in each for each in done), done
+    assert len(done) == 1 or found.startswith((RECEIPT, PRUNED)), done  # of these, other things follow
+
+
+@pytest.mark.parametrize("content", [b"", b"null", b"{}", b"\xff", b'{"run_id": "r", "leg": []}'])
+def test_what_is_no_receipt_is_one_finding(results: Results, root: Path, content: bytes) -> None:
+    """Even if the ledger has its digest."""
+    (root / RECEIPT).write_bytes(content)
+    assert [finding.where for finding in audit_store(results).wrong] == [RECEIPT]
+
+    forge_newest_entry(root)
+    assert wrong(audit_store(results)) == [f"{RECEIPT} cannot be read as a receipt"]
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (removing(ROW), ROW),  # the next leg writes it
+        (lambda root: [leg_without_entry(root), removing(LATER_ROW)(root)], LATER_ROW),
+        (removing(f"_pruned/{PRUNED}-001-receipt.json"), INTENT),  # it has its entry before anything is deleted
+    ],
+)
+def test_what_a_killed_process_did_not_come_to_is_a_note(
+    results: Results, root: Path, change: Change, where: str
+) -> None:
+    """Who comes next does it."""
+    change(root)
+
+    done = audit_store(results)
+
+    assert wrong(done) == []
+    assert [note.where.startswith(where) for note in done.notes] == [True]
+
+
+def test_a_leg_that_ends_while_the_audit_reads_is_not_blamed(results: Results) -> None:
+    """Its receipt and row are there, and its entry came after the ledger was read."""
+    plan = planned(results, LATER, "q")
+    ends = iter([lambda: end_leg(results, plan, "q", [0])])
+
+    done = audit_store(results, progress=lambda _: next(ends, lambda: None)())
+
+    assert (done.wrong, done.rows) == ([], 14)
+
+
+def rewrite_part(root: Path, content: bytes, rows: int) -> None:
+    """Change the newest run's part; its receipt and entry follow, as whoever forges it would let them."""
+    (root / PART).write_bytes(content)
+    document = json.loads((root / RECEIPT).read_text())
+    (named,) = [each for each in document["parts"] if each["name"] == PART]
+    named |= {"sha256": sha256_hex(content), "rows": rows}
+    edited(RECEIPT, parts=document["parts"])(root)
+
+
+def with_first(cells: Row, rows: list[Row]) -> list[Row]:
+    return [rows[0] | cells, *rows[1:]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "what"),
+    [
+        (lambda rows: [*rows, rows[0]], 6, "has a second answer for row 0"),
+        (partial(with_first, {"manifest_row": 77}), 5, "has an answer for row 77, which was not planned"),
+        (partial(with_first, {"item_id": "y"}), 5, "has an answer for row 0, which was planned for another item"),
+        (partial(with_first, {"leg": 7}), 5, "holds a row of another leg"),
+        (partial(with_first, {"run_id": TWO_LEGS}), 5, "holds a row of another run"),
+        (partial(with_first, {"outcome": "failed"}), 5, "says accepted = 4; the parts and the plan make it 3"),
+        (lambda rows: rows[1:], 4, "says remaining = 0; the parts and the plan make it 1"),
+        (lambda rows: rows, 4, "has 5 rows; its receipt says 4"),
     ],
 )
 def test_rows_that_contradict_the_plan_or_the_counts_are_found(
-    results: Results, root: Path, rows: Callable[[list[Row]], list[Row]], what: str
+    results: Results, root: Path, rows: Callable[[list[Row]], list[Row]], count: int, what: str
 ) -> None:
     """Even if the receipt names the digest and the number of rows of the part that holds them."""
-    rewrite_part(root, "verdicts", rows)
+    read = pq.ParquetFile(root / PART).read()
+    rewrite_part(root, parquet_of(pa.Table.from_pylist(rows(read.to_pylist()), schema=read.schema)), count)
 
-    assert what in of_run(results, NEWEST)[0]
-
-
-def test_a_part_of_other_rows_than_its_receipt_says_is_found(results: Results, root: Path) -> None:
-    """Its digest alone is no proof: the receipt may have been written for it."""
-    rewrite_part(root, "verdicts", lambda rows: rows, count=4)
-
-    assert "has 5 rows; its receipt says 4" in of_run(results, NEWEST)[0]
+    assert what in [finding.what for finding in audit_store(results, NEWEST).wrong]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", parquet_of(pa.table({"run_id": [NEWEST], "leg": [1]}))])
 def test_bytes_that_are_no_part_are_found(results: Results, root: Path, content: bytes) -> None:
     """Even if the receipt names their digest."""
-    rewrite_part(root, "verdicts", lambda rows: rows)
-    (path,) = root.glob(f"verdicts/*/{NEWEST}-*")
-    receipt = root / f"_runs/{NEWEST}/legs/001/receipt.json"
-    receipt.write_text(receipt.read_text().replace(sha256_hex(path.read_bytes()), sha256_hex(content)))
-    path.write_bytes(content)
-    forge_newest_entry(root)
+    rewrite_part(root, content, 5)
 
-    assert "cannot be read as a part of its table" in of_run(results, NEWEST)[0]
+    assert f"{PART} cannot be read as a part of its table" in wrong(audit_store(results, NEWEST))
 
 
 def test_a_part_may_lack_a_column_that_can_be_null(results: Results, root: Path) -> None:
     """Such a file is of an earlier version."""
-    (path,) = root.glob(f"verdicts/*/{NEWEST}-*")
-    receipt, before = root / f"_runs/{NEWEST}/legs/001/receipt.json", sha256_hex(path.read_bytes())
-    path.write_bytes(parquet_of(pq.ParquetFile(path).read().drop_columns(["relative_path"])))
-    receipt.write_text(receipt.read_text().replace(before, sha256_hex(path.read_bytes())))
-    forge_newest_entry(root)
+    rewrite_part(root, parquet_of(pq.ParquetFile(root / PART).read().drop_columns(["relative_path"])), 5)
 
-    assert of_run(results, NEWEST) == ([], [])
+    assert wrong(audit_store(results, NEWEST)) == []
 
 
-def test_planned_items_that_are_gone_are_found(results: Results, root: Path) -> None:
-    """Without them nobody knows what the run was asked."""
-    (root / f"_runs/{NEWEST}/items/00000.parquet").write_bytes(b"PAR1")
-
-    assert of_run(results, NEWEST)[0] == ["is not the list of the 5 items that were planned"]
-
-
-def test_a_row_of_runs_is_held_against_its_receipt(results: Results, root: Path) -> None:
-    """It may be missing for the last leg alone, which a kill ended between both."""
-    (path,) = root.glob(f"runs/*/{NEWEST}-001.parquet")
-    table = pq.ParquetFile(path).read()
-    pq.write_table(pa.Table.from_pylist([table.to_pylist()[0] | {"accepted": 5}], schema=table.schema), path)
-    assert of_run(results, NEWEST)[0] == ["says otherwise than the receipt of its leg: accepted"]
-
-    path.write_bytes(b"{}")
-    assert of_run(results, NEWEST)[0] == ["is missing or cannot be read as the row of one leg"]
-
-    path.unlink()
-    why = "is missing: the process was killed after its receipt; the next leg writes it"
-    assert of_run(results, NEWEST) == ([], [why])
-
-    (first,) = root.glob(f"runs/*/{TWO_LEGS}-001.parquet")
-    first.unlink()
-    assert of_run(results)[0] == ["is missing or cannot be read as the row of one leg"]
-
-
-@pytest.fixture
-def bare(tmp_path: Path) -> Results:
-    return Results(FolderStore(tmp_path))
-
-
-def changed(path: Path) -> None:
-    content = bytearray(path.read_bytes())
+def flipped(root: Path) -> None:
+    content = bytearray((root / CALLS).read_bytes())
     content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    (root / CALLS).write_bytes(content)
 
 
-def with_rows_of_another(path: Path) -> None:
-    """Put the rows of another operation in the place."""
-    other = operation_named("20261120T020000Z_000bb")
-    leave_operation(Results(FolderStore(path.parents[2])), other, [call_of(other, "r-3")])
-    path.write_bytes((path.parent / f"{other.operation_id}-00000-001.parquet").read_bytes())
+def with_rows_of_another(root: Path) -> None:
+    leave_operation(Results(FolderStore(root)), OTHER, [call_of(OTHER, "r-3")])
+    (root / CALLS).write_bytes((root / CALLS.replace(OPERATION.operation_id, OTHER.operation_id)).read_bytes())
 
 
-@pytest.mark.parametrize("tamper", [Path.unlink, changed, with_rows_of_another])
-def test_a_part_that_was_changed_is_found(bare: Results, tmp_path: Path, tamper: Callable[[Path], None]) -> None:
-    """Removed, changed or replaced."""
-    leave_operation(bare, OPERATION, CALLS, ROWS)
-
-    tamper(tmp_path / f"exchanges/{NAME}-00000-001.parquet")
-
-    (found,) = audit_store(bare).wrong
-    assert found.where == f"exchanges/{NAME}-00000-001.parquet"
-
-
-def test_rows_that_were_added_are_found(bare: Results) -> None:
-    """The receipt of the operation does not name them."""
-    leave_operation(bare, OPERATION, CALLS, ROWS)
-
-    bare.create_part(f"proofs/{NAME}-00002-001.parquet", "proofs", [])
-
-    (found,) = audit_store(bare).wrong
-    assert (found.where, found.what) == (
-        f"proofs/{NAME}-00002-001.parquet",
-        "is named by no receipt",
-    )
-
-
-def test_parts_without_an_operation_are_wrong(bare: Results) -> None:
+def part_without_an_operation(root: Path) -> None:
     """An operation writes its plan before its first call."""
-    bare.create_part(f"proofs/{NAME}-00000-001.parquet", "proofs", [])
-    bare.create_part(f"exchanges/{NAME}-00001-001.parquet", "exchanges", [])
-    leave_operation(bare, operation_named("20261120T020000Z_000bb"))
-
-    done = audit_store(bare)
-
-    assert [each.where for each in done.wrong] == [
-        f"exchanges/{NAME}-00001-001.parquet",
-        f"proofs/{NAME}-00000-001.parquet",
-    ]
+    third = operation_named("20261120T030000Z_000cc").operation_id
+    Results(FolderStore(root)).create_part(f"proofs/run_date=2026-11-20/{third}-00000-001.parquet", "proofs", [])
 
 
-@pytest.mark.parametrize("content", [b"", b'{"parts": 1}', b'{"parts": [{}]}'])
-def test_a_damaged_receipt_is_found(bare: Results, tmp_path: Path, content: bytes) -> None:
-    """No traceback, whatever it holds."""
-    leave_operation(bare, OPERATION)
-    name = f"_runs/{OPERATION.operation_id}/legs/001/receipt.json"
-    (tmp_path / name).write_bytes(content)
+ADDED = f"proofs/run_date=2026-11-20/{OPERATION.operation_id}-00002-001.parquet"
 
-    assert [each.where for each in audit_store(bare).wrong] == [name]
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (removing(CALLS), CALLS),
+        (flipped, CALLS),
+        (with_rows_of_another, CALLS),
+        (lambda root: Results(FolderStore(root)).create_part(ADDED, "proofs", []), ADDED),
+        (part_without_an_operation, "proofs/run_date=2026-11-20/20261120T030000Z_000_inventory_cc-00000-001.parquet"),
+        *(
+            (writing(receipt_name(OPERATION.operation_id, 1), content), receipt_name(OPERATION.operation_id, 1))
+            for content in (b"", b'{"parts": [{}]}')
+        ),
+    ],
+)
+def test_what_was_changed_of_an_operation_is_found(tmp_path: Path, change: Change, where: str) -> None:
+    """Removed, changed, replaced, added or damaged."""
+    results = Results(FolderStore(tmp_path))
+    rows: list[Row] = [{"proof_id": "p", "state": "no_file"}]
+    leave_operation(results, OPERATION, [call_of(OPERATION, "r-1"), call_of(OPERATION, "r-2")], {"proofs": rows})
+
+    change(tmp_path)
+
+    assert [finding.where for finding in audit_store(results).wrong] == [where]

@@ -169,10 +169,6 @@ def follow(root: Path, run_id: str, name: str) -> None:
     forge_newest_entry(root)
 
 
-def entries(root: Path) -> list[Path]:
-    return files(root, "_ledger/*/*.json")
-
-
 def entry(number: int) -> str:
     return f"_ledger/000000/{number:09}.json"
 
@@ -184,20 +180,6 @@ def test_a_receipt_rewritten_is_found(root: Path) -> None:
 
     rewrite_document(root / entry(2), lambda document: document.update(sha256=digest(root / receipt(TWO_LEGS))))
     assert places(audit(root)) == {entry(2)}
-
-
-def test_a_gap_in_the_ledger_is_found(root: Path) -> None:
-    """With the leg that it named, of which nothing else is left."""
-    (root / entry(3)).unlink()
-
-    assert places(audit(root)) == {entry(3)}
-
-
-def test_the_newest_entry_deleted_is_found(root: Path) -> None:
-    """What is written after an entry is there: the row in `runs`."""
-    entries(root)[-1].unlink()
-
-    assert places(audit(root)) == {receipt(NEWEST)}
 
 
 def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(root: Path, head: str) -> None:
@@ -227,16 +209,6 @@ def test_a_verdict_turned_with_part_and_receipt_is_found_by_the_head(root: Path,
     forge_newest_entry(root)
     assert audit(root).wrong == []
     assert places(audit(root, head)) == {f"head {head}"}
-
-
-def test_a_part_of_another_run_is_found(root: Path) -> None:
-    """Under the name of this run's part, and with a receipt that follows."""
-    name = part(NEWEST, "00000-001")
-    shutil.copyfile(root / part(TWO_LEGS, "00000-001"), root / name)
-    follow(root, NEWEST, name)
-
-    found = [finding.what for finding in audit(root).wrong if finding.where == name]
-    assert "holds a row of another run" in found
 
 
 def test_a_run_that_vanished_whole_is_found(root: Path) -> None:

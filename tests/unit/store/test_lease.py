@@ -121,85 +121,58 @@ def test_the_last_beat_counts(lease: Lease, clock: Clock) -> None:
     ]
 
 
-def test_a_leg_of_a_process_that_is_gone_is_dead_at_once(lease: Lease) -> None:
-    """On the same host, its last heartbeat need not become stale first."""
+def gone_process() -> int:
+    """Return the number of a process of this machine that has ended."""
     process = multiprocessing.get_context("spawn").Process(target=int)
     process.start()
     process.join()
-
-    held_by_another(lease, pid=process.pid)
-
-    assert not lease.is_alive(1)
-
-
-def test_a_number_that_another_process_bears_now_is_not_the_holder(lease: Lease) -> None:
-    """Process numbers are used again; their starts differ."""
-    held_by_another(lease, process_started="1")
-
-    assert not lease.is_alive(1)
+    return process.pid or 0
 
 
 ELSEWHERE = ({"host": "another-host"}, {"boot": "another-boot"}, {"pid_namespace": "pid:[1]"})
-"""What a lease says of a process whose number means nothing here."""
+"""What a lease says of a process whose number means nothing here: containers may share a host name."""
 
 
-@pytest.mark.parametrize("elsewhere", ELSEWHERE)
-def test_a_term_elsewhere_is_judged_by_its_heartbeat_alone(
-    lease: Lease, clock: Clock, elsewhere: dict[str, str]
+@pytest.mark.parametrize(
+    ("changes", "seconds", "is_alive"),
+    [
+        ({}, 0, True),
+        ({}, 30, True),
+        ({}, 31, False),
+        ({}, -3_600, False),  # from the future: a clock is wrong
+        ({"mood": "good"}, 0, True),  # what is not known here is ignored
+        ({"pid": None}, 0, False),  # gone from this machine, at once
+        ({"process_started": "1"}, 0, False),  # the number is another process's by now
+        *(({"pid": 2**22 + 1} | elsewhere, seconds, seconds == 0) for elsewhere in ELSEWHERE for seconds in (0, 31)),
+    ],
+)
+def test_a_holder_is_alive_by_its_heartbeat_and_its_process(
+    lease: Lease, clock: Clock, changes: dict[str, object], seconds: int, *, is_alive: bool
 ) -> None:
-    """Two containers on one machine may share a host name, and each has a process 1."""
-    held_by_another(lease, pid=2**22 + 1, **elsewhere)
-    alive = lease.is_alive(1)
-    clock.move(31)
+    """Of a process elsewhere the heartbeat alone tells."""
+    held_by_another(lease, **changes | ({"pid": gone_process()} if "pid" in changes and not changes["pid"] else {}))
+    clock.jump(seconds)
 
-    assert alive
-    assert not lease.is_alive(1)
+    assert lease.is_alive(1) is is_alive
 
 
-@pytest.mark.parametrize("hours", [-3, 3])
-def test_a_clock_that_jumps_takes_no_leg_from_its_process(lease: Lease, clock: Clock, hours: int) -> None:
-    """Its next heartbeat tells; nor does the jump keep a dead one alive."""
-    lease.take(1)
+@pytest.mark.parametrize("seconds", [-3 * 3_600, 0, 3 * 3_600])
+@pytest.mark.parametrize("where", [{}, *ELSEWHERE])
+def test_a_live_leg_is_heard_and_a_killed_one_is_taken_over(
+    lease: Lease, clock: Clock, where: dict[str, str], seconds: int
+) -> None:
+    """Whatever the clocks say, its next heartbeat tells. If none comes, the wait is bounded."""
+    held_by_another(lease, **where)
     lease.beat(1)
-    clock.jump(hours * 3_600)
-    clock.meanwhile = lambda: lease.beat(1) if clock.uptime_seconds >= 110 else None
-
-    assert lease.is_held(1)
-    clock.meanwhile = lambda: None
-    clock.move(31)
-    assert not lease.is_held(1)
-
-
-@pytest.mark.parametrize("seconds", [-3_600, 0, 3_600])
-@pytest.mark.parametrize("elsewhere", ELSEWHERE)
-def test_a_live_leg_elsewhere_is_heard(lease: Lease, clock: Clock, elsewhere: dict[str, str], seconds: int) -> None:
-    """Whatever the clocks say: its next heartbeat tells, and nobody takes it over."""
-    held_by_another(lease, **elsewhere)
     clock.jump(seconds)
     clock.meanwhile = lambda: lease.beat(1) if clock.uptime_seconds >= 110 else None
-
     assert lease.is_held(1)
-    assert clock.uptime_seconds == 110
 
-
-@pytest.mark.parametrize("elsewhere", ELSEWHERE)
-def test_a_leg_elsewhere_that_was_just_killed_is_taken_over(
-    lease: Lease, clock: Clock, elsewhere: dict[str, str]
-) -> None:
-    """Its heartbeat is fresh, but no other comes: who is waiting need not come again. The wait is bounded."""
-    held_by_another(lease, **elsewhere)
-    clock.move(3)
-
-    assert lease.is_alive(1)
+    clock.meanwhile = lambda: None
+    clock.move(31)
+    since = clock.uptime_seconds
     assert not lease.is_held(1)
-    assert clock.uptime_seconds <= 103 + STALE_SECONDS + 1
-
-
-def test_a_lease_may_say_more_than_is_known_here(lease: Lease) -> None:
-    """What else it may say is ignored."""
-    held_by_another(lease, mood="good")
-
-    assert lease.is_alive(1)
+    assert clock.uptime_seconds <= since + STALE_SECONDS + 1
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"host": "h"}', b"\xff"])
@@ -257,29 +230,13 @@ def test_a_receipt_that_is_no_object_is_damaged(lease: Lease, content: bytes) ->
         lease.receipt(1)
 
 
-@pytest.fixture
-def erasures(tmp_path: Path) -> Lease:
-    return Lease(FolderStore(tmp_path), "erasures", busy="It is busy.")
-
-
-def test_a_second_process_is_refused(erasures: Lease) -> None:
+def test_a_second_process_is_refused(lease: Lease) -> None:
     """It would take the journal of the first one for that of a dead process."""
-    with sole_process(erasures), pytest.raises(RunIsActive, match="busy"), sole_process(erasures):
+    with sole_process(lease), pytest.raises(RunIsActive), sole_process(lease):
         pass
 
-    with sole_process(erasures):
+    with sole_process(lease):
         pass
-
-
-@pytest.mark.parametrize(("seconds", "fresh"), [(0, True), (30, True), (31, False), (-3_600, False)])
-def test_a_leg_without_heartbeat_for_more_than_30_s_is_dead(
-    lease: Lease, clock: Clock, seconds: int, *, fresh: bool
-) -> None:
-    """A heartbeat from the future shows that a clock is wrong, so it does not count."""
-    lease.take(1)
-    clock.jump(seconds)
-
-    assert lease.is_alive(1) is fresh
 
 
 class OldListing(FolderStore):
@@ -296,17 +253,7 @@ def test_the_last_term_is_the_last_that_was_taken(tmp_path: Path, kind: type[Fol
     store = kind(tmp_path)
     for number in range(1, last + 1):
         store.create(layout.lease_name("r", number), b"{}")
-
-    assert Lease(store, "r").last() == last
-
-
-@pytest.mark.parametrize("last", [0, 1])
-def test_a_folder_without_a_lease_is_no_term(tmp_path: Path, last: int) -> None:
-    """Its process is about to take it, or has released it."""
-    store = FolderStore(tmp_path)
-    for number in range(1, last + 1):
-        store.create(layout.lease_name("r", number), b"{}")
-    (tmp_path / layout.leg_folder("r", last + 1)).mkdir(parents=True)
+    (tmp_path / layout.leg_folder("r", last + 1)).mkdir(parents=True)  # no term yet: its process is about to take it
 
     assert Lease(store, "r").last() == last
     assert not Lease(store, "r").is_taken(last + 1)
