@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from proofsweep.config.logs import Event, log
+from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.latest import refresh_if_due
@@ -22,6 +23,7 @@ _RATED_LEGS = 10
 _RATE_IS_KEPT = timedelta(days=7)
 _SENT = ("accepted", "rejected", "failed")
 _MEASURED_LEGS = 10  # enough to even out a bad night
+_LEAST_ROWS_OF_A_KILLED = 20  # one that was killed earlier shows how the program starts, not how fast it works
 _MOST_START_SECONDS = 120.0  # a run that began later has waited for something
 
 
@@ -71,7 +73,8 @@ def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
     duplicates, cpu_seconds, pace = (leg.receipt.get(name) for name in ("duplicates", "cpu_seconds", "pace"))
     rows = sum(map(leg.count, _SENT)) - (duplicates if isinstance(duplicates, int) else 0)  # the next run may have none
     began, ended = _times_of(leg)
-    if rows <= 0 or began is None or ended is None or ended <= began:
+    least = _LEAST_ROWS_OF_A_KILLED if leg.ended_by == EndedBy.KILLED else 1
+    if rows < least or began is None or ended is None or ended <= began:
         return None
     times = [_times_of(each) for each in run.legs]
     at_once = sum(1 for since, until in times if since and until and since < ended and until > began)

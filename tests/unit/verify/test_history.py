@@ -165,6 +165,15 @@ def test_legs_of_partitions_that_worked_at_once_are_measured_together(results: R
     ]
 
 
+def test_a_leg_that_was_killed_at_its_begin_foretells_nothing(results: Results) -> None:
+    """Two files in the twenty seconds of a start would make the rest of the night twenty times as long."""
+    times = {"started_at": NOON, "finished_at": NOON + timedelta(seconds=20)}
+    for run_id, ended_by, rows in zip(RUNS, ("killed", "killed", "complete"), (2, 30, 3), strict=False):
+        end_leg(results, plan_of_run(run_id), ended_by=ended_by, **times, accepted=rows, calls=2 * rows)
+
+    assert [one.rows for one in measured_legs(results, "beta")] == [3, 30]
+
+
 @pytest.mark.parametrize(
     ("refused_at", "calls_at", "rate"),
     [
