@@ -21,6 +21,8 @@ from proofsweep_cli.screen import print_error, print_json
 from proofsweep_cli.verify import stop_told
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
+_FLOW = "check-ingest"  # as the deployment's flow is named, so that both tell of one cause
+
 _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
 
@@ -50,11 +52,11 @@ def ingest(
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
     print_bounds(request.out, bounds, utc_now())
     code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
-    with interrupted_by_signals(), stop_told(app, path_here(folder)), watching as watched:
+    with interrupted_by_signals(), stop_told(app, path_here(folder), _FLOW), watching as watched:
         try:
             while True:
                 try:
-                    with stop_told(app, watched.path) if watch else nullcontext():
+                    with stop_told(app, watched.path, _FLOW) if watch else nullcontext():
                         code = _one_pass(watched, request)
                 except RunMustStop as stop:  # such as a share that is away: the next pass is made all the same
                     if not watch:

@@ -207,7 +207,7 @@ def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -
 
 
 @contextmanager
-def stop_told(app: App, catalog: str | None) -> Iterator[None]:
+def stop_told(app: App, catalog: str | None, flow: str = "verify-catalog") -> Iterator[None]:
     try:
         with app.away_is_outage():
             yield
@@ -217,7 +217,7 @@ def stop_told(app: App, catalog: str | None) -> Iterator[None]:
         raise
     except RunMustStop as stop:
         state = state_of_ending(stop.ended_by)
-        end = app.alerts.end_of_flow("verify-catalog", state, stop.message, catalog=catalog, away=stop.catalog)
+        end = app.alerts.end_of_flow(flow, state, stop.message, catalog=catalog, away=stop.catalog)
         for line in app.tell(end):
             print_error(line)
         raise

@@ -143,6 +143,7 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
     assert codes == [0, 8, 0]
     assert (state.type.value, state.name) == ("FAILED", "Outage")
     assert (told, hook.titles) == (AWAY, AWAY * 2)
+    assert "Flow `check-ingest`" in hook.posts[0][1]["message"]
 
 
 def test_a_mount_point_that_is_empty_is_no_folder_without_deliveries(world: SandboxWorld, share: Path) -> None:
