@@ -14,7 +14,7 @@ from proofsweep.config.locations import is_within
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Reason
-from proofsweep.ingest.rules import Decision, KnownBatches, PastAnswer, reason_of_scan
+from proofsweep.ingest.rules import Decision, PastAnswer, reason_of_scan
 from proofsweep.sources.ddex_delivery import Batch, Release
 
 IN_BATCH = "batch"  # the tag that all files of a delivery have, and no others in a watched folder
@@ -107,16 +107,11 @@ class DeliveredBatch:
 class DeliveredBatches:
     """The batches of one scan of a watched folder."""
 
-    def __init__(self, watched: str, batches: Mapping[str, Batch], known: KnownBatches) -> None:
-        """Take what the folder's messages say, and note who sends completion files."""
+    def __init__(self, watched: str, batches: Mapping[str, Batch]) -> None:
+        """Take what the folder's messages say."""
         self._watched = watched.rstrip("/")
         self._batches = batches
-        self._known = known
         self._found: dict[str, DeliveredBatch] = {}
-        for batch in batches.values():
-            if batch.completion is not None:
-                known.folders.add(posixpath.dirname(batch.location))
-                known.senders |= {release.sender for release in batch.releases.values() if release.sender}
         self._complete = {batch.location for batch in batches.values() if batch.completion is not None}
 
     def of(self, row: ManifestRow) -> DeliveredBatch | None:
@@ -129,18 +124,16 @@ class DeliveredBatches:
             return self._at(batch.location, batch, needs_completion=True)
         release = row.release or batch.location
         folder = self._folder_of(release)
-        if self._sends_completion(folder, batch.releases.get(release)):
+        if _BATCH_ID.fullmatch(posixpath.basename(folder)):
             return self._at(folder, batch, needs_completion=True)
         return self._at(release, batch, needs_completion=False)
 
-    def seen(self, rows: Iterable[BatchRow], now: datetime) -> Sequence[DeliveredBatch]:
-        """Sort the rows of a scan into their batches; forget what is known of those that are gone."""
+    def sorted(self, rows: Iterable[BatchRow]) -> Sequence[DeliveredBatch]:
+        """Sort the rows of a scan into their batches."""
         for each in rows:
             if (batch := self.of(each.row)) is not None:
                 each.batch = batch
                 batch.rows.append(each)
-        known = self._known
-        known.since = {location: min(known.since.get(location, now), now) for location in self._found}
         return [*self._found.values()]
 
     def _at(self, location: str, batch: Batch | None, *, needs_completion: bool) -> DeliveredBatch:
@@ -159,12 +152,6 @@ class DeliveredBatches:
     def _folder_of(self, release: str) -> str:
         above = posixpath.dirname(release)
         return above if above != self._watched and is_within(above, self._watched) else release
-
-    def _sends_completion(self, folder: str, release: Release | None) -> bool:
-        """Whether others of the sender, or others beside the folder, had completion files; or the name is a batch's."""
-        is_known_sender = release is not None and release.sender in self._known.senders
-        is_beside = posixpath.dirname(folder) in self._known.folders
-        return is_known_sender or is_beside or _BATCH_ID.fullmatch(posixpath.basename(folder)) is not None
 
     def _unnamed(self, audio: str) -> str | None:
         """Return the folder of the batch in which a file lies that no message speaks of: its message may still come.

@@ -18,7 +18,6 @@ from proofsweep.ingest.deliveries import IN_BATCH, BatchRow, DeliveredBatch, Del
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import (
     Decision,
-    KnownBatches,
     PastAnswer,
     Sighting,
     decide,
@@ -31,7 +30,6 @@ from proofsweep.ingest.rules import (
 )
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, Ignored, PartOfCatalog
-from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import judge_content
@@ -63,7 +61,6 @@ class ScanResult:
 class FolderScanner:
     """Scans one folder, again and again."""
 
-    files: Files
     disposal: Disposal
     settings: IngestSettings
     answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]  # gives the newest answers of items, by item ID
@@ -74,11 +71,12 @@ class FolderScanner:
         before: Mapping[str, Sighting],
         now: datetime,
         *,
-        known: KnownBatches,
+        since: dict[str, datetime],
         half_moved: Collection[str] = (),
     ) -> ScanResult:
         """Decide about each listed file, by what is known of waiting files and by the newest verdicts.
 
+        `since` says when passes first saw each delivery, by its folder; those that are gone leave it, new ones come.
         Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
         the second one until it has left the first.
 
@@ -99,7 +97,7 @@ class FolderScanner:
             answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(now)]
             answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
             rows.append(BatchRow(item_id, row, decide(sighting, answer, row, now, self.settings), answer))
-        self._sort_batches(folder, rows, scan, known, now)
+        self._sort_batches(folder, rows, scan, since, now)
         for each in rows:
             self._take_in(each, scan, now)
         return scan
@@ -115,12 +113,15 @@ class FolderScanner:
             yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
 
     def _sort_batches(
-        self, folder: Catalog, rows: Sequence[BatchRow], scan: ScanResult, known: KnownBatches, now: datetime
+        self, folder: Catalog, rows: Sequence[BatchRow], scan: ScanResult, since: dict[str, datetime], now: datetime
     ) -> None:
         batches = folder.batches if isinstance(folder, FolderScan) else {}
-        scan.batches = DeliveredBatches(self.disposal.watched, batches, known).seen(rows, now)
+        scan.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
+        before = dict(since)
+        since.clear()
         for batch in scan.batches:
-            why = batch.decide(now, known.since[batch.location], self.settings)
+            since[batch.location] = min(before.get(batch.location, now), now)  # a clock may be put back
+            why = batch.decide(now, since[batch.location], self.settings)
             if why is not None:
                 scan.incomplete[batch.location] = why
             for each in batch.rows:
@@ -174,7 +175,7 @@ class FolderScanner:
         if any(isinstance(each, FileFacts) and each.size_bytes == 0 for each in facts):
             return False
         try:
-            with open_audio(row.audio or "", self.files) as audio:
+            with open_audio(row.audio or "") as audio:
                 if audio.is_cut_short():
                     return False
                 can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None

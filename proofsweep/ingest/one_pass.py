@@ -103,7 +103,6 @@ class WatchedFolder:
             folder=self,
             state=state,
             scanner=FolderScanner(
-                files=Files(),
                 disposal=self.disposal,
                 settings=context.settings,
                 answers_of=partial(past_answers, context.results, context.environment),
@@ -112,7 +111,6 @@ class WatchedFolder:
                 results=context.results,
                 state=state,
                 disposal=self.disposal,
-                settings=context.settings,
                 environment=context.environment,
                 clock=context.clock,
             ),
@@ -226,12 +224,16 @@ class IngestPass:
         return scan
 
     def _scanned(self) -> ScanResult:
-        scan, known = ScanResult(), self.state.batches
+        scan = ScanResult()
         with suppress(EmptyCatalog):
             catalog, half_moved = self.folder.catalog(), self.records.half_moved
             try:
                 scan = self.scanner.scan(
-                    catalog, self.state.sightings, self.context.clock(), known=known, half_moved=half_moved
+                    catalog,
+                    self.state.sightings,
+                    self.context.clock(),
+                    since=self.state.batches,
+                    half_moved=half_moved,
                 )
             finally:
                 self.report.ignored = ignored_entries(catalog)

@@ -1,7 +1,7 @@
 """Decide about the files of a watched folder: which are verified now, which wait, and where they go. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -72,15 +72,6 @@ class Sighting:
     tries: int = 0
     retry_at: datetime | None = None  # when it is tried again; None if it has not failed, or is not tried again
     answer: PastAnswer | None = None  # that it is ineligible, if that stands
-
-
-@dataclass(slots=True, kw_only=True)
-class KnownBatches:
-    """What the passes so far know of the deliveries that lie in a watched folder."""
-
-    since: dict[str, datetime] = field(default_factory=dict)  # when a pass first saw each, by its folder
-    folders: set[str] = field(default_factory=set)  # in which batches with a completion file lay
-    senders: set[str] = field(default_factory=set)
 
 
 def retry_at(tries: int, now: datetime) -> datetime | None:

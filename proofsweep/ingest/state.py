@@ -9,8 +9,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Self
 
+from pydantic import TypeAdapter
+
 from proofsweep.config.locations import path_within
-from proofsweep.config.sections import IngestSettings
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row, WorkItem, utf8_text
@@ -18,11 +19,10 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tags import SUPPLIER_TAG, tags_of
 from proofsweep.ingest.deliveries import IN_BATCH
 from proofsweep.ingest.folder import ANSWER_COLUMNS, answer_of
-from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, FileMove, Move, MovedItem
+from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, Move
 from proofsweep.ingest.rules import (
     VERDICTS,
     Disposition,
-    KnownBatches,
     PastAnswer,
     Sighting,
     is_final,
@@ -41,6 +41,13 @@ _BATCH = 500  # files whose names are chosen and noted together
 _STATE = "state.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
+# What the document holds. Of an item's declared bytes and why it cannot be sent, a move needs nothing.
+_KINDS: Sequence[tuple[str, TypeAdapter[Any]]] = (
+    ("sightings", TypeAdapter(dict[str, Sighting])),
+    ("batches", TypeAdapter(dict[str, datetime])),
+    ("part", TypeAdapter(str | None)),
+    ("moves", TypeAdapter(tuple[Move, ...])),
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +60,7 @@ class FolderState:
     store: Store
     name: str
     sightings: dict[str, Sighting] = field(default_factory=dict)  # of the files without a verdict, by item ID
-    batches: KnownBatches = field(default_factory=KnownBatches)
+    batches: dict[str, datetime] = field(default_factory=dict)  # when a pass first saw each delivery, by its folder
     part: str | None = None  # takes the rows of the moves, if nobody else writes them
     moves: Sequence[Move] = ()  # that have begun, and did not end
 
@@ -62,8 +69,9 @@ class FolderState:
         """Read what was saved; ResultsError if it is damaged."""
         content = store.read(f"{name}/{_STATE}")
         try:
-            facts = {} if content is None else _state(json.loads(content))
-        except (ValueError, TypeError, KeyError, AttributeError) as damage:
+            document = {} if content is None else json.loads(content)
+            facts = {} if content is None else {name: kind.validate_python(document[name]) for name, kind in _KINDS}
+        except (ValueError, TypeError, KeyError) as damage:
             raise ResultsError(
                 f"{name}/{_STATE} in {store.url} is damaged: see whether each pair is whole where files are moved, "
                 "then delete it."
@@ -71,10 +79,9 @@ class FolderState:
         return cls(store=store, name=name, **facts)
 
     def save(self) -> None:
-        known = asdict(self.batches)
         document = {
             "sightings": {item_id: asdict(sighting) for item_id, sighting in self.sightings.items()},
-            "batches": known | {each: sorted(known[each]) for each in ("folders", "senders")},
+            "batches": self.batches,
             "part": self.part,
             "moves": [asdict(move) for move in self.moves],
         }
@@ -103,7 +110,6 @@ class Records:
     results: Results
     state: FolderState
     disposal: Disposal
-    settings: IngestSettings
     environment: str
     clock: Clock
     half: dict[str, Move] = field(default_factory=dict)  # that could neither be finished nor undone, for the next pass
@@ -287,41 +293,3 @@ def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
 
 def _printable(text: str | None) -> str | None:
     return None if text is None else utf8_text(text)
-
-
-def _state(document: dict[str, Any]) -> dict[str, Any]:
-    known = document["batches"]
-    since = {at: datetime.fromisoformat(each) for at, each in known["since"].items()}
-    return {
-        "sightings": {item_id: _sighting(facts) for item_id, facts in document["sightings"].items()},
-        "batches": KnownBatches(since=since, folders=set(known["folders"]), senders=set(known["senders"])),
-        "part": document["part"],
-        "moves": [_move(facts) for facts in document["moves"]],
-    }
-
-
-def _answer(facts: dict[str, Any]) -> PastAnswer:
-    return PastAnswer(**facts | {"verified_at": _time(facts["verified_at"])})
-
-
-def _move(facts: dict[str, Any]) -> Move:
-    return Move(
-        files=tuple(FileMove(**file) for file in facts["files"]),
-        items=tuple(map(_moved_item, facts["items"])),
-        folder=facts["folder"],
-    )
-
-
-def _moved_item(facts: dict[str, Any]) -> MovedItem:
-    # A move needs no more of an item: what is declared of its bytes was compared before.
-    item = WorkItem(**facts["item"] | {"declared": None, "ineligible": None})
-    return MovedItem(item=item, answer=_answer(facts["answer"]), disposition=Disposition(facts["disposition"]))
-
-
-def _sighting(facts: dict[str, Any]) -> Sighting:
-    answer = None if facts["answer"] is None else _answer(facts["answer"])
-    return Sighting(**facts | {name: _time(facts[name]) for name in ("since", "retry_at")} | {"answer": answer})
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -28,7 +28,6 @@ from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.client import rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
-from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
@@ -185,7 +184,6 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
         results=results,
         state=state.FolderState.load(results.store, "watched"),
         disposal=disposal,
-        settings=IngestSettings(settle_seconds=1, pair_seconds=1),
         environment="beta",
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
     )

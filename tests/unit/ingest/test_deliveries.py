@@ -9,7 +9,7 @@ from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatches
-from proofsweep.ingest.rules import Decision, KnownBatches
+from proofsweep.ingest.rules import Decision
 from proofsweep.sources.ddex_delivery import Batch, Release
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -22,20 +22,12 @@ def row_of(audio: str, batch: str | None = None, release: str | None = None, **c
     return replace(row, **changes)  # type: ignore[arg-type]  # theirs
 
 
-def batch_at(location: str, *releases: str, completion: str | None = None, sender: str = "") -> dict[str, Batch]:
-    found = {at: Release(location=at, sender=sender) for at in releases}
+def batch_at(location: str, *releases: str, completion: str | None = None) -> dict[str, Batch]:
+    found = {at: Release(location=at) for at in releases}
     return {location: Batch(location=location, completion=completion, releases=found)}
 
 
-def sorted_of(
-    batches: dict[str, Batch], row: ManifestRow, known: KnownBatches | None = None
-) -> tuple[str, bool] | None:
-    """Return where a row waits, and whether for a completion file."""
-    found = DeliveredBatches("/in", batches, known or KnownBatches()).of(row)
-    return None if found is None else (found.location, found.needs_completion)
-
-
-SENT = batch_at("/in/x/b", "/in/x/b/r", completion="/in/x/b/manifest.xml", sender="P1")
+SENT = batch_at("/in/x/b", "/in/x/b/r", completion="/in/x/b/manifest.xml")
 
 
 @pytest.mark.parametrize(
@@ -55,26 +47,16 @@ SENT = batch_at("/in/x/b", "/in/x/b/r", completion="/in/x/b/manifest.xml", sende
             row_of("/in/20240607170334436/r/a.wav", "/in/20240607170334436/r", "/in/20240607170334436/r"),
             ("/in/20240607170334436", True),
         ),
-        (SENT | batch_at("/in/x/c/r", "/in/x/c/r"), row_of("/a", "/in/x/c/r", "/in/x/c/r"), ("/in/x/c", True)),
         (SENT | batch_at("/in/y/r", "/in/y/r"), row_of("/a", "/in/y/r", "/in/y/r"), ("/in/y/r", False)),
-        (SENT | batch_at("/in/y/r", "/in/y/r", sender="P1"), row_of("/a", "/in/y/r", "/in/y/r"), ("/in/y", True)),
     ],
 )
 def test_files_that_belong_together_are_taken_together(
     batches: dict[str, Batch], row: ManifestRow, found: tuple[str, bool] | None
 ) -> None:
-    """A completion file is waited for by its name, its neighbours or its sender; who has none is taken as ever."""
-    assert sorted_of(batches, row) == found
+    """A folder with the name of a batch waits for its completion file; who has none is taken as ever."""
+    taken_with = DeliveredBatches("/in", batches).of(row)
 
-
-def test_who_sent_completion_files_is_remembered() -> None:
-    """Also when their batches are gone."""
-    known = KnownBatches()
-    DeliveredBatches("/in", SENT, known)
-
-    assert (known.folders, known.senders) == ({"/in/x"}, {"P1"})
-    row = row_of("/in/x/c/r/a.wav", "/in/x/c/r", "/in/x/c/r")
-    assert sorted_of(batch_at("/in/x/c/r", "/in/x/c/r"), row, known) == ("/in/x/c", True)
+    assert (taken_with and (taken_with.location, taken_with.needs_completion)) == found
 
 
 MISSING = {"audio_facts": None}
@@ -110,7 +92,7 @@ def test_files_of_a_batch_wait_for_each_other(
             for name in ("a.wav", "b.wav")
         )
         rows = [BatchRow("a", first, TAKE, None), BatchRow("b", replace(second, **changes), decision, None)]  # type: ignore[arg-type]
-        (batch,) = DeliveredBatches("/in", batches, KnownBatches()).seen(rows, NOW)
+        (batch,) = DeliveredBatches("/in", batches).sorted(rows)
 
         batch.decide(now, NOW, SETTINGS)
 
@@ -123,7 +105,7 @@ def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
         BatchRow("a", row_of("/in/r/a.wav", "/in/r", "/in/r"), TAKE, None),
         BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), TAKE, None),
     ]
-    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r"), KnownBatches()).seen(rows, NOW)
+    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r")).sorted(rows)
 
     assert batch.decide(NOW, NOW, SETTINGS) is None
     assert [each.decision for each in rows] == [TAKE, WAITS]

@@ -12,7 +12,7 @@ from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive
 from proofsweep.domain.items import ManifestRow
 from proofsweep.ingest.folder import past_answers
 from proofsweep.ingest.one_pass import WatchedFolder, watched_folder
-from proofsweep.ingest.rules import Decision, KnownBatches
+from proofsweep.ingest.rules import Decision
 from proofsweep.sources.catalog import PartOfCatalog
 from proofsweep.store.latest import refresh
 
@@ -50,9 +50,9 @@ def test_only_a_complete_file_is_taken_before_its_time(
     one = watched.new_pass()
     scan = one.scanner.scan
 
-    first = scan(one.folder.catalog(), {}, watched.now, known=KnownBatches())
-    later = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10), known=KnownBatches())
-    last = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900), known=KnownBatches())
+    first = scan(one.folder.catalog(), {}, watched.now, since={})
+    later = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10), since={})
+    last = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900), since={})
 
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
@@ -72,9 +72,9 @@ def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) 
     watched.deliver("b.wav", WAV + b"another.")
     one = watched.new_pass()
 
-    first = one.scanner.scan(_Twins(one.folder.catalog()), {}, watched.now, known=KnownBatches())
+    first = one.scanner.scan(_Twins(one.folder.catalog()), {}, watched.now, since={})
     settled = watched.now + timedelta(seconds=10)
-    later = one.scanner.scan(_Twins(one.folder.catalog()), first.sightings, settled, known=KnownBatches())
+    later = one.scanner.scan(_Twins(one.folder.catalog()), first.sightings, settled, since={})
 
     assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
     assert [row.named_audio for row in later.ready] == ["a.wav"]

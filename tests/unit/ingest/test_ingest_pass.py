@@ -135,7 +135,7 @@ def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
 
     (row,) = watched.run_pass().report.rows
 
-    assert (row["disposition"], list(watched.folder.iterdir()), watched.state.moves) == ("accepted", [], [])
+    assert (row["disposition"], list(watched.folder.iterdir()), watched.state.moves) == ("accepted", [], ())
 
 
 @pytest.mark.parametrize(

@@ -51,10 +51,9 @@ def test_one_rejected_file_sends_the_whole_batch_to_quarantine(watched: Watched)
 
 
 def test_before_its_completion_file_is_there_nothing_of_a_batch_is_taken(watched: Watched) -> None:
-    """However long its files have rested, once others beside it have had such a file."""
-    deliver_batch(watched)
-    watched.run_pass()
-    watched.deliver_release("B2/r1", a=SOUND)
+    """However long its files have rested."""
+    name = "20261124000000001"
+    watched.deliver_release(f"{name}/r1", a=SOUND)
 
     reports = [watched.run_pass().report]
     watched.later(WAIT_SECONDS)
@@ -63,11 +62,11 @@ def test_before_its_completion_file_is_there_nothing_of_a_batch_is_taken(watched
     assert [report.decisions for report in reports] == [{Decision.INCOMPLETE_BATCH: 1}] * 2
     assert [report.incomplete for report in reports] == [
         {},
-        {str(watched.folder / "B2"): "its completion file is not there"},
+        {str(watched.folder / name): "its completion file is not there"},
     ]
-    watched.deliver("B2/BatchComplete.txt", b"")
+    watched.deliver(f"{name}/BatchComplete.txt", b"")
     assert watched.run_pass().report.incomplete == {}
-    assert "B2/r1/resources/a.wav" in names_in(watched.root / "ok")
+    assert f"{name}/r1/resources/a.wav" in names_in(watched.root / "ok")
 
 
 def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watched) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import WorkItem
+from proofsweep.domain.items import Declared, WorkItem
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest.moves import FileMove, Move, MovedItem
-from proofsweep.ingest.rules import Disposition, KnownBatches, Sighting
+from proofsweep.ingest.rules import Disposition, Sighting
 from proofsweep.ingest.state import FolderState
 from proofsweep.store.layout import INGEST_FOLDER
 from proofsweep.store.objects import Store, open_store
@@ -27,7 +28,14 @@ def store(tmp_path: Path) -> Store:
 
 def test_what_was_saved_is_loaded(store: Store) -> None:
     """Times keep their zone, and names that are not UTF-8 keep their bytes."""
-    item = WorkItem(manifest_row=3, item_id="i", audio="/in/\udcff.wav", sidecar="/in/a.sidecar")
+    item = WorkItem(
+        manifest_row=3,
+        item_id="i",
+        audio="/in/\udcff.wav",
+        sidecar="/in/a.sidecar",
+        declared=Declared(size_bytes=3, digests={"md5": "aa"}),
+        ineligible=Ineligible(Reason.EMPTY, "It is empty."),
+    )
     files = (
         FileMove(source="/in/a.sidecar", target="/ok/a.sidecar", sha256="bb", owns=False),
         FileMove(source="/in/\udcff.wav", target="/ok/\udcff.wav", sha256="aa"),
@@ -41,9 +49,9 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
             "b\udcff": Sighting(version="v2|\udcff", since=NOW, tries=2, retry_at=NOW),
             "c": Sighting(version="v3|None", since=NOW, answer=replace(ANSWER, outcome="ineligible", verified_at=NOW)),
         },
-        batches=KnownBatches(since={"/in/b": NOW}, folders={"/in"}, senders={"P1"}),
+        batches={"/in/b\udcff": NOW},
         part="part",
-        moves=[Move(files=files, items=(moved,), folder="/in")],
+        moves=(Move(files=files, items=(moved,), folder="/in"),),
     )
     assert FolderState.load(store, NAME) == FolderState(store=store, name=NAME)
 
