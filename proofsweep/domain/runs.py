@@ -1,7 +1,6 @@
 """A run as values: its plan, and what a person allows one leg to spend."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Protocol
@@ -209,18 +208,7 @@ def _zone_of(where: str) -> tzinfo:
     return datetime.strptime(where, "%z").tzinfo or UTC if is_offset else ZoneInfo(where)
 
 
-def _moments(day: date, wanted: time, zone: tzinfo | None) -> Iterator[datetime]:
-    """Yield the instants at which a clock in this zone shows this time.
-
-    A time that is repeated when clocks go back gives two. A time that is skipped when clocks go forward gives the
-    instant at which they go forward.
-    """
+def _moments(day: date, wanted: time, zone: tzinfo | None) -> list[datetime]:
+    """Return the instants at which a clock in this zone shows this time: two if clocks go back, or over it."""
     wall = datetime.combine(day, wanted)
-    both = sorted(utc_of(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
-    shown = [at for at in both if at.astimezone(zone).replace(tzinfo=None) == wall]
-    if shown:
-        yield from dict.fromkeys(shown)
-        return
-    seconds = range(int((both[1] - both[0]).total_seconds()) + 1)
-    after = (both[0] + timedelta(seconds=second) for second in seconds)
-    yield next(at for at in after if at.astimezone(zone).replace(tzinfo=None) > wall)
+    return sorted({utc_of(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1)})

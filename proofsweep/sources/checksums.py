@@ -4,7 +4,7 @@ import os
 import posixpath
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -52,7 +52,7 @@ _ESCAPES: Final = {r"\\": "\\", r"\n": "\n", r"\r": "\r"}
 
 _BAG_MARK = "bagit.txt"  # the file that makes a folder a bag
 _PAYLOAD = "data/"
-_BAG_MANIFEST = re.compile(r"manifest-([\w-]+)\.txt", re.IGNORECASE)
+_BAG_MANIFEST = re.compile(r"manifest-\w+\.txt", re.IGNORECASE)
 _BAG_ESCAPE = re.compile(r"%(0A|0D|25)", re.IGNORECASE)
 
 # Half a million files of 200 letters each: a larger file is no list.
@@ -76,7 +76,7 @@ class Checksums:
         self._source = source
         self._ignored = ignored
         self._table: sqlite3.Connection | None = None  # digests by file; in composed Unicode, since archives change it
-        self._payloads: list[str] = []
+        self._has_bags = False
         self._looked_into: set[str] = set()
 
     def close(self) -> None:
@@ -97,17 +97,16 @@ class Checksums:
 
     def read_folder(self, folder: str, lists: Sequence[str], names: Sequence[str]) -> None:
         """Read the lists in a folder, of which `names` are all files; one that cannot be read is counted."""
-        in_bag = map(_BAG_MANIFEST.fullmatch, names if _BAG_MARK in names else ())
-        manifests = {each[0]: algorithm_named(each[1]) or "" for each in in_bag if each is not None}
-        if manifests:
-            self._begin_bag(folder, manifests)
         known = frozenset(names if lists else ())
         for name in lists:
-            if name not in manifests:
+            found = self._lines(posixpath.join(folder, name), self._source, algorithm_of_list(name))
+            if _BAG_MARK in known and _BAG_MANIFEST.fullmatch(name):
+                self._has_bags = True
+                self._read_found(self._in_bag(found, folder))
+            else:
                 checked = posixpath.splitext(name)[0] if _suffix_algorithm(name) else None
-                found = self._lines(posixpath.join(folder, name), self._source, algorithm_of_list(name))
                 self._read_found(self._in_list(found, folder, checked=checked if checked in known else None))
-        if self._payloads:
+        if self._has_bags:
             self._note_seen(self._base.named(posixpath.join(folder, name)) for name in names)
 
     def read_beside(self, audio: str) -> None:
@@ -133,7 +132,6 @@ class Checksums:
             self._note_seen([row.named_audio])
         digests = dict(self._table.execute(_FIND, (_key(row.named_audio),)))
         if not digests:
-            self._ignored[Cause.NOT_IN_BAG] += row.named_audio.startswith(tuple(self._payloads))
             return row
         return replace(row, declared=(row.declared or Declared()).with_others(Declared(digests=digests)))
 
@@ -148,12 +146,6 @@ class Checksums:
         if self._table is not None:
             with self._table:
                 self._table.executemany(_SEEN, ((_key(each),) for each in names))
-
-    def _begin_bag(self, folder: str, manifests: Mapping[str, str]) -> None:
-        self._payloads.append(self._base.named(posixpath.join(folder, _PAYLOAD, "x"))[:-1])
-        for name, algorithm in sorted(manifests.items()):
-            found = self._lines(posixpath.join(folder, name), self._source, algorithm)
-            self._read_found(self._in_bag(found, folder))
 
     def _lines(self, location: str, source: Files, usual: str | None) -> Iterator[ChecksumLine]:
         has_any = False

