@@ -29,15 +29,6 @@ class FileMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MovedItem:
-    """An item whose files are moved, its answer, and what it is after the move."""
-
-    item: WorkItem
-    answer: PastAnswer
-    disposition: Disposition
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """Files that belong together, with the names that were chosen for all of them before anything was copied.
 
@@ -46,7 +37,8 @@ class Move:
     """
 
     files: tuple[FileMove, ...]
-    items: tuple[MovedItem, ...]
+    items: tuple[tuple[WorkItem, PastAnswer], ...]
+    disposition: Disposition  # of all items, after the move
     folder: str | None = None  # the folder of a delivery that moves as a whole; None for the files of one item
 
     @property
@@ -110,7 +102,7 @@ class Disposal:
         if any(map(self.moves.is_link, filter(None, (item.audio, item.sidecar)))):
             return DisposalResult(Disposition.LEFT, detail="It is a link, and links are not moved.")
         try:
-            move = self._with_free_names(MovedItem(item=item, answer=answer, disposition=disposition), target)
+            move = self._with_free_names(item, answer, disposition, target)
         except SourceError as error:
             return DisposalResult(Disposition.LEFT, detail=error.message + self._bound_for(target))
         return move or DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(target))
@@ -136,12 +128,8 @@ class Disposal:
             return DisposalResult(Disposition.LEFT, detail=error.message)
         if chosen is None:
             return DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(target))
-        items = (
-            MovedItem(item=item_of(each.row), answer=each.answer, disposition=disposition)
-            for each in batch.moved_rows
-            if each.answer is not None
-        )
-        return Move(files=chosen, items=tuple(items), folder=batch.location)
+        items = tuple((item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None)
+        return Move(files=chosen, items=items, disposition=disposition, folder=batch.location)
 
     def moved(self, move: Move) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.
@@ -169,16 +157,17 @@ class Disposal:
             self.moves.remove_empty(move.folder or "")
         targets = {file.source: file.target for file in move.files}
         return [
-            DisposalResult(each.disposition, targets.get(each.item.audio), targets.get(each.item.sidecar or ""))
-            for each in move.items
+            DisposalResult(move.disposition, targets.get(item.audio), targets.get(item.sidecar or ""))
+            for item, _ in move.items
         ]
 
-    def _with_free_names(self, moved: MovedItem, target: str) -> Move | None:
+    def _with_free_names(
+        self, item: WorkItem, answer: PastAnswer, disposition: Disposition, target: str
+    ) -> Move | None:
         """Return the first names that are free, or that have these bytes already; the sidecar is copied first.
 
         So no audio is ever without its sidecar: it would be taken for another delivery.
         """
-        item, answer = moved.item, moved.answer
         digests = (answer.audio_sha256, answer.sidecar_sha256)
         for place in places_of(self.watched, target, item.audio, digests):
             beside = item.sidecar and posixpath.join(posixpath.dirname(place), posixpath.basename(item.sidecar))
@@ -186,7 +175,9 @@ class Disposal:
             pair = zip((item.audio, item.sidecar), names, digests, strict=True)
             files = [self._free_name(*each) for each in pair if None not in each]  # type: ignore[arg-type]  # none is None
             if None not in files:
-                return Move(files=tuple(filter(None, reversed(files))), items=(moved,))
+                return Move(
+                    files=tuple(filter(None, reversed(files))), items=((item, answer),), disposition=disposition
+                )
         return None
 
     def _with_free_names_for_batch(

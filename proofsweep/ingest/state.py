@@ -200,8 +200,7 @@ class Records:
         ]
 
     def _rows_of(self, move: Move) -> list[Row]:
-        results = zip(move.items, self._moved(move), strict=True)
-        return [self._row(each.item, each.answer, result, None) for each, result in results]
+        return [self._row(*each, result, None) for each, result in zip(move.items, self._moved(move), strict=True)]
 
     def _moved(self, move: Move) -> list[DisposalResult]:
         results = self.disposal.moved(move)

@@ -386,16 +386,8 @@ def _spellings(written: str) -> Iterator[str]:
 
 def below(folder: str, path: str) -> str:
     """Return the location of a path as seen from a folder or prefix; `..` is resolved in the text, up to its root."""
-    top = root_and_key(folder)[0] if is_bucket(folder) else "/"
-    parts: list[str] = []
-    for part in path.split("/"):
-        if part == ".." and parts:
-            parts.pop()
-        elif part == "..":
-            folder = folder if folder == top else posixpath.dirname(folder)
-        elif part not in {"", "."}:
-            parts.append(part)
-    return posixpath.join(folder, *parts)
+    bucket, above = root_and_key(folder) if is_bucket(folder) else ("", folder)
+    return bucket + posixpath.normpath(posixpath.join("/", above, path))
 
 
 class ListedFolders:

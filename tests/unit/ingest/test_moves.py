@@ -9,7 +9,7 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
-from proofsweep.ingest.moves import Disposal, DisposalResult, FileMove, Move, MovedItem
+from proofsweep.ingest.moves import Disposal, DisposalResult, FileMove, Move
 from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
 from proofsweep.sources.ddex_delivery import Release
 from proofsweep.sources.files import Files
@@ -161,11 +161,15 @@ def batch(tmp_path: Path) -> MovedBatch:
         sha256 = hashlib.sha256(name.encode()).hexdigest()
         files.append(FileMove(source=str(source), target=str(tmp_path / "ok" / "B1" / name), sha256=sha256))
     item = WorkItem(manifest_row=0, item_id="a", audio=files[0].source)
-    moved = MovedItem(item=item, answer=ANSWER, disposition=Disposition.ACCEPTED)
     disposal = Disposal(
         moves=Moves(Files()), watched=str(tmp_path / "in"), accepted=str(tmp_path / "ok"), quarantine=None
     )
-    move = Move(files=tuple(files), items=(moved,), folder=str(tmp_path / "in" / "B1"))
+    move = Move(
+        files=tuple(files),
+        items=((item, ANSWER),),
+        disposition=Disposition.ACCEPTED,
+        folder=str(tmp_path / "in" / "B1"),
+    )
     return MovedBatch(tmp_path, move, disposal)
 
 
@@ -196,9 +200,7 @@ def test_copies_that_were_there_before_stay(batch: MovedBatch) -> None:
     first = FileMove(
         **{each: getattr(batch.move.files[0], each) for each in ("source", "target", "sha256")}, owns=False
     )
-    move = Move(files=(first, *batch.move.files[1:]), items=batch.move.items, folder=batch.move.folder)
-
-    batch.disposal.moved(move)
+    batch.disposal.moved(replace(batch.move, files=(first, *batch.move.files[1:])))
 
     assert batch.at("ok") == ["a.wav"]
 

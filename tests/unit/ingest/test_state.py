@@ -9,7 +9,7 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Declared, WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.ingest.moves import FileMove, Move, MovedItem
+from proofsweep.ingest.moves import FileMove, Move
 from proofsweep.ingest.rules import Disposition, Sighting
 from proofsweep.ingest.state import FolderState
 from proofsweep.store.layout import INGEST_FOLDER
@@ -40,7 +40,7 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
         FileMove(source="/in/a.sidecar", target="/ok/a.sidecar", sha256="bb", owns=False),
         FileMove(source="/in/\udcff.wav", target="/ok/\udcff.wav", sha256="aa"),
     )
-    moved = MovedItem(item=item, answer=replace(ANSWER, verified_at=NOW), disposition=Disposition.ACCEPTED)
+    items = ((item, replace(ANSWER, verified_at=NOW)),)
     state = FolderState(
         store=store,
         name=NAME,
@@ -51,7 +51,7 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
         },
         batches={"/in/b\udcff": NOW},
         part="part",
-        moves=(Move(files=files, items=(moved,), folder="/in"),),
+        moves=(Move(files=files, items=items, disposition=Disposition.ACCEPTED, folder="/in"),),
     )
     assert FolderState.load(store, NAME) == FolderState(store=store, name=NAME)
 

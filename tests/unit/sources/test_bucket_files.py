@@ -1,6 +1,5 @@
 """Objects are read as they were opened, and listed as if they lay in folders."""
 
-import hashlib
 import os
 import random
 import threading
@@ -14,12 +13,12 @@ import obstore
 import pytest
 from obstore.store import MemoryStore, S3Store
 
-from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources import bucket
 from proofsweep.sources.audio import open_audio, read_sidecar
-from proofsweep.sources.bucket import PIECE_BYTES, BucketFiles, facts_of, folders_below
+from proofsweep.sources.bucket import PIECE_BYTES, BucketFiles, folders_below
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -187,34 +186,3 @@ def test_the_order_of_the_listing_does_not_matter(monkeypatch: pytest.MonkeyPatc
         f"s3://bucket/drop{name}" for name in ("", "/a", "/a/b", "/a/b/c", "/a-b")
     ]
     assert [each.files for each in found] == [["y", "z"], ["1"], ["1"], ["1"], ["1"]]
-
-
-SHA256 = hashlib.sha256(b"content").hexdigest()
-
-
-def test_an_object_is_created_where_none_is(store: MemoryStore, files: BucketFiles) -> None:
-    """A second one of that name is refused, and other bytes never get a name."""
-    files.create("s3://b/ok/a.wav", [b"con", b"tent"], SHA256)
-
-    with pytest.raises(NameTaken):
-        files.create("s3://b/ok/a.wav", [b"content"], SHA256)
-    with pytest.raises(SourceError, match="not the one that was verified"):
-        files.create("s3://b/ok/b.wav", [b"other"], SHA256)
-
-    assert [each["path"] for each in obstore.list(store).collect()] == ["ok/a.wav"]
-    assert bytes(obstore.get(store, "ok/a.wav").bytes()) == b"content"
-
-
-def test_only_the_object_that_was_looked_at_is_deleted(store: MemoryStore, files: BucketFiles) -> None:
-    """One that was replaced meanwhile stays; one that is gone is gone."""
-    obstore.put(store, "a.wav", b"old")
-    facts = facts_of(obstore.head(store, "a.wav"))
-    obstore.put(store, "a.wav", b"newer")
-
-    assert not files.remove("s3://b/a.wav", facts)
-    assert bytes(obstore.get(store, "a.wav").bytes()) == b"newer"
-
-    newer = facts_of(obstore.head(store, "a.wav"))
-    assert files.remove("s3://b/a.wav", newer)
-    assert files.remove("s3://b/a.wav", newer)
-    assert obstore.list(store).collect() == []

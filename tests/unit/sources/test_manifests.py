@@ -80,15 +80,6 @@ def test_a_json_line_without_audio_is_still_a_row(tmp_path: Path) -> None:
     assert [dict(row.tags) for row in rows] == [{"isrc": "1"}, {"upc": "2"}, {}]
 
 
-@pytest.mark.parametrize("cell", ["gone.wav", "0-m.csv/a.wav", "x" * 300, r"\ud800.wav", r"n\u0000l.wav"])
-def test_a_location_where_nothing_can_be_is_simply_missing(tmp_path: Path, cell: str) -> None:
-    """An impossible name is like any other missing file."""
-    (row,) = rows_of(tmp_path, f'{{"audio": "{cell}"}}', name="m.jsonl")
-
-    assert row.audio is not None
-    assert (row.audio_facts, row.refused) == (None, None)
-
-
 def test_several_manifests_are_one_catalog(tmp_path: Path) -> None:
     """Numbers run through, an empty one among them does no harm, and each has columns of its own."""
     catalog = manifest(tmp_path, "audio\na.wav\n", "audio\n", "id,path\nx,b.wav\n")
@@ -141,19 +132,6 @@ def test_the_digest_is_that_of_the_last_pass(tmp_path: Path) -> None:
     (tmp_path / "0-m.csv").write_text("audio\nc.wav\n")
 
     assert catalog.digest() == hashlib.sha256(b"audio\na.wav\naudio\nb.wav\n").hexdigest()
-
-
-def test_a_cell_that_names_nothing_is_explained(tmp_path: Path) -> None:
-    """A file that exists under such a name is fine."""
-    (tmp_path / "b.wav ").touch()
-    (tmp_path / "list.csv").write_text("audio\nC:\\a.wav\na.wav \nb.wav \nc.wav\n")
-
-    rows = list(open_catalog(str(tmp_path / "list.csv")).rows())
-
-    details = [row.refused.detail if row.refused else "" for row in rows]
-    assert "list.csv, line 2: There is no audio at this location (this looks like a Windows path" in details[0]
-    assert "begins or ends with a space" in details[1]
-    assert details[2:] == ["", ""]
 
 
 def test_two_rows_of_one_id_and_different_audio_are_refused(tmp_path: Path) -> None:

@@ -1,16 +1,13 @@
 """A file is copied to a free name and read back, and only what was looked at is removed."""
 
-import hashlib
 from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import NameTaken, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.sources.files import Files
-from proofsweep.sources.moves import Moves, create_file
-
-SHA256 = hashlib.sha256(b"audio").hexdigest()
+from proofsweep.sources.moves import Moves
 
 
 @pytest.fixture
@@ -35,64 +32,6 @@ def facts_of(path: Path) -> FileFacts:
 def below(folder: Path) -> dict[str, bytes]:
     """Return all files below a folder, hidden ones too."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_a_copied_file_can_be_removed(moves: Moves, source: Path, tmp_path: Path) -> None:
-    """The copy has the bytes, in folders that are made, with nothing beside it; the facts are those of the source."""
-    facts = moves.copy(str(source), str(tmp_path / "ok" / "new" / "a.wav"), SHA256)
-
-    assert facts is not None
-    assert moves.remove(str(source), facts)
-    assert below(tmp_path) == {"ok/new/a.wav": b"audio"}
-
-
-def test_a_copy_that_is_there_counts(moves: Moves, source: Path, tmp_path: Path) -> None:
-    """A process that was killed between copy and removal has left it; the source may be gone or be another one."""
-    target = tmp_path / "a.wav"
-    target.write_bytes(b"audio")
-
-    assert moves.copy(str(source), str(target), SHA256) is not None
-    source.write_bytes(b"the next version")
-    assert moves.copy(str(source), str(target), SHA256) is None
-    source.unlink()
-    assert moves.copy(str(source), str(target), SHA256) is None
-
-
-def test_another_file_of_that_name_is_told(moves: Moves, source: Path, tmp_path: Path) -> None:
-    """It is not touched, whether it was there before or came meanwhile."""
-    target = tmp_path / "a.wav"
-    target.write_bytes(b"other")
-
-    with pytest.raises(NameTaken):
-        moves.copy(str(source), str(target), SHA256)
-    with pytest.raises(NameTaken):
-        create_file(target, [b"audio"], SHA256)
-
-    assert below(tmp_path) == {"in/a.wav": b"audio", "a.wav": b"other"}
-
-
-def test_a_source_that_is_not_what_was_verified_is_not_copied(moves: Moves, source: Path, tmp_path: Path) -> None:
-    """Neither is one that is gone."""
-    source.write_bytes(b"changed")
-    with pytest.raises(SourceError, match="not the one that was verified"):
-        moves.copy(str(source), str(tmp_path / "a.wav"), SHA256)
-
-    source.unlink()
-    with pytest.raises(SourceError, match="no longer there"):
-        moves.copy(str(source), str(tmp_path / "a.wav"), SHA256)
-
-    assert below(tmp_path) == {}
-
-
-def test_only_a_copy_is_discarded(moves: Moves, source: Path) -> None:
-    """A file with other bytes stays; one that is gone is gone."""
-    moves.discard(str(source), hashlib.sha256(b"other").hexdigest())
-    assert source.exists()
-
-    moves.discard(str(source), SHA256)
-    moves.discard(str(source), SHA256)
-
-    assert list(source.parent.iterdir()) == []
 
 
 def test_only_the_file_that_was_looked_at_is_removed(moves: Moves, source: Path) -> None:
