@@ -130,17 +130,6 @@ def test_a_new_key_file_leaves_the_old_key_where_it_is(here: Installation) -> No
     assert (repeated.was_done, repeated.location) == (True, str(here.new_key_file))
 
 
-def test_a_new_key_file_that_exists_is_not_overwritten(here: Installation) -> None:
-    """It may hold a key that is needed."""
-    here.new_key_file = here.folder / "next"
-    here.new_key_file.write_text("pk_other")
-
-    with pytest.raises(ConfigError, match="holds another key already"):
-        here.rotate()
-
-    assert (here.new_key_file.read_text(), here.service.calls) == ("pk_other", [])
-
-
 def _lose_the_answer(here: Installation) -> None:
     here.service.lost = 9
     with pytest.raises(RunMustStop):
@@ -148,24 +137,23 @@ def _lose_the_answer(here: Installation) -> None:
     here.service.lost = 0
 
 
-def test_after_a_day_a_lost_key_is_lost_and_the_message_says_what_remains(here: Installation) -> None:
-    """The replay window is over; the old key works for the rest of its 72 hours."""
+@pytest.mark.parametrize(
+    ("hours", "error", "said"),
+    [
+        # the replay window is over; the old key works for the rest of its 72 hours
+        (25, CallFailed, r"Nobody can get the new key any more.*2026-11-23 12:00 UTC"),
+        # else a person would look for the mistake in the settings
+        (80, RunMustStop, r"A rotation of it began at 2026-11-20 12:00 UTC"),
+    ],
+)
+def test_a_key_that_is_lost_is_said_with_what_remains(
+    here: Installation, hours: int, error: type[Exception], said: str
+) -> None:
     _lose_the_answer(here)
-    here.now = here.service.now = NOW + timedelta(hours=25)
+    here.now = here.service.now = NOW + timedelta(hours=hours)
 
-    with pytest.raises(CallFailed, match=r"Nobody can get the new key any more.*2026-11-23 12:00 UTC"):
+    with pytest.raises(error, match=said):
         here.rotate()
-
-
-def test_after_three_days_the_old_key_is_refused_and_the_rotation_is_named(here: Installation) -> None:
-    """Else a person would look for the mistake in the settings."""
-    _lose_the_answer(here)
-    here.now = here.service.now = NOW + timedelta(hours=80)
-
-    with pytest.raises(RunMustStop, match=r"A rotation of it began at 2026-11-20 12:00 UTC") as stopped:
-        here.rotate()
-
-    assert stopped.value.ended_by == "key_refused"
 
 
 @pytest.mark.parametrize("hours", [25, 80])
@@ -277,14 +265,25 @@ def test_a_third_key_that_somebody_put_in_place_is_not_replaced(here: Installati
     assert (here.folder / "key.new").read_text() == "pk_new_1\n"
 
 
-def test_a_key_that_waits_for_no_rotation_of_this_store_stops_the_next_one(here: Installation) -> None:
-    """The results store of an unfinished rotation was forgotten: its key would be overwritten."""
-    (here.folder / "key.new").write_text("pk_first\n")
+@pytest.mark.parametrize(
+    ("name", "new_key_file", "why"),
+    [
+        ("next", "next", "holds another key already"),  # it may be a key that is needed
+        ("key.new", None, "no rotation of this results store"),  # the store of its rotation was forgotten
+        ("results", None, "cannot be written"),  # without the intent on disk there is no call
+    ],
+)
+def test_what_is_in_the_way_is_found_before_the_call(
+    here: Installation, name: str, new_key_file: str | None, why: str
+) -> None:
+    """And is left as it is."""
+    here.new_key_file = None if new_key_file is None else here.folder / new_key_file
+    (here.folder / name).write_text("pk_other")
 
-    with pytest.raises(ConfigError, match="no rotation of this results store"):
+    with pytest.raises((ConfigError, ResultsError), match=why):
         here.rotate()
 
-    assert here.service.calls == []
+    assert ((here.folder / name).read_text(), here.service.calls) == ("pk_other", [])
 
 
 @pytest.mark.parametrize("step", ["ROTATE", "USAGE"])
@@ -300,16 +299,6 @@ def test_two_commands_at_once_make_one_key(here: Installation, step: str) -> Non
     assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1
     assert len(here.receipts()) == 2  # the calls of the one that was late are another leg
     assert not (here.folder / "key.new").exists()
-
-
-def test_a_store_that_cannot_be_written_is_found_before_the_call(here: Installation) -> None:
-    """Without the intent on disk there is no call."""
-    (here.folder / "results").write_text("not a folder")
-
-    with pytest.raises(ResultsError):
-        here.rotate()
-
-    assert here.service.calls == []
 
 
 def page(*key_ids: str, cursor: str | None = None) -> Scripted:

@@ -129,30 +129,20 @@ def test_segments_that_were_merged_without_a_word_are_there_once(results: Result
     assert [row["request_id"] for row in rows_of(results, "exchanges")] == [str(number) for number in numbers]
 
 
-def test_a_minute_of_segments_becomes_one(results: Results) -> None:
-    """The journal of a long run is a few hundred objects, and reads as it was written."""
+@pytest.mark.parametrize(("most_rows", "sizes"), [(99, [5, 5, 1, 1]), (4, [4, 4, 4])])
+def test_small_segments_become_one(
+    results: Results, monkeypatch: pytest.MonkeyPatch, most_rows: int, sizes: list[int]
+) -> None:
+    """Those of a minute, or of many rows, which would be in memory else; the journal reads as it was written."""
+    monkeypatch.setattr("proofsweep.store.journal.MERGED_ROWS", most_rows)
     journal = Journal(results, "r", 1, "w")
-    for number in range(2 * MERGED_SEGMENTS + 1):
+    for number in range(12):
         journal.add(verdict(number), [exchange(str(number))])
         journal.flush()
 
-    rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
-    assert rows == list(range(2 * MERGED_SEGMENTS + 1))
-    assert len(segments(results, "verdicts")) == 3
-    assert len(results.store.names(layout.journal_folder("r", 1))) == 6
-
-
-def test_many_rows_are_merged_sooner(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What waits to be merged is in memory, so that a quick run must not wait for a minute."""
-    monkeypatch.setattr("proofsweep.store.journal.MERGED_ROWS", 4)
-    journal = Journal(results, "r", 1, "w")
-    for number in range(7):
-        journal.add(verdict(2 * number), [])
-        journal.add(verdict(2 * number + 1), [])
-        journal.flush()
-
-    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == list(range(14))
-    assert [segment.num_rows for segment in segments(results, "verdicts")] == [4, 4, 4, 2]
+    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == list(range(12))
+    assert [segment.num_rows for segment in segments(results, "verdicts")] == sizes
+    assert len(results.store.names(layout.journal_folder("r", 1))) == 2 * len(sizes)
 
 
 def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
-import obstore
 import pytest
 from obstore.store import MemoryStore, S3Store
 
@@ -75,27 +74,6 @@ def test_a_store_that_writes_over_objects_is_refused() -> None:
 
 
 NAME = "verdicts/run_date=2026-11-20/r-00000-001.parquet"
-
-
-@pytest.fixture(params=["folder", "s3://bucket", "s3://bucket/deep/results"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """A store in a folder that is not there yet, in a bucket's root, and below a prefix."""
-    if request.param == "folder":
-        return FolderStore(tmp_path / "deep" / "results")
-    bucket = MemoryStore()
-    obstore.put(bucket, "deep/results-of-another/t/x", b"")
-    return BucketStore(request.param, lambda _root: bucket)
-
-
-def test_an_object_is_created_once_and_read_as_it_was_created(store: Store, tmp_path: Path) -> None:
-    """The second to create a name is told so, and leaves no draft."""
-    store.create(NAME, b"first")
-
-    with pytest.raises(NameTaken):
-        store.create(NAME, b"second")
-
-    assert store.read(NAME) == b"first"
-    assert [path for path in tmp_path.rglob("*") if path.name.startswith(".")] == []
 
 
 class Forgetful(BaseHTTPRequestHandler):
