@@ -214,7 +214,7 @@ def _print_legs(out: Screen, run: RunStatus) -> None:
             continue
         began = str(leg.counts.get("started_at") or "")[:19]
         rows = sum(leg.count(word) or 0 for word in COLOURS)
-        calls = counted(leg.count("calls") or 0, "call")
+        calls = counted(leg.count("calls"), "call")
         ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}"
         rate = leg.counts.get("rate_learned")
         lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""

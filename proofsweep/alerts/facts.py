@@ -205,7 +205,7 @@ def alerts_of_run(end: FlowEnd, run: RunStatus) -> list[Alert]:
 def _did_its_work(leg: LegRecord) -> bool:
     answered, failed = leg.count("accepted") + leg.count("rejected"), leg.count("failed")
     finished = answered + failed + leg.count("ineligible")
-    return did_its_work(str(leg.receipt.get("ended_by")), finished, have_all_failed=failed > 0 and not answered)
+    return did_its_work(str(leg.ended_by), finished, have_all_failed=failed > 0 and not answered)
 
 
 def _host(holder: Holder | None) -> str | None:

@@ -7,11 +7,12 @@ from datetime import datetime
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.status import RunStatus, describe_run, status_of_leg
+from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.lease import STALE_SECONDS, OpenTerm
 from proofsweep.store.legs import Legs, leg_numbers, open_legs
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress
+from proofsweep.store.runs import LegRecord
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
 _STORE_SECONDS = 60.0  # for which a store may fail before the following ends
@@ -21,9 +22,8 @@ _START_SECONDS = 60.0  # from the plan to the start of a run: a Prefect server n
 def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
     """Return how far a run is, by its receipts and the last heartbeats alone."""
     plan, legs = results.plan(run_id), Legs(results.store, run_id)
-    ended = tuple(
-        status_of_leg(leg, receipt) for leg in leg_numbers(results.store, plan) if (receipt := legs.receipt(leg))
-    )
+    receipts = {leg: legs.receipt(leg) for leg in leg_numbers(results.store, plan)}
+    ended = tuple(LegRecord(leg=leg, receipt=receipt) for leg, receipt in receipts.items() if receipt)
     return RunStatus(plan=plan, groups=(), legs=ended, open_legs=tuple(open_legs(results.store, plan))).progress
 
 
@@ -50,8 +50,9 @@ def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
         try:
             newest = tuple(leg for leg in open_legs(results.store, run.plan) if not leg.is_gone)
             ended = [leg for leg in run.legs if leg.ended_by is None and leg.leg not in {each.leg for each in newest}]
+            receipts = {leg.leg: legs.receipt(leg.leg) for leg in ended}
             known = tuple(leg for leg in run.legs if leg not in ended)
-            known += tuple(status_of_leg(leg.leg, receipt) for leg in ended if (receipt := legs.receipt(leg.leg)))
+            known += tuple(LegRecord(leg=leg, receipt=receipt) for leg, receipt in receipts.items() if receipt)
         except ResultsError:
             if now - read_at >= _STORE_SECONDS:
                 raise

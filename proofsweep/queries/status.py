@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice, takewhile
 
@@ -23,7 +23,7 @@ from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress, together
 from proofsweep.store.prunings import completed_at, prunings_of
-from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord, has_begun_leg, newest_whole
+from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord, has_begun_leg, newest_whole
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # the outcomes that somebody must look at
@@ -44,30 +44,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LegStatus:
-    """One leg by its receipt. While it runs, `ended_by` is None, and counts lack; a killed one's are by its journal."""
-
-    leg: int
-    ended_by: str | None
-    why: str | None = None
-    quota_reset: datetime | None = None  # when the quota resets, by the leg's last snapshot
-    counts: dict[str, object] = field(default_factory=dict)
-    in_doubt: int = 0  # rows that were tried, and that no check could decide about
-    check_calls: int = 0  # keyed calls of checks, which belong to no row
-
-    def count(self, column: str) -> int | None:
-        found = self.counts.get(column)
-        return found if isinstance(found, int) else None
-
-    @property
-    def seconds(self) -> float:
-        began, ended = self.counts.get("started_at"), self.counts.get("finished_at")
-        if began is None or ended is None:
-            return 0.0
-        return (datetime.fromisoformat(str(ended)) - datetime.fromisoformat(str(began))).total_seconds()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
     intent: str  # name of the object that says what was deleted
     completed_at: str | None  # ISO instant in UTC; None if it did not come to its end
@@ -79,7 +55,7 @@ class RunStatus:
 
     plan: Plan
     groups: tuple[Group, ...]
-    legs: tuple[LegStatus, ...]
+    legs: tuple[LegRecord, ...]
     pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
     unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
     open_legs: tuple[OpenTerm, ...] = ()  # the last ones of partitions without a receipt: at work, or killed
@@ -96,7 +72,7 @@ class RunStatus:
         told = [leg.progress for leg in self.active if leg.progress is not None]
         if self.plan.partitions == 1 or not told:
             return next(iter(told), None)
-        ended = sum(leg.count(outcome) or 0 for leg in self.legs for outcome in OUTCOMES)
+        ended = sum(leg.count(outcome) for leg in self.legs for outcome in OUTCOMES)
         return together(self.plan.items, ended, told)
 
     @property
@@ -123,12 +99,12 @@ class RunStatus:
         return None if self.active else how_it_ended(self.plan, ((leg.leg, leg.ended_by) for leg in self.legs))
 
     @property
-    def last_legs(self) -> list[LegStatus]:
+    def last_legs(self) -> list[LegRecord]:
         """The last leg of each partition that has one."""
         return list({self.plan.partition_of_leg(leg.leg): leg for leg in self.legs}.values())
 
     @property
-    def last_leg(self) -> LegStatus | None:
+    def last_leg(self) -> LegRecord | None:
         """The leg that says how the run ended: its last one; of those of several partitions, the worst."""
         return max(self.last_legs, key=lambda leg: _severity(leg.ended_by), default=None)
 
@@ -145,7 +121,7 @@ class RunStatus:
     def calls_if_done(self) -> int | None:
         """What its last legs have called; None if somebody must go on with it."""
         is_in_doubt = 0 < self.remaining <= sum(leg.in_doubt for leg in self.last_legs)
-        called = sum(leg.count("calls") or 0 for leg in self.last_legs)
+        called = sum(leg.count("calls") for leg in self.last_legs)
         return called if self.is_over or is_in_doubt else None
 
     @property
@@ -165,13 +141,13 @@ class RunStatus:
         told = self.progress
         if told is None:
             return self.rows(outcome)
-        return sum(leg.count(outcome) or 0 for leg in self.legs) + told.counts.get(outcome, 0)
+        return sum(leg.count(outcome) for leg in self.legs) + told.counts.get(outcome, 0)
 
     def rows(self, outcome: str) -> int:
         return sum(group.rows for group in self.groups if group.outcome == outcome)
 
     def total(self, column: str) -> int:
-        return sum(leg.count(column) or 0 for leg in self.legs)
+        return sum(leg.count(column) for leg in self.legs)
 
     @property
     def calls_unrecorded(self) -> int | None:
@@ -191,11 +167,11 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     opened = tuple(open_legs(results.store, plan))
     alive, head = {leg.leg for leg in opened if leg.is_alive}, Ledger(results.store).head()
     statuses = tuple(
-        status_of_leg(number, receipt)
+        LegRecord(leg=number, receipt=receipt)
         if receipt is not None
-        else LegStatus(leg=number, ended_by=None)
+        else LegRecord(leg=number)
         if number in alive
-        else LegStatus(leg=number, ended_by=str(EndedBy.KILLED), counts=_journalled_calls(results, plan, number))
+        else LegRecord(leg=number, receipt=_of_killed(results, plan, number))
         for number, receipt in receipts.items()
     )
     if pruned := prunings_of(results.store, run_id)[-1:]:
@@ -222,7 +198,7 @@ def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lam
     newest = islice((run for run in RunIndex(results).refreshed().newest_first() if which(run.plan)), most)
     found = []
     for record in newest:
-        legs = tuple(status_of_leg(leg.leg, leg.receipt) for leg in record.legs)
+        legs = tuple(record.legs)
         brief = RunStatus(plan=record.plan, groups=_outcomes_of(legs), legs=legs)
         found.append(brief if _is_known(results, record) else describe_run(results, record.plan.run_id))
     return found
@@ -325,33 +301,21 @@ def _is_known(results: Results, record: RunRecord) -> bool:
     return record.is_over or not has_begun_leg(results.store, record)
 
 
-def _outcomes_of(legs: Sequence[LegStatus]) -> tuple[Group, ...]:
+def _outcomes_of(legs: Sequence[LegRecord]) -> tuple[Group, ...]:
     return tuple(
         Group(outcome=outcome, verdict=None, reason=None, rows=rows, example="")
         for outcome in OUTCOMES
-        if (rows := sum(leg.count(outcome) or 0 for leg in legs))
+        if (rows := sum(leg.count(outcome) for leg in legs))
     )
 
 
-def status_of_leg(number: int, receipt: Mapping[str, object]) -> LegStatus:
-    counts, in_doubt, check_calls = (receipt.get(name) for name in ("counts", "in_doubt", "check_calls"))
-    ended_by, why, reset = receipt.get("ended_by"), receipt.get("why"), receipt.get("quota_reset")
-    return LegStatus(
-        leg=number,
-        ended_by=None if ended_by is None else str(ended_by),
-        why=None if why is None else str(why),
-        quota_reset=None if reset is None else datetime.fromisoformat(str(reset)),
-        counts=counts if isinstance(counts, dict) else {},
-        in_doubt=len(in_doubt) if isinstance(in_doubt, list) else 0,
-        check_calls=check_calls if isinstance(check_calls, int) else 0,
-    )
-
-
-def _journalled_calls(results: Results, plan: Plan, leg: int) -> dict[str, object]:
+def _of_killed(results: Results, plan: Plan, leg: int) -> Row:
+    """Return what stands for the receipt of a killed leg: the calls that its parts and its journal have."""
     waiting = unpublished(results, plan, leg, "exchanges")
     names = [name for name in results.parts_of("exchanges", plan) if leg_of(name) == leg]
     counts = exchange_counts(chain(results.tables(names), waiting))
-    return {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
+    calls = {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
+    return {"ended_by": str(EndedBy.KILLED), "counts": calls}
 
 
 def _groups(

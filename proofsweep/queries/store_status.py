@@ -150,7 +150,7 @@ def _quota_of(
 ) -> QuotaStatus | None:
     """Return what was said last: in a receipt, in the heartbeat of an active leg, or in a probe."""
     told = [
-        (at, left, _instant(leg.receipt.get("quota_reset")))
+        (at, left, leg.quota_reset)
         for run in runs
         for leg in run.legs
         if (at := leg.finished_at) and isinstance(left := leg.counts.get("quota_after"), int)
@@ -167,10 +167,6 @@ def _quota_of(
         return None
     as_of, left, resets_at = max(told, key=lambda each: each[0])
     return QuotaStatus(environment=environment, left=left, as_of=as_of, resets_at=resets_at)
-
-
-def _instant(text: object) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(str(text))
 
 
 def _texts(cells: dict[str, Any]) -> dict[str, object]:

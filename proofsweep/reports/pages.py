@@ -137,10 +137,10 @@ def sentence_of(counts: CatalogCounts) -> str:
 
 
 def _quota_of(run: RunStatus) -> list[str]:
-    known = [leg for leg in run.legs if leg.count("quota_after") is not None]
+    known = [leg for leg in run.legs if leg.counts.get("quota_after") is not None]
     if not known:
         return []
-    left, reset = known[-1].count("quota_after") or 0, known[-1].quota_reset
+    left, reset = known[-1].count("quota_after"), known[-1].quota_reset
     resets = f"; it resets {minute_of(reset)}." if reset else "."
     sentences = [f"{left:,} calls were left in the quota at the end{resets}"]
     if run.remaining and run.finished:

@@ -37,8 +37,10 @@ _INTENT = re.compile(r"_pruned/([^/]+)-\d+-intent\.json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegRecord:
+    """One leg by its receipt; while it lasts, nothing is known of it."""
+
     leg: int
-    receipt: Mapping[str, object]  # of its receipt, the `_RECEIPT_MEMBERS`
+    receipt: Mapping[str, object] = field(default_factory=dict)  # in the index, the `_RECEIPT_MEMBERS`
     entry: int | None = None  # its number in the ledger; None while it has none
 
     @property
@@ -52,18 +54,55 @@ class LegRecord:
         return counts if isinstance(counts, dict) else {}
 
     @property
-    def ended_by(self) -> str:
-        return str(self.receipt.get("ended_by"))
+    def ended_by(self) -> str | None:
+        return self._text("ended_by")
+
+    @property
+    def why(self) -> str | None:
+        return self._text("why")
+
+    @property
+    def quota_reset(self) -> datetime | None:
+        """When the quota resets, as the service last said to the leg."""
+        return _instant(self.receipt.get("quota_reset"))
+
+    @property
+    def started_at(self) -> datetime | None:
+        return _instant(self.counts.get("started_at"))
 
     @property
     def finished_at(self) -> datetime | None:
-        ended = self.counts.get("finished_at")
-        return None if ended is None else datetime.fromisoformat(str(ended))
+        return _instant(self.counts.get("finished_at"))
+
+    @property
+    def seconds(self) -> float:
+        began, ended = self.started_at, self.finished_at
+        return 0.0 if began is None or ended is None else (ended - began).total_seconds()
+
+    @property
+    def in_doubt(self) -> int:
+        """How many rows were tried, and no check could decide about them."""
+        rows = self.receipt.get("in_doubt")
+        return len(rows) if isinstance(rows, list) else 0
+
+    @property
+    def check_calls(self) -> int:
+        """How many keyed calls were checks, which belong to no row."""
+        calls = self.receipt.get("check_calls")
+        return calls if isinstance(calls, int) else 0
 
     def count(self, column: str) -> int:
         """Return a whole number of its row of `runs`; 0 if its receipt has none."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else 0
+
+    def _text(self, member: str) -> str | None:
+        found = self.receipt.get(member)
+        return None if found is None else str(found)
+
+
+def _instant(text: object) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(str(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,11 +72,11 @@ def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
     """Measure a leg, or what those of several partitions did together: each is as one of so many at once."""
     duplicates, cpu_seconds, pace = (leg.receipt.get(name) for name in ("duplicates", "cpu_seconds", "pace"))
     rows = sum(map(leg.count, _SENT)) - (duplicates if isinstance(duplicates, int) else 0)  # the next run may have none
-    began, ended = _times_of(leg)
+    began, ended = leg.started_at, leg.finished_at
     least = _LEAST_ROWS_OF_A_KILLED if leg.ended_by == EndedBy.KILLED else 1
     if rows < least or began is None or ended is None or ended <= began:
         return None
-    times = [_times_of(each) for each in run.legs]
+    times = [(each.started_at, each.finished_at) for each in run.legs]
     at_once = sum(1 for since, until in times if since and until and since < ended and until > began)
     rate, start_seconds = (
         leg.counts.get("rate_learned"),
@@ -96,9 +96,3 @@ def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
         upload_seconds=measured.upload_seconds,
         start_seconds=start_seconds if leg.leg == 1 and 0.0 <= start_seconds <= _MOST_START_SECONDS else None,
     )
-
-
-def _times_of(leg: LegRecord) -> list[datetime | None]:
-    """Return when a leg began and ended, as far as its receipt says so."""
-    cells = (leg.counts.get(name) for name in ("started_at", "finished_at"))
-    return [None if cell is None else datetime.fromisoformat(str(cell)) for cell in cells]

@@ -7,20 +7,25 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown
-from proofsweep.queries.status import Group, LegStatus, RunStatus
+from proofsweep.queries.status import Group, RunStatus
 from proofsweep.reports.run import ENDINGS, calls_of, ending_of, json_of, line_of, markdown_of, notes_of
+from proofsweep.store.runs import LegRecord
 
 ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")
 TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows=1, example="/music/1.wav")
 
 
-def status_of(plan: Plan, *legs: LegStatus, groups: tuple[Group, ...] = (ACCEPTED, TAMPERED)) -> RunStatus:
+def leg_of(number: int, **receipt: object) -> LegRecord:
+    return LegRecord(leg=number, receipt=receipt)
+
+
+def status_of(plan: Plan, *legs: LegRecord, groups: tuple[Group, ...] = (ACCEPTED, TAMPERED)) -> RunStatus:
     return RunStatus(plan=plan, groups=groups, legs=legs)
 
 
 def test_a_closed_window_is_explained_once(plan: Plan) -> None:
     """A window closes by the clock or by calls: the headline has the leg's own sentence, and the notes do not."""
-    run = status_of(plan, LegStatus(leg=1, ended_by="window", why="Of the 50 calls that it was given, none are left."))
+    run = status_of(plan, leg_of(1, ended_by="window", why="Of the 50 calls that it was given, none are left."))
 
     assert ending_of(run) == "stopped: of the 50 calls that it was given, none are left; resume for the rest"
     assert notes_of(run) == []
@@ -30,7 +35,7 @@ def test_the_notes_say_why_a_run_stopped_and_what_the_service_announces(plan: Pl
     """The Sunset header announces a breaking change (contract, Versioning 3)."""
     why = "The service refused the key."
 
-    notes = notes_of(status_of(plan, LegStatus(leg=1, ended_by="key_refused", why=why, counts={"sunset": "soon"})))
+    notes = notes_of(status_of(plan, leg_of(1, ended_by="key_refused", why=why, counts={"sunset": "soon"})))
 
     assert notes[0] == why
     assert "Sunset: soon" in notes[1]
@@ -47,8 +52,8 @@ def test_calls_of_a_killed_leg_are_counted_as_far_as_known(
     plan: Plan, ended_by: str, unrecorded: int | None, words: str
 ) -> None:
     """Unknown is null in the object, and not zero."""
-    killed = LegStatus(leg=1, ended_by=ended_by, counts={"calls": 4, "calls_again": 0})
-    cancelled = LegStatus(leg=2, ended_by="cancelled", counts={"calls": 6, "calls_again": 2})
+    killed = leg_of(1, ended_by=ended_by, counts={"calls": 4, "calls_again": 0})
+    cancelled = leg_of(2, ended_by="cancelled", counts={"calls": 6, "calls_again": 2})
 
     run = status_of(plan, killed, cancelled)
 
@@ -90,8 +95,8 @@ def test_the_markdown_names_no_proof(plan: Plan) -> None:
 
 def test_one_line_says_how_the_run_stands(plan: Plan) -> None:
     """Its ending, its outcomes, what remains and why."""
-    refused = status_of(plan, LegStatus(leg=1, ended_by="breaker", why="Ten calls in a row failed."))
-    whole = status_of(plan, LegStatus(leg=1, ended_by="complete"), groups=(replace(ACCEPTED, rows=4),))
+    refused = status_of(plan, leg_of(1, ended_by="breaker", why="Ten calls in a row failed."))
+    whole = status_of(plan, leg_of(1, ended_by="complete"), groups=(replace(ACCEPTED, rows=4),))
 
     assert line_of(refused) == (
         "Run 20261120T100000Z_aaaaaa: stopped: the service or the files' source cannot be relied on; resume later. "
