@@ -22,26 +22,8 @@ from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import Screen, console, counted
 from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
 
-_MARK = "# Made by `proofsweep demo`\n"
-_README = """
-The next demo in this folder replaces it.
-
-- `catalog/`: sample audio and sidecars, each with its own verdict
-- `results/`: the tables: `verdicts`, `exchanges` and `runs`, as Parquet
-- `proofsweep.toml`: the settings of the demo
-- `sandbox/`: the home of the local partner service: its key, registry and uploads
-
-Show the run again:
-
-    {program} status --config {config}
-
-Serve the sandbox again, and verify the catalog again:
-
-    {program} sandbox --home {sandbox} --port {port}
-    {program} verify {catalog} --config {config}
-"""
+_MARK = "# Made by `proofsweep demo`: the next one in this folder replaces it, and the folders beside it.\n"
 _CONFIG = """\
-# The settings of a demo; its sandbox has ended; README.md says how to serve it again.
 [service]
 base_url = {url}
 environment = "sandbox"
@@ -75,7 +57,6 @@ class DemoFolder:
     def __init__(self, root: Path) -> None:
         self.root, self.catalog, self.results = root, root / "catalog", root / "results"
         self.sandbox, self.config = root / "sandbox", root / "proofsweep.toml"
-        self.readme = root / "README.md"  # its first line marks the folder as a demo's
 
     def make_room(self) -> None:
         """Make the folder; delete what an earlier demo wrote, and nothing else.
@@ -84,7 +65,7 @@ class DemoFolder:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            is_a_demos = self.readme.is_file() and self.readme.read_text(errors="replace").startswith(_MARK)
+            is_a_demos = self.config.is_file() and self.config.read_text(errors="replace").startswith(_MARK)
             if any(self.root.iterdir()) and not is_a_demos:
                 raise ConfigError(
                     f"{self.root} is not empty and was not made by a demo; name another folder with --folder."
@@ -92,25 +73,27 @@ class DemoFolder:
             for old in (self.catalog, self.results, self.sandbox):
                 if old.exists():
                     shutil.rmtree(old)
-            self.readme.write_text(_MARK, encoding="utf-8")
+            self.config.write_text(_MARK, encoding="utf-8")
         except OSError as error:
             raise ConfigError(
                 f"The folder {self.root} cannot be used for a demo ({error.strerror or error})."
             ) from error
 
-    def describe(self, base_url: str, key_file: Path) -> None:
-        """Write the settings for the demo's sandbox and results, and how to go on with them."""
+    def write_settings(self, base_url: str, key_file: Path) -> None:
         # A JSON string is a TOML string too.
         url, key, results = map(json.dumps, (base_url, str(key_file.absolute()), str(self.results.absolute())))
-        self.config.write_text(_CONFIG.format(url=url, key=key, results=results), encoding="utf-8")
-        text = _README.format(
-            program=_program(),
-            config=self.config,
-            sandbox=self.sandbox,
-            port=urlsplit(base_url).port or 0,
-            catalog=self.catalog,
-        )
-        self.readme.write_text(_MARK + text, encoding="utf-8")
+        self.config.write_text(_MARK + _CONFIG.format(url=url, key=key, results=results), encoding="utf-8")
+
+    def next_steps(self, base_url: str) -> list[str]:
+        """Return the commands that show the run again, and that serve and verify the same catalog again."""
+        typed = sys.argv[0]
+        is_installed = Path(typed).name != "proofsweep" or shutil.which("proofsweep")
+        program, port = "proofsweep" if is_installed else typed, urlsplit(base_url).port or 0
+        return [
+            f"{program} status --config {self.config}",
+            f"{program} sandbox --home {self.sandbox} --port {port}",
+            f"{program} verify {self.catalog} --config {self.config}",
+        ]
 
 
 def demo(
@@ -135,22 +118,24 @@ def demo(
         del os.environ[name]  # only the demo's own config counts: a real base URL must have no effect
     with prefect_api() as server:
         demo_folder.make_room()
-        samples = _verify(demo_folder, None if ddex else files, out, server)
+        samples, base_url = _verify(demo_folder, None if ddex else files, out, server)
     is_as_expected = _compare(out, demo_folder, samples)
     if ddex:
         _show(out, "proofsweep query", _DELIVERY, str(results.open_results(str(demo_folder.results)).sql(_DELIVERY)))
     else:
         _show_queries(out, str(demo_folder.results))
     out.print("Next steps", style="bold")
-    out.line(f"  {_program()} status --config {demo_folder.config}", style="cyan")
-    out.line(f"  {demo_folder.readme} describes {demo_folder.root}")
+    for command in demo_folder.next_steps(base_url):
+        out.line(f"  {command}", style="cyan")
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
 
 
-def _verify(demo_folder: DemoFolder, files: int | None, out: Screen, server: EmbeddedServer | None) -> list[Sample]:
+def _verify(
+    demo_folder: DemoFolder, files: int | None, out: Screen, server: EmbeddedServer | None
+) -> tuple[list[Sample], str]:
     out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
-        demo_folder.describe(sandbox.base_url, sandbox.key_file)
+        demo_folder.write_settings(sandbox.base_url, sandbox.key_file)
         samples = _samples(demo_folder, files, sandbox.operator, out)
         app = open_app(str(demo_folder.config))
         request = RunRequest(app=app, config=str(demo_folder.config), results_url=None, as_json=False)
@@ -158,7 +143,7 @@ def _verify(demo_folder: DemoFolder, files: int | None, out: Screen, server: Emb
         out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send")
         run_leg(plan.run_id, request, server)
         report(request.run_status(plan.run_id), request)
-    return samples
+        return samples, sandbox.base_url
 
 
 def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out: Screen) -> list[Sample]:
@@ -184,11 +169,6 @@ def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) ->
     out.print(f"{right:,} of {len(expected):,} rows as expected", style="bold green" if is_right else "bold red")
     out.print()
     return is_right
-
-
-def _program() -> str:
-    typed = sys.argv[0]
-    return typed if Path(typed).name == "proofsweep" and not shutil.which("proofsweep") else "proofsweep"
 
 
 def _show_queries(out: Screen, store: str) -> None:

@@ -9,20 +9,12 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
-from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import Plan, duration_of, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.ingest.one_pass import given_up_items
 from proofsweep.queries.attention import AttentionGroup, attention_of
-from proofsweep.queries.changes import (
-    COLUMNS,
-    PREVIOUS,
-    Comparison,
-    RunChanges,
-    comparison_of,
-    run_changes,
-    words_of_cause,
-)
+from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
 from proofsweep.queries.search import LikelyItems, Search, searching
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
@@ -69,11 +61,8 @@ def diff(
         metavar="CATALOG",
         help="Without RUN: of this catalog, by its location or its `catalog.name`; by default of the newest whole run.",
     ),
-    against: str = typer.Option(
-        PREVIOUS,
-        "--against",
-        metavar="RUN",
-        help="A run; or previous: how each file stood before; or baseline: the catalog's first finished run.",
+    against: str | None = typer.Option(
+        None, "--against", metavar="RUN", help="A run to compare with; by default how each file stood before."
     ),
     form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="text, or csv with all files."),
     limit: int = Limit,
@@ -86,21 +75,23 @@ def diff(
     The exit code is 3 if a file that was accepted before is not accepted now, else 0. A file that merely remains to be
     verified is not gone. Grades of two rubric versions are not compared.
 
-    Examples: `proofsweep diff` · `proofsweep diff 20261120T091500Z_8c1f04 --against baseline --format csv`
+    Examples: `proofsweep diff` · `proofsweep diff --against 20261120T091500Z_8c1f04 --format csv`
     """
     app = open_app(config, results)
     run, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
         print_error(note)
-    comparison = comparison_of(app.results, run, against)
-    with run_changes(comparison) as found:
+    before = None if against is None else app.results.plan(against)
+    with run_changes(app.results, run, before) as found:
         counts = found.counts()
         if as_json:
-            print_json(_changes_json(comparison, found, against, limit))
+            print_json(_changes_json(run, against, found, limit))
         elif form is ListFormat.CSV:
             print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
         else:
-            _print_changes(console(), comparison, found, limit)
+            against = "how each file stood before" if against is None else f"run {against}"
+            console().line(f"Run {run.run_id} against {against}", style="bold")
+            _print_changes(console(), found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
 
 
@@ -122,14 +113,7 @@ def rejects(
     """
     app = open_app(config, results)
     selected = SelectedRows.of(app.results, run_id, app.environment, NEED_ATTENTION)
-    found = attention_of(
-        app.results,
-        selected.environment,
-        selected.plan,
-        most_files=limit,
-        tag=by,
-        given_up=given_up_items(app.results),
-    )
+    found = attention_of(selected, most_files=limit, tag=by, given_up=given_up_items(app.results))
     groups, gone = found.groups, found.gone
     if as_json:
         print_json(_group_json(selected, groups) | {"gone": gone})
@@ -190,12 +174,6 @@ def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dic
     }
 
 
-def _headline(comparison: Comparison) -> str:
-    before = comparison.before
-    named = "how each file stood before" if before is None else f"run {before.run_id}"
-    return f"Run {comparison.now.run_id} against {named}"
-
-
 def _rubric_note(found: RunChanges) -> str:
     before, now = found.rubrics()
     if not before:
@@ -208,8 +186,7 @@ def _words_of_change(row: dict[str, str | None]) -> str:
     return " → ".join(" · ".join(filter(None, side)) for side in sides if side[0] is not None)
 
 
-def _print_changes(out: Screen, comparison: Comparison, found: RunChanges, limit: int) -> None:
-    out.line(_headline(comparison), style="bold")
+def _print_changes(out: Screen, found: RunChanges, limit: int) -> None:
     counts = {(change, cause): rows for change, cause, rows in found.counts()}
     for (change, cause), rows in groupby(found.rows(limit), key=lambda row: (str(row["change"]), row["cause"])):
         out.print()
@@ -228,13 +205,13 @@ def _print_changes(out: Screen, comparison: Comparison, found: RunChanges, limit
         out.line(f"  {note}", style="yellow")
 
 
-def _changes_json(comparison: Comparison, found: RunChanges, against: str, limit: int) -> dict[str, object]:
+def _changes_json(run: Plan, against: str | None, found: RunChanges, limit: int) -> dict[str, object]:
     counts = [{"change": change, "cause": cause, "files": rows} for change, cause, rows in found.counts()]
     counts.append({"change": "same", "cause": None, "files": found.as_before()})
     return {
-        "run_id": comparison.now.run_id,
+        "run_id": run.run_id,
         "against": against,
-        "environment": comparison.now.environment,
+        "environment": run.environment,
         "counts": counts,
         "rubrics": dict(zip(("before", "now"), found.rubrics(), strict=True)),
         "files": list(found.rows(limit)),
@@ -288,30 +265,13 @@ def explain(
 
 
 def _explain_part(search: Search, what: str, likely: LikelyItems, *, packet: bool, as_json: bool) -> None:
-    try:
-        item_id = likely.only or search.item_of_request(what)
-    except ResultsError:
-        if _explain_other(search, what, as_json=as_json):
-            return
-        raise
+    if likely.only is None and (rows := search.proof(what)):
+        answer(json_of_proof(what, rows), lines_of_proof(what, rows), as_json=as_json)
+        return
+    item_id = likely.only or search.item_of_request(what)
     found = list(search.occurrences(item_id))
     text, erasures = packet_of((each.plan, each.exchanges) for each in found), search.erasures(item_id)
     title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
-    before = [] if packet else [*lines_of(item_id, found, erasures), *(title if text else [])]
+    before = [] if packet else [*lines_of(item_id, found, erasures), *title]
     document = json_of_item(item_id, found, erasures) | {"support_packet": text}
     answer(document, [*before, *text.splitlines()], as_json=as_json)
-
-
-def _explain_other(search: Search, its_id: str, *, as_json: bool) -> bool:
-    """Explain a call that an operation made, or a proof by the rows that name it; say whether there is one."""
-    if (found := search.call(its_id)) is not None:
-        operation, call = found
-        text = packet_of([(operation, [call])])
-        document = {"operation_id": operation.operation_id, "kind": operation.kind, "support_packet": text}
-        head = f"A call of operation {operation.operation_id} ({operation.kind}), which belongs to no file."
-        answer(document, [head, *text.splitlines()], as_json=as_json)
-    elif rows := search.proof(its_id):
-        answer(json_of_proof(its_id, rows), lines_of_proof(its_id, rows), as_json=as_json)
-    else:
-        return False
-    return True

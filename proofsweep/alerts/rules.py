@@ -1,9 +1,11 @@
 """What somebody is told, when and in which words: the one list of alerts, and what decides each. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pkgutil import get_data
 from types import MappingProxyType
 
 from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
@@ -46,88 +48,24 @@ class AlertKind(StrEnum):
     NOT_MOVED = "not_moved"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlertRule:
-    """When an alert is told, what happens if nobody acts, and what to do; `title` and `states` are of flow runs."""
-
     when: str
     unattended: str
     advice: str
-    title: str = ""
-    states: tuple[str, ...] = ()
+    title: str = ""  # if a flow run ended so
+    states: Sequence[str] = ()  # of flow runs
     severity: str = "warning"  # in the words of apprise
 
 
-def _states_of(kind: AlertKind) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(ending.state for ending in ENDINGS.values() if ending.alert == kind))
+def _rules() -> Iterator[tuple[AlertKind, AlertRule]]:
+    """Read alerts.toml; a kind has the states of the endings that lead to it, and those that are named there."""
+    for name, entry in tomllib.loads((get_data(__package__, "alerts.toml") or b"").decode()).items():
+        states = [ending.state for ending in ENDINGS.values() if ending.alert == name] + entry.pop("states", [])
+        yield AlertKind(name), AlertRule(states=tuple(dict.fromkeys(states)), **entry)
 
 
-EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(
-    {
-        AlertKind.ROWS_REMAIN: AlertRule(
-            "the quota, the window or the calls were used up, or SIGTERM came, as at a shutdown, and work remains",
-            "the next run of the schedule resumes them; nothing is lost, and nothing is paid twice.",
-            "nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",
-            *("work remains", _states_of(AlertKind.ROWS_REMAIN)),
-        ),
-        AlertKind.OUTAGE: AlertRule(
-            "the service or the files' source could not be relied on; monitoring tells it after three failed probes",
-            "the next run of the schedule tries again, and resumes what remains.",
-            "if files or a catalog are away, see whether their share is mounted. Else nothing at first: the next run "
-            "resumes. If it stays, report request IDs of `exchanges` to the partner.",
-            *("the service or the source failed", _states_of(AlertKind.OUTAGE)),
-        ),
-        AlertKind.KEY_REFUSED: AlertRule(
-            "the service refuses the key; monitoring tells it after three probes",
-            "every run stops before its first file, until the right key is in place.",
-            "put the right key in place, and try it with `proofsweep doctor`; the next run resumes.",
-            *("the service refused the API key", _states_of(AlertKind.KEY_REFUSED), "failure"),
-        ),
-        AlertKind.FAILED: AlertRule(
-            "a flow run failed (settings, catalog, store, a mistake of this program), rows of a whole run failed, "
-            "or the partner's record differs from the tables",
-            "it ends the same way next time if the cause stays; rows that failed have no answer until then.",
-            "see the message, then `proofsweep doctor`, or `proofsweep rejects` if rows failed.",
-            "a flow run failed",
-            (*_states_of(AlertKind.FAILED), "TimedOut", "SomeFailed", "AllFailed", "FoundDifferences"),
-            "failure",
-        ),
-        AlertKind.CRASHED: AlertRule(
-            "the process was killed, or its machine is gone, and what it left unended, nobody works on",
-            "the next run of the schedule takes over, and resumes what remains.",
-            "see whether the worker and its machine are well; the next run resumes, or `proofsweep resume`.",
-            *("a flow run was killed, and nobody works on it", (CRASHED,), "failure"),
-        ),
-        AlertKind.NO_SUCCESS: AlertRule(
-            "no run has done its work for `alerts.no_success_hours`",
-            "nothing is verified, until a run does its work.",
-            "see `proofsweep status --runs`, the worker and its schedule; then `proofsweep doctor`.",
-            severity="failure",
-        ),
-        AlertKind.KEY_EXPIRES: AlertRule(
-            "a key ends within 24 hours, or has ended, after a rotation of `rotations`",
-            "from its end on the service refuses the key, and every run stops.",
-            "where the old key is still in use, put the new one in place, and try it with `proofsweep doctor`.",
-            severity="failure",
-        ),
-        AlertKind.QUOTA_LOW: AlertRule(
-            "less than a tenth of the quota is left",
-            "runs stop when it is spent, and resume after the reset.",
-            "nothing, if the rest may wait for the reset; else ask the partner for more quota.",
-        ),
-        AlertKind.SUNSET: AlertRule(
-            "the service sends a `Sunset` header: a breaking change is announced",
-            "from that day on the service may answer otherwise, and rows may fail.",
-            "ask the partner for the migration guide, and plan the update of proofsweep before that day.",
-        ),
-        AlertKind.NOT_MOVED: AlertRule(
-            "a pass over a watched folder could not move verified files",
-            "the next pass tries to move them again; their verdicts are kept.",
-            "make room at the target, or give the right to write there; the next pass moves what remains.",
-            *("verified files are not moved", ("NotMoved",)),
-        ),
-    }
-)
+EVENTS: Mapping[AlertKind, AlertRule] = MappingProxyType(dict(_rules()))
 """Every alert. Each state holds for each flow; what has no state, a flow or a check finds."""
 
 ALERTED_STATES: Mapping[str, AlertKind] = MappingProxyType(
@@ -339,21 +277,14 @@ _GRACE_HOURS = 24
 def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
     """Tell that a rotation's old key ends within 24 hours, or has ended and is in use here (`key_in_use`)."""
     ends_at, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
-    if ends_at <= now and not is_in_use:
+    has_ended = ends_at <= now
+    if now < ends_at - timedelta(hours=_GRACE_HOURS) or (has_ended and not is_in_use):
         return None
     use = "The settings still name the old key." if is_in_use else "The new one is in use here."
     lines = [f"The key was rotated at {minute_of(rotation.answered_at)}.", use]
-    return _key_ends(rotation.environment, "the old API key", ends_at, now, lines, rotation.operation_id)
-
-
-def _key_ends(  # noqa: PLR0917 - one alert, from two sources
-    environment: str, key: str, ends_at: datetime, now: datetime, lines: list[str], cause: str
-) -> Alert | None:
-    if now < ends_at - timedelta(hours=_GRACE_HOURS):
-        return None
-    ends, state = ("ended", "over") if ends_at <= now else ("ends", "soon")
-    title = f"{key} {ends} at {minute_of(ends_at)}"
-    return made_alert(AlertKind.KEY_EXPIRES, environment, title, lines, cause, state)
+    title = f"the old API key {'ended' if has_ended else 'ends'} at {minute_of(ends_at)}"
+    cause = (rotation.operation_id, "over" if has_ended else "soon")
+    return made_alert(AlertKind.KEY_EXPIRES, rotation.environment, title, lines, *cause)
 
 
 def quota_low(environment: str, left: int | None, limit: float | None, reset: datetime | None) -> Alert | None:

@@ -11,12 +11,12 @@ from datetime import datetime
 import duckdb
 
 from proofsweep.domain.reasons import plain_words_for, remedy_for
-from proofsweep.domain.runs import OUTCOMES, Plan
+from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.queries.connection import answering
+from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import NEED_ATTENTION
 from proofsweep.queries.views import key_of, quoted, value_of_tag
-from proofsweep.store.parts import Results
 
 OPEN = ", ".join(map(quoted, NEED_ATTENTION))
 FILES_OF_RUN = f"""(
@@ -89,17 +89,12 @@ class Attention:
 
 
 def attention_of(
-    results: Results,
-    environment: str,
-    plan: Plan | None,
-    *,
-    most_files: int,
-    tag: str | None = None,
-    given_up: Collection[str] = (),
+    selected: SelectedRows, *, most_files: int, tag: str | None = None, given_up: Collection[str] = ()
 ) -> Attention:
     """Count the files of a run, or as they stand, by kind and a tag's values; UsageError if no row has the tag."""
+    plan = selected.plan
     made = _FILES_NOW if plan is None else f"SELECT *, false AS is_gone FROM {FILES_OF_RUN}"
-    with answering(results, environment, "catalog" if plan is None else "verdicts") as connection:
+    with answering(selected.results, selected.environment, "catalog" if plan is None else "verdicts") as connection:
         chosen = made.format(run_id=quoted("" if plan is None else plan.run_id))
         connection.execute(f"CREATE TEMP TABLE files AS {chosen}")
         [(gone,)] = connection.execute("SELECT count(*) FROM files WHERE is_gone").fetchall()

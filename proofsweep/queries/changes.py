@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import duckdb
 
-from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.views import quoted
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 
 CHANGES_IN_ORDER = ("broken", "fixed", "changed", "new", "gone")
 """A `broken` file was accepted before and is not now, a `fixed` one the reverse."""
@@ -54,7 +53,6 @@ SELECT
     )
 FROM changed WHERE change <> 'changed' GROUP BY change
 """
-PREVIOUS = "previous"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +74,6 @@ class ChangedFiles:
 
     files: int
     shown: Sequence[ChangedFile]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A run, and one run to compare it with; None for how each file stood before."""
-
-    results: Results
-    now: Plan
-    before: Plan | None = None
 
 
 class RunChanges:
@@ -155,35 +144,17 @@ def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str
 
 
 @contextmanager
-def run_changes(comparison: Comparison) -> Iterator[RunChanges]:
-    """Compare, for the work inside; ResultsError if the store cannot be read."""
-    now = comparison.now
-    with answering(comparison.results, now.environment, "changes") as connection:
-        if comparison.before is not None:
-            sides = {"now": quoted(now.run_id), "before": quoted(comparison.before.run_id)}
-            connection.execute(_WITH_ONE_RUN.format(**sides))
-        yield changes_in(connection, now.run_id)
+def run_changes(results: Results, now: Plan, before: Plan | None = None) -> Iterator[RunChanges]:
+    """Compare a run with how each file stood before, or with one run, for the work inside.
 
-
-def comparison_of(results: Results, now: Plan, against: str) -> Comparison:
-    """Choose what to compare with: `previous` (how each file stood), `baseline` (the first whole run), or a named run.
-
-    ResultsError if there is no such run, or nothing to compare with; UsageError if the runs are of two environments.
+    ResultsError if the store cannot be read; UsageError if the runs are of two environments.
     """
-    if against not in {PREVIOUS, "baseline"}:
-        before = results.plan(against)
-        if before.environment != now.environment:
-            raise UsageError(
-                f"The run {now.run_id} is of the environment {now.environment!r}, and {before.run_id} of "
-                f"{before.environment!r}: verdicts of one say nothing about the other."
-            )
-        return Comparison(results, now, before)
-    runs = [run for run in RunIndex(results).refreshed().newest_first() if run.plan.run_id < now.run_id and run.legs]
-    earlier = [run for run in reversed(runs) if run.plan.environment == now.environment]
-    if against == "baseline":
-        finished = [run for run in earlier if run.remaining == 0 and not run.plan.skipped]
-        whole = [run for run in finished if not run.plan.lists_a_part]
-        earlier = [run for run in whole if run.plan.identity == now.identity]
-    if not earlier:
-        raise ResultsError(f"There is nothing to compare the run {now.run_id} with: no earlier run is like it.")
-    return Comparison(results, now, None if against == PREVIOUS else earlier[0].plan)
+    if before is not None and before.environment != now.environment:
+        raise UsageError(
+            f"The run {now.run_id} is of the environment {now.environment!r}, and {before.run_id} of "
+            f"{before.environment!r}: verdicts of one say nothing about the other."
+        )
+    with answering(results, now.environment, "changes") as connection:
+        if before is not None:
+            connection.execute(_WITH_ONE_RUN.format(now=quoted(now.run_id), before=quoted(before.run_id)))
+        yield changes_in(connection, now.run_id)

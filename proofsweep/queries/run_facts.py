@@ -15,14 +15,8 @@ from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.queries.views import quoted, sql_of
 from proofsweep.store.parts import Results
 
-_POINTS = 120  # of a line
 _MOST_ROWS = 10
-_OF_RUN = """
-    CREATE TEMP VIEW run_rows AS FROM store.verdicts WHERE run_id = {run_id};
-    CREATE TEMP VIEW run_calls AS
-        SELECT * REPLACE (started_at::TIMESTAMP AS started_at) FROM store.exchanges WHERE run_id = {run_id}
-"""
-_PACE = sql_of("run_pace").format(points=_POINTS)
+_OF_RUN = "CREATE TEMP VIEW run_rows AS FROM store.verdicts WHERE run_id = {run_id}"
 _GRADES = sql_of("run_grades")
 _LABELS = """
     SELECT {column} AS label, count(*) AS files
@@ -44,7 +38,6 @@ class RunFacts:
     groups: Sequence[AttentionGroup]
     labels: Mapping[str, Sequence[Row]]  # `label`, `files`, of what the service reports beside its verdict
     grades: Sequence[Row]  # `grade` (human, ai, unknown), `place` on the axis, its `step`, `files`
-    pace: Sequence[Row]  # `moment` (UTC), `step` (s), counts a second, and median milliseconds of the kinds of calls
 
 
 def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), supplier_tag: str | None = None) -> RunFacts:
@@ -53,7 +46,7 @@ def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), suppli
     ResultsError if there is no such run; UsageError if no file that needs attention has one of the tags.
     """
     run, named = describe_run(results, run_id), quoted(run_id)
-    with answering(results, run.plan.environment, "changes", "coverage", "exchanges") as connection:
+    with answering(results, run.plan.environment, "changes", "coverage") as connection:
         connection.execute(_OF_RUN.format(run_id=named))
         found = changes_in(connection, run_id)
         files = FILES_OF_RUN.format(run_id=named)
@@ -74,7 +67,6 @@ def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), suppli
                 for column, words in labels.items()
             },
             grades=_rows(connection, _GRADES),
-            pace=_rows(connection, _PACE),
         )
 
 

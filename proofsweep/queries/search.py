@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -14,18 +14,15 @@ import duckdb
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Row, WorkItem
-from proofsweep.domain.operations import Operation
-from proofsweep.domain.runs import Plan, new_run_id
+from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import printable
 from proofsweep.queries.connection import tables_of
 from proofsweep.queries.views import quoted
-from proofsweep.store.operations import operation_of
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.store.tables import GONE, TABLES
 
 MOST_LISTED = 20
-_CALLS_LOOK_BACK = timedelta(days=35)
 _BATCH_ROWS = 5_000  # calls that are in memory at once
 _CALL = "call, started_at, elapsed_ms, status, error_code, failure, request_id, bytes_sent"
 
@@ -150,8 +147,9 @@ class Search:
                 f"with: proofsweep explain {run_id}"
             )
         raise ResultsError(
-            f"{printable(request_id)} is neither an item nor a request nor a proof in {self.results.store.url}; give "
-            "a file's location or a part of its name, its title or ISRC, its item_id, a request ID or a proof ID."
+            f"{printable(request_id)} is neither an item nor a request of a run nor a proof in "
+            f"{self.results.store.url}; give a file's location or a part of its name, its title or ISRC, its item_id, "
+            "a request ID or a proof ID."
         )
 
     def occurrences(self, item_id: str) -> Iterator[Occurrence]:
@@ -169,25 +167,6 @@ class Search:
         proofs = "(FROM store.verdicts WHERE item_id = ?) AS own USING (environment, proof_id)"
         is_gone = f"outcome IN {GONE}"
         return self._rows(f"{_whole('erasures')} SEMI JOIN {proofs} WHERE {is_gone} ORDER BY asked_at DESC", item_id)
-
-    def call(self, request_id: str) -> tuple[Operation, Row] | None:
-        """Find a call of an operation; by default in the last weeks, since monitoring makes many."""
-        oldest = self.oldest or new_run_id(datetime.now(UTC) - _CALLS_LOOK_BACK, "")
-        of_operations = f"store.exchanges ANTI JOIN store.plans USING (run_id) WHERE run_id >= {quoted(oldest)}"
-        for row in self._rows(f"SELECT run_id, {_CALL} FROM {of_operations} AND request_id = ?", request_id):
-            operation = operation_of(self.results.store, str(row["run_id"]))
-            if operation is not None:
-                return operation, row
-        for row in self._rows("FROM store.probes WHERE operation_id >= ? AND request_id = ?", oldest, request_id):
-            its_pass = Operation(
-                operation_id=str(row["operation_id"]),
-                kind="monitoring",
-                environment=str(row["environment"]),
-                base_url=str(row["base_url"] or ""),
-                started_at=datetime.fromisoformat(str(row["started_at"])),
-            )
-            return its_pass, row | {"bytes_sent": 0}  # a probe sends no body
-        return None
 
     def failed_calls(self, run_id: str) -> Iterator[Row]:
         succeeded = "coalesce(failure IS NULL AND status BETWEEN 200 AND 299, false)"

@@ -1,7 +1,7 @@
 """The pages of a catalog and of a run: one HTML file each, which needs no network."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -32,8 +32,6 @@ from proofsweep.store.objects import open_store
 _FOLDER = Path(__file__).parent
 _BEGINNING = b"<!doctype html>"
 _LONGEST_NAME, _LONGEST_VALUE = 260, 60  # letters: a name of a file system has 255
-_PACE = {"calls": "uploads and verify", "throttled": "answered 429", "failed": "no usable answer"}
-_TIMES = {"uploads": "uploads", "slot": "slot", "verify": "verify"}
 _TURNED = {  # each change in the words of the page, of one file and of several
     "broken": ("broke", "broke", "Why now"),
     "fixed": ("was mended", "were mended", "What was wrong"),
@@ -73,7 +71,6 @@ def run_page(facts: RunFacts, results_url: str, made_at: datetime, *, packet: st
         kinds=_kinds_of(facts.groups),
         calls=calls_of(run),
         quota=_quota_of(run),
-        pace=_pace_of(facts.pace),
         grades=_grades_of(facts.grades),
         packet=packet,
         head=run.head,
@@ -148,30 +145,6 @@ def _quota_of(run: RunStatus) -> list[str]:
         fits = "which the quota allows" if needed <= left else "more than are left"
         sentences.append(f"The {run.remaining:,} rows that remain need about {needed:,} calls, {fits}.")
     return sentences
-
-
-def _pace_of(rows: Sequence[Row]) -> list[Chart]:
-    moments = [row["moment"] for row in rows if isinstance(row["moment"], datetime)]
-    if len(moments) < 2:  # noqa: PLR2004 - of a single point no line is drawn
-        return []
-    is_short = (moments[-1] - moments[0]).total_seconds() < 600  # noqa: PLR2004 - of ten minutes, seconds are told apart
-    names = [f"{moment:%H:%M:%S}" if is_short else f"{moment:%H:%M}" for moment in moments]
-    return [
-        _lines_over_time("Calls per second", "calls per second", names, rows, _PACE),
-        _lines_over_time("Median time of a call, in milliseconds", "milliseconds", names, rows, _TIMES),
-    ]
-
-
-def _lines_over_time(
-    title: str, unit: str, names: Sequence[str], rows: Sequence[Row], columns: Mapping[str, str]
-) -> Chart:
-    series = {
-        words: [None if row[name] is None else float(str(row[name])) for row in rows] for name, words in columns.items()
-    }
-    most = ", ".join(
-        f"{words} {max((each or 0 for each in values), default=0):,.1f}" for words, values in series.items()
-    )
-    return lines(title, names, series, f"{title}, over time (UTC); at most, in {unit}: {most}.")
 
 
 def _grades_of(rows: Sequence[Row]) -> list[Chart]:

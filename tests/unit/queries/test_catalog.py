@@ -70,14 +70,10 @@ def test_a_reject_is_open_since_it_was_first_rejected(results: Results) -> None:
     assert days == {"A": "Monday", "B": "Wednesday"}
 
 
-def test_a_run_is_measured_over_time_and_over_its_rows(results: Results) -> None:
-    """Points are at least a second apart."""
+def test_a_run_is_measured_over_its_rows(results: Results) -> None:
+    """What the service reports beside its verdicts, and how the catalog stands after the run."""
     facts = run_facts(fill(results), PLAN.run_id)
 
-    assert sum(float(str(point["calls"])) * int(str(point["step"])) for point in facts.pace) == pytest.approx(5)
-    assert sum(float(str(point["throttled"])) * int(str(point["step"])) for point in facts.pace) == pytest.approx(1)
-    assert sum(float(str(point["failed"])) * int(str(point["step"])) for point in facts.pace) == pytest.approx(1)
-    assert {point["verify"] for point in facts.pace} == {10.0, None}
     assert [(row["grade"], row["place"], row["step"], row["files"]) for row in facts.grades] == [
         ("ai", 0, 0.1, 3),
         ("human", 9, 0.1, 3),

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.operations.erase import Erasure
-from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, Comparison, comparison_of, run_changes
+from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, run_changes
 from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
 
@@ -167,7 +167,7 @@ def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> No
 
 
 def changes_of(results: Results, now: Plan, before: Plan | None = None) -> dict[str | None, tuple[str, str | None]]:
-    with run_changes(Comparison(results, now, before)) as found:
+    with run_changes(results, now, before) as found:
         rows = list(found.rows())
         assert {tuple(row) for row in rows} <= {COLUMNS}
         assert sum(count for _, _, count in found.counts()) == len(rows)
@@ -212,7 +212,7 @@ def test_grades_of_two_rubrics_are_not_compared(results: Results) -> None:
     other = GRADE | {"grade_human": 0.1}
     now = night(results, TUESDAY, {"a": ACCEPTED | other, "b": ACCEPTED | other | {"grade_rubric_version": "r2"}})
 
-    with run_changes(Comparison(results, now)) as found:
+    with run_changes(results, now) as found:
         assert found.counts() == [("changed", None, 1), ("gone", "gone", 1)]
         assert found.as_before() == 1
         assert found.rubrics() == (["1"], ["r2"])
@@ -224,7 +224,7 @@ def test_at_most_so_many_files_of_each_kind_are_given(results: Results) -> None:
     twice = {"x": ACCEPTED, "x again": ACCEPTED | {"item_id": "x", "relative_path": "x", "audio_sha256": "sha of x"}}
     now = night(results, TUESDAY, twice | {f"n{number}": ACCEPTED for number in range(4)})
 
-    with run_changes(Comparison(results, now)) as found:
+    with run_changes(results, now) as found:
         assert (found.counts(), found.as_before()) == ([("new", "first_seen", 4)], 1)
         assert [row["item_id"] for row in found.rows(2)] == ["n0", "n1"]
 
@@ -235,24 +235,15 @@ def night_of(results: Results, day: int, **facts: object) -> Plan:
     return plan
 
 
-def test_a_run_is_compared_with_the_first_finished_run_of_its_catalog_or_with_one_that_is_named(
-    results: Results,
-) -> None:
-    """By default with the newest answers; nothing before, no such run and another environment are refused."""
-    elsewhere = night_of(results, 1, environment="production")
-    other = night_of(results, 2, catalog="/c/other.csv")
-    with pytest.raises(ResultsError, match="There is nothing to compare the run"):
-        comparison_of(results, other, "previous")
-    night_of(results, 3, items=5)
+def test_runs_of_two_environments_are_not_compared(results: Results) -> None:
+    """Verdicts of one say nothing about the other."""
+    elsewhere, now = night_of(results, 1, environment="production"), night_of(results, 2)
 
-    first, now = night_of(results, 4), night_of(results, 5)
-
-    before = [comparison_of(results, now, word).before for word in ("baseline", other.run_id, "previous")]
-    assert before == [first, other, None]
-    with pytest.raises(ResultsError, match="There is no run 'nope'"):
-        comparison_of(results, now, "nope")
-    with pytest.raises(UsageError, match=r"of the environment 'beta', and .* of 'production'"):
-        comparison_of(results, now, elsewhere.run_id)
+    with (
+        pytest.raises(UsageError, match=r"of the environment 'beta', and .* of 'production'"),
+        run_changes(results, now, elsewhere),
+    ):
+        pass
 
 
 def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:

@@ -2,14 +2,12 @@
 
 import json
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.operations import Operation
 from proofsweep.operations.erase import Erasure
 from proofsweep.queries.search import LikelyItems, Occurrence, searching
 from proofsweep.store import layout, schemas
@@ -20,13 +18,9 @@ from proofsweep.store.tables import PLANNED_ITEMS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.exchange_rows import exchange
-from ..ended_operations import call_of, leave_operation, operation_named
-from ..passes_of_monitoring import leave_pass
+from ..ended_operations import leave_operation, operation_named
 
 OLD, NEW = (plan_of_run(f"202611{day}T020000Z_000aa", items=3) for day in (19, 20))
-INVENTORY = operation_named("20261120T010000Z_000aa")
-MONITORING = operation_named("20261121T010000Z_000bb", "monitoring")
-PASS = replace(MONITORING, started_at=MONITORING.started_at + timedelta(seconds=1))
 FIRST, SECOND = (plan_of_run(f"202611{day}T020000Z_000aa", items=4) for day in (19, 20))
 TAGS = {
     "a": {"ISRC": "QZ-NUL-26-00017", "title": "Déjà Vu", "UPC": "0840 123"},
@@ -60,11 +54,6 @@ def item_in(results: Results, wanted: str) -> str:
 def occurrences_in(results: Results, item_id: str) -> list[Occurrence]:
     with searching(results) as search:
         return list(search.occurrences(item_id))
-
-
-def call_in(results: Results, request_id: str, oldest: str) -> tuple[Operation, Row] | None:
-    with searching(results, oldest) as search:
-        return search.call(request_id)
 
 
 def test_what_is_unknown_is_named(store: Results) -> None:
@@ -129,25 +118,6 @@ def test_only_erasures_of_the_item_s_proofs_in_its_environment_are_found(results
         assert search.erasures("b") == []
 
     assert [(row["proof_id"], row["outcome"]) for row in found] == [("p1", "already_erased"), ("p1", "erased")]
-
-
-@pytest.fixture
-def operations(results: Results) -> Results:
-    leave_operation(results, INVENTORY, [call_of(INVENTORY, "r-1"), call_of(INVENTORY, "r-2", status=500)])
-    leave_pass(results, MONITORING.operation_id, probes=[call_of(MONITORING, "r-3", Call.USAGE, 429)])
-    return results
-
-
-@pytest.mark.parametrize(
-    ("request_id", "expected"), [("r-2", (INVENTORY, "proofs", 500)), ("r-3", (PASS, "usage", 429)), ("r-4", None)]
-)
-def test_a_call_is_found_by_its_request_id(
-    operations: Results, request_id: str, expected: tuple[object, str, int] | None
-) -> None:
-    """With its operation, or its pass of monitoring, whose environment the packet names."""
-    found = call_in(operations, request_id, "2026")
-
-    assert expected == (None if found is None else (found[0], found[1]["call"], found[1]["status"]))
 
 
 def test_the_failed_calls_are_given_in_the_order_of_time(results: Results) -> None:

@@ -102,7 +102,7 @@ def selected(tmp_path: Path) -> SelectedRows:
 def attention_groups(
     selected: SelectedRows, tag: str | None = None, given_up: Collection[str] = ()
 ) -> Sequence[AttentionGroup]:
-    return attention_of(selected.results, "beta", selected.plan, most_files=9, tag=tag, given_up=given_up).groups
+    return attention_of(selected, most_files=9, tag=tag, given_up=given_up).groups
 
 
 def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
