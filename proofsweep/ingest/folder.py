@@ -71,12 +71,10 @@ class FolderScanner:
         before: Mapping[str, Sighting],
         now: datetime,
         *,
-        since: dict[str, datetime],
         half_moved: Collection[str] = (),
     ) -> ScanResult:
         """Decide about each listed file, by what is known of waiting files and by the newest verdicts.
 
-        `since` says when passes first saw each delivery, by its folder; those that are gone leave it, new ones come.
         Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
         the second one until it has left the first.
 
@@ -97,7 +95,7 @@ class FolderScanner:
             answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(now)]
             answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
             rows.append(BatchRow(item_id, row, decide(sighting, answer, row, now, self.settings), answer))
-        self._sort_batches(folder, rows, scan, since, now)
+        self._sort_batches(folder, rows, scan, now)
         for each in rows:
             self._take_in(each, scan, now)
         return scan
@@ -112,16 +110,12 @@ class FolderScanner:
                 detail = f"it came after its audio, which is {audio} now: put that beside it, to verify both as a pair"
             yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
 
-    def _sort_batches(
-        self, folder: Catalog, rows: Sequence[BatchRow], scan: ScanResult, since: dict[str, datetime], now: datetime
-    ) -> None:
+    def _sort_batches(self, folder: Catalog, rows: Sequence[BatchRow], scan: ScanResult, now: datetime) -> None:
         batches = folder.batches if isinstance(folder, FolderScan) else {}
         scan.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
-        before = dict(since)
-        since.clear()
         for batch in scan.batches:
-            since[batch.location] = min(before.get(batch.location, now), now)  # a clock may be put back
-            why = batch.decide(now, since[batch.location], self.settings)
+            since = min(scan.sightings[each.item_id].since for each in batch.rows)
+            why = batch.decide(now, since, self.settings)
             if why is not None:
                 scan.incomplete[batch.location] = why
             for each in batch.rows:

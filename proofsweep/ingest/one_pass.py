@@ -228,13 +228,7 @@ class IngestPass:
         with suppress(EmptyCatalog):
             catalog, half_moved = self.folder.catalog(), self.records.half_moved
             try:
-                scan = self.scanner.scan(
-                    catalog,
-                    self.state.sightings,
-                    self.context.clock(),
-                    since=self.state.batches,
-                    half_moved=half_moved,
-                )
+                scan = self.scanner.scan(catalog, self.state.sightings, self.context.clock(), half_moved=half_moved)
             finally:
                 self.report.ignored = ignored_entries(catalog)
                 lone = self.scanner.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()

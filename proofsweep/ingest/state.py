@@ -41,10 +41,9 @@ _BATCH = 500  # files whose names are chosen and noted together
 _STATE = "state.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
-# What the document holds. Of an item's declared bytes and why it cannot be sent, a move needs nothing.
+# What the document holds.
 _KINDS: Sequence[tuple[str, TypeAdapter[Any]]] = (
     ("sightings", TypeAdapter(dict[str, Sighting])),
-    ("batches", TypeAdapter(dict[str, datetime])),
     ("part", TypeAdapter(str | None)),
     ("moves", TypeAdapter(tuple[Move, ...])),
 )
@@ -60,7 +59,6 @@ class FolderState:
     store: Store
     name: str
     sightings: dict[str, Sighting] = field(default_factory=dict)  # of the files without a verdict, by item ID
-    batches: dict[str, datetime] = field(default_factory=dict)  # when a pass first saw each delivery, by its folder
     part: str | None = None  # takes the rows of the moves, if nobody else writes them
     moves: Sequence[Move] = ()  # that have begun, and did not end
 
@@ -81,7 +79,6 @@ class FolderState:
     def save(self) -> None:
         document = {
             "sightings": {item_id: asdict(sighting) for item_id, sighting in self.sightings.items()},
-            "batches": self.batches,
             "part": self.part,
             "moves": [asdict(move) for move in self.moves],
         }

@@ -10,11 +10,9 @@ import pytest
 
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive
 from proofsweep.domain.items import ManifestRow
-from proofsweep.ingest.folder import past_answers
 from proofsweep.ingest.one_pass import WatchedFolder, watched_folder
 from proofsweep.ingest.rules import Decision
 from proofsweep.sources.catalog import PartOfCatalog
-from proofsweep.store.latest import refresh
 
 from .conftest import WAV, Watched
 
@@ -50,9 +48,9 @@ def test_only_a_complete_file_is_taken_before_its_time(
     one = watched.new_pass()
     scan = one.scanner.scan
 
-    first = scan(one.folder.catalog(), {}, watched.now, since={})
-    later = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10), since={})
-    last = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900), since={})
+    first = scan(one.folder.catalog(), {}, watched.now)
+    later = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10))
+    last = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900))
 
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
@@ -72,9 +70,9 @@ def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) 
     watched.deliver("b.wav", WAV + b"another.")
     one = watched.new_pass()
 
-    first = one.scanner.scan(_Twins(one.folder.catalog()), {}, watched.now, since={})
+    first = one.scanner.scan(_Twins(one.folder.catalog()), {}, watched.now)
     settled = watched.now + timedelta(seconds=10)
-    later = one.scanner.scan(_Twins(one.folder.catalog()), first.sightings, settled, since={})
+    later = one.scanner.scan(_Twins(one.folder.catalog()), first.sightings, settled)
 
     assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
     assert [row.named_audio for row in later.ready] == ["a.wav"]
@@ -93,25 +91,6 @@ def test_files_that_a_bag_names_and_that_are_not_there_are_not_looked_at(watched
     assert len(first.report.rows) == 1
     assert (watched.root / "ok" / "bag" / "data" / "a.wav").is_file()
     assert (second.report.run_ids, second.report.rows) == ([], [])
-
-
-def test_answers_are_found_with_and_without_a_base(watched: Watched) -> None:
-    """It may not have been made yet; what failed or is of another environment is no answer."""
-    watched.outcomes["b.wav"] = "failed"
-    for name in ("a.wav", "b.wav"):
-        watched.deliver(name)
-    (run_id,) = watched.run_pass(moves=False).report.run_ids
-    ids = {Path(item.audio).name: item.item_id for item in watched.results.items(watched.results.plan(run_id))}
-
-    before = past_answers(watched.results, "beta", ids.values())
-    refresh(watched.results)
-    after = past_answers(watched.results, "beta", ids.values())
-
-    assert set(before) == {ids["a.wav"]}
-    assert before == after
-    assert before[ids["a.wav"]].audio_version
-    assert past_answers(watched.results, "production", ids.values()) == {}
-    assert past_answers(watched.results, "beta", []) == {}
 
 
 @pytest.fixture(autouse=True)

@@ -29,26 +29,6 @@ ROWS = [
 REPORT = PassReport(decisions=Counter({Decision.TAKE: 6, Decision.SETTLING: 2}), rows=ROWS, run_ids=["r1"])
 
 
-def test_one_line_says_what_a_pass_did() -> None:
-    """Outcomes, moves, and what waits."""
-    assert REPORT.line("/in") == (
-        "/in: 1 accepted, 1 failed, 2 ineligible, 2 rejected, 1 moved (accepted), 2 moved (quarantined), "
-        "2 not settled yet"
-    )
-    assert PassReport().line("/in") == "/in: nothing new"
-
-
-def test_each_file_that_was_not_accepted_has_a_message() -> None:
-    """It says what to ask the supplier for; a name with a new line stays on its line."""
-    messages = REPORT.messages()
-
-    assert len(messages) == 5
-    assert messages[0] == (
-        "/in/acme/bad.wav: rejected, tampered: reject, and ask the supplier for the untouched original delivery"
-    )
-    assert not any("\n" in message for message in messages)
-
-
 def test_what_a_person_must_know_of_single_files_fits_on_a_screen() -> None:
     """The last try of a version says that it was the last; the table names the files that a screen does not."""
     failed = [row(f"/in/{number}.wav", "failed", "timeout", tries=5, retry_at=None) for number in range(30)]

@@ -49,7 +49,6 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
             "b\udcff": Sighting(version="v2|\udcff", since=NOW, tries=2, retry_at=NOW),
             "c": Sighting(version="v3|None", since=NOW, answer=replace(ANSWER, outcome="ineligible", verified_at=NOW)),
         },
-        batches={"/in/b\udcff": NOW},
         part="part",
         moves=(Move(files=files, items=items, disposition=Disposition.ACCEPTED, folder="/in"),),
     )

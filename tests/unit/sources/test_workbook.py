@@ -234,13 +234,6 @@ def test_a_damaged_workbook_is_a_value_error(changes: list[tuple[int, int]]) -> 
         assert str(error)  # noqa: PT017 - what is no error is fine, too
 
 
-def test_a_row_of_more_elements_than_excel_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One endless row would be in memory as a whole."""
-    monkeypatch.setattr(workbook, "_MOST_ELEMENTS", 100)
-
-    assert "it has a row or a text of more than 100 elements: export it" in refusal(sheet("<row>" + "<c/>" * 101))
-
-
 def test_a_part_that_is_too_large_or_locked_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its size stands in the archive."""
     locked = bytearray(packed().getvalue())
