@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
 _FOLDERS_KEPT = 64  # whose names are kept
-# Rows in more folders of a bucket are looked up in the folders above, among keys that nobody wants.
+# Rows in more folders of a bucket are looked up in the folder above all of them, among keys that nobody wants.
 MOST_LISTINGS = 100
 # A listing ends after so many keys, and so many more for each wanted row; then what it has not met stays unknown until
 # the items run.
@@ -300,22 +300,14 @@ class ObjectLookup:
 
 
 def prefixes_of(folders: Iterable[str], most: int) -> list[str]:
-    """Return the prefixes to list for some folders of keys, sorted, none within another.
-
-    When there are more than `most`, all are shortened to a common depth; the empty one is the bucket itself.
-    """
-    depth: int | None = None
-    shortened: set[str] = set()
-    for folder in folders:
-        shortened.add("/".join(folder.split("/")[:depth]))
-        while len(shortened) > most:
-            depth = max(each.count("/") for each in shortened)
-            shortened = {"/".join(each.split("/")[:depth]) for each in shortened}
+    """Return the prefixes to list for some folders of keys, none within another: of too many, the one above all."""
     chosen: list[str] = []
-    for prefix in sorted(shortened, key=lambda each: each.split("/") if each else []):
-        if not chosen or not f"{prefix}/".startswith(f"{chosen[-1]}/" if chosen[-1] else ""):
-            chosen.append(prefix)
-    return chosen
+    for folder in sorted({*folders}, key=lambda each: each.split("/") if each else []):
+        if not chosen or not f"{folder}/".startswith(f"{chosen[-1]}/" if chosen[-1] else ""):
+            chosen.append(folder)
+    if len(chosen) <= most:
+        return chosen
+    return ["/".join(posixpath.commonprefix([each.split("/") for each in chosen]))]
 
 
 def _certain_folder(key: str) -> str:
