@@ -43,10 +43,13 @@ ANSWER_COLUMNS = [
 ]
 
 
-@dataclass(slots=True)
-class ScanResult:
-    """What one scan found."""
+@dataclass(slots=True, kw_only=True)
+class Scan:
+    """One scan of a watched folder, and what it found."""
 
+    disposal: Disposal
+    settings: IngestSettings
+    now: datetime
     catalog_name: str = ""
     ready: list[ManifestRow] = field(default_factory=list)  # settled, complete and without an answer
     answered: list[tuple[ManifestRow, PastAnswer]] = field(default_factory=list)  # files that still lie there
@@ -56,24 +59,14 @@ class ScanResult:
     incomplete: dict[str, str] = field(default_factory=dict)  # why late deliveries are not complete, by their folders
     waiting: list[Row] = field(default_factory=list)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderScanner:
-    """Scans one folder, again and again."""
-
-    disposal: Disposal
-    settings: IngestSettings
-    answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]]  # gives the newest answers of items, by item ID
-
-    def scan(
+    def read(
         self,
         folder: Catalog,
         before: Mapping[str, Sighting],
-        now: datetime,
-        *,
+        answers_of: Callable[[Collection[str]], Mapping[str, PastAnswer]],
         half_moved: Collection[str] = (),
-    ) -> ScanResult:
-        """Decide about each listed file, by what is known of waiting files and by the newest verdicts.
+    ) -> None:
+        """Decide about each listed file, by what is known of waiting files and by the newest answers of items, by ID.
 
         Files below the folders that are `half_moved` are left out. A file that is delivered in two places waits in
         the second one until it has left the first.
@@ -81,7 +74,7 @@ class FolderScanner:
         Raises:
             CatalogError: the folder cannot be listed; EmptyCatalog if it holds no audio.
         """
-        scan = ScanResult(catalog_name=folder.name)
+        self.catalog_name = folder.name
         listed: dict[str, ManifestRow] = {}
         found = ((item_id_of(row, folder.name), row) for row in self._resting(folder.rows(), half_moved))
         rows = [
@@ -89,16 +82,15 @@ class FolderScanner:
             for item_id, row in found
             if listed.setdefault(item_id, row) is not row
         ]
-        verdicts = self.answers_of(listed)
+        verdicts = answers_of(listed)
         for item_id, row in listed.items():
-            sighting = scan.sightings[item_id] = sighted(before.get(item_id), row, now)
-            answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(now)]
+            sighting = self.sightings[item_id] = sighted(before.get(item_id), row, self.now)
+            answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(self.now)]
             answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
-            rows.append(BatchRow(item_id, row, decide(sighting, answer, row, now, self.settings), answer))
-        self._sort_batches(folder, rows, scan, now)
+            rows.append(BatchRow(item_id, row, decide(sighting, answer, row, self.now, self.settings), answer))
+        self._sort_batches(folder, rows)
         for each in rows:
-            self._take_in(each, scan, now)
-        return scan
+            self._take_in(each)
 
     def lone_sidecars(self, folder: FolderScan) -> Iterator[Row]:
         """Yield the first sidecars of a listed folder that no audio has, with where their audio was moved before."""
@@ -110,14 +102,14 @@ class FolderScanner:
                 detail = f"it came after its audio, which is {audio} now: put that beside it, to verify both as a pair"
             yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
 
-    def _sort_batches(self, folder: Catalog, rows: Sequence[BatchRow], scan: ScanResult, now: datetime) -> None:
+    def _sort_batches(self, folder: Catalog, rows: Sequence[BatchRow]) -> None:
         batches = folder.batches if isinstance(folder, FolderScan) else {}
-        scan.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
-        for batch in scan.batches:
-            since = min(scan.sightings[each.item_id].since for each in batch.rows)
-            why = batch.decide(now, since, self.settings)
+        self.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
+        for batch in self.batches:
+            since = min(self.sightings[each.item_id].since for each in batch.rows)
+            why = batch.decide(self.now, since, self.settings)
             if why is not None:
-                scan.incomplete[batch.location] = why
+                self.incomplete[batch.location] = why
             for each in batch.rows:
                 each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
 
@@ -128,33 +120,34 @@ class FolderScanner:
         tags = {IN_BATCH: posixpath.basename(batch.location), **row.tags}
         return tags | ({SUPPLIER_TAG: supplier} if supplier else {})
 
-    def _take_in(self, each: BatchRow, scan: ScanResult, now: datetime) -> None:
+    def _take_in(self, each: BatchRow) -> None:
         is_touched = may_be_same_bytes(each.answer, each.row)  # then its leg compares the bytes, before it sends any
-        may_grow = not is_touched and self._may_grow(each, scan.sightings[each.item_id], now)
+        may_grow = not is_touched and self._may_grow(each)
         if each.decision is Decision.TAKE and may_grow and not self._is_complete(each.row):
             each.decision = Decision.INCOMPLETE
-        scan.decisions[each.decision] += 1
+        self.decisions[each.decision] += 1
         match each.decision:
             case Decision.INCOMPLETE_BATCH:
                 due = each.batch.due_at if each.batch else None
-                scan.waiting.append(_waiting(each.row.audio, each.decision, due))
+                self.waiting.append(_waiting(each.row.audio, each.decision, due))
             case Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
-                due = due_at(each.decision, scan.sightings[each.item_id], self.settings)
-                scan.waiting.append(_waiting(each.row.audio, each.decision, due))
+                due = due_at(each.decision, self.sightings[each.item_id], self.settings)
+                self.waiting.append(_waiting(each.row.audio, each.decision, due))
             case Decision.ANSWERED:
-                if scan.sightings[each.item_id].answer is None:
-                    del scan.sightings[each.item_id]
+                if self.sightings[each.item_id].answer is None:
+                    del self.sightings[each.item_id]
                 if each.answer is not None and self.disposal.is_wanted and each.batch is None:
-                    scan.answered.append((each.row, each.answer))
+                    self.answered.append((each.row, each.answer))
             case Decision.TAKE:
-                scan.ready.append(replace(each.row, is_touched=is_touched))
+                self.ready.append(replace(each.row, is_touched=is_touched))
             case _:
                 pass
 
-    def _may_grow(self, each: BatchRow, sighting: Sighting, now: datetime) -> bool:
+    def _may_grow(self, each: BatchRow) -> bool:
         """Whether the rest of a file is waited for: it is young, and nobody has said that all is sent."""
         is_said_whole = each.batch is not None and each.batch.needs_completion
-        return not is_said_whole and now - sighting.since < timedelta(seconds=self.settings.pair_seconds)
+        age = self.now - self.sightings[each.item_id].since
+        return not is_said_whole and age < timedelta(seconds=self.settings.pair_seconds)
 
     def _resting(self, rows: Iterable[ManifestRow], half_moved: Collection[str]) -> Iterator[ManifestRow]:
         for row in rows:

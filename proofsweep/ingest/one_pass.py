@@ -15,7 +15,7 @@ from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.ingest.folder import FolderScanner, ReadyFiles, ScanResult, past_answers
+from proofsweep.ingest.folder import ReadyFiles, Scan, past_answers
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.report import PassReport
 from proofsweep.ingest.rules import Decision, given_up
@@ -102,11 +102,6 @@ class WatchedFolder:
             context=context,
             folder=self,
             state=state,
-            scanner=FolderScanner(
-                disposal=self.disposal,
-                settings=context.settings,
-                answers_of=partial(past_answers, context.results, context.environment),
-            ),
             records=Records(
                 results=context.results,
                 state=state,
@@ -130,7 +125,6 @@ class IngestPass:
     context: IngestContext
     folder: WatchedFolder
     state: FolderState
-    scanner: FolderScanner
     records: Records
     report: PassReport = field(default_factory=PassReport)
 
@@ -214,7 +208,7 @@ class IngestPass:
                 return None
             raise
 
-    def _settled_scan(self) -> ScanResult:
+    def _settled_scan(self) -> Scan:
         """Scan once, and once more after a while if that settles files that were seen for the first time."""
         scan = self._scanned()
         if scan.decisions[Decision.SETTLING]:
@@ -223,28 +217,29 @@ class IngestPass:
         self.report.decisions, self.report.incomplete = scan.decisions, scan.incomplete
         return scan
 
-    def _scanned(self) -> ScanResult:
-        scan = ScanResult()
+    def _scanned(self) -> Scan:
+        scan = Scan(disposal=self.folder.disposal, settings=self.context.settings, now=self.context.clock())
         with suppress(EmptyCatalog):
-            catalog, half_moved = self.folder.catalog(), self.records.half_moved
+            catalog = self.folder.catalog()
+            answers_of = partial(past_answers, self.context.results, self.context.environment)
             try:
-                scan = self.scanner.scan(catalog, self.state.sightings, self.context.clock(), half_moved=half_moved)
+                scan.read(catalog, self.state.sightings, answers_of, self.records.half_moved)
             finally:
                 self.report.ignored = ignored_entries(catalog)
-                lone = self.scanner.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
+                lone = scan.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
                 self.report.waiting = [*scan.waiting, *lone]
         self.state.sightings = scan.sightings
         self.state.save()
         return scan
 
-    def _dispose_of_answered(self, scan: ScanResult) -> None:
+    def _dispose_of_answered(self, scan: Scan) -> None:
         answered = (
             (work_item_of(row, scan.catalog_name, self.context.sidecar_field), answer) for row, answer in scan.answered
         )
         self.report.rows += self.records.of_answered(answered)
         self._close_batches(scan)
 
-    def _close_batches(self, scan: ScanResult) -> None:
+    def _close_batches(self, scan: Scan) -> None:
         item_of = partial(work_item_of, catalog_name=scan.catalog_name, sidecar_field=self.context.sidecar_field)
         for batch in (batch for batch in scan.batches if batch.is_answered):
             chosen = self.folder.disposal.chosen_for_batch(batch, item_of)

@@ -1,6 +1,6 @@
 """A watched folder: one process watches it, and sees what is complete and what is waited for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -10,9 +10,10 @@ import pytest
 
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive
 from proofsweep.domain.items import ManifestRow
-from proofsweep.ingest.one_pass import WatchedFolder, watched_folder
+from proofsweep.ingest.folder import Scan
+from proofsweep.ingest.one_pass import IngestPass, WatchedFolder, watched_folder
 from proofsweep.ingest.rules import Decision
-from proofsweep.sources.catalog import PartOfCatalog
+from proofsweep.sources.catalog import Catalog, PartOfCatalog
 
 from .conftest import WAV, Watched
 
@@ -20,6 +21,16 @@ CREDENTIALED = WAV[:4] + (60).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"C2P
 MANIFEST = b"\0\0\0\x18jumb\0\0\0\x10jumdc2pa"
 ELSEWHERE = WAV[:4] + (72).to_bytes(4, "little") + WAV[8:] + bytes(8) + b"prvn\x14\0\0\0" + MANIFEST + bytes(8)
 MP3 = b"ID3\x03\0\0\0\0\0\0" + bytes(64)
+
+
+def scan(
+    one: IngestPass, before: Scan | None = None, seconds: float = 0, kind: Callable[[Catalog], Catalog] = PartOfCatalog
+) -> Scan:
+    """Scan the folder of a pass, so many seconds after its clock; nothing has an answer."""
+    now = one.context.clock() + timedelta(seconds=seconds)
+    found = Scan(disposal=one.folder.disposal, settings=one.context.settings, now=now)
+    found.read(kind(one.folder.catalog()), before.sightings if before else {}, lambda _ids: {})
+    return found
 
 
 @pytest.mark.parametrize(
@@ -46,11 +57,10 @@ def test_only_a_complete_file_is_taken_before_its_time(
         watched.deliver(f"{name}.sidecar", sidecar)
     watched.settings = watched.settings.model_copy(update={"pair_seconds": 900})
     one = watched.new_pass()
-    scan = one.scanner.scan
 
-    first = scan(one.folder.catalog(), {}, watched.now)
-    later = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=10))
-    last = scan(one.folder.catalog(), first.sightings, watched.now + timedelta(seconds=900))
+    first = scan(one)
+    later = scan(one, first, seconds=10)
+    last = scan(one, first, seconds=900)
 
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
@@ -70,9 +80,8 @@ def test_a_file_that_cannot_be_told_from_another_waits_for_it(watched: Watched) 
     watched.deliver("b.wav", WAV + b"another.")
     one = watched.new_pass()
 
-    first = one.scanner.scan(_Twins(one.folder.catalog()), {}, watched.now)
-    settled = watched.now + timedelta(seconds=10)
-    later = one.scanner.scan(_Twins(one.folder.catalog()), first.sightings, settled)
+    first = scan(one, kind=_Twins)
+    later = scan(one, first, seconds=10, kind=_Twins)
 
     assert later.decisions == {Decision.TAKE: 1, Decision.INCOMPLETE_BATCH: 1}
     assert [row.named_audio for row in later.ready] == ["a.wav"]
