@@ -49,12 +49,12 @@ def test_command_of_the_wheel_runs_in_an_empty_folder(installed: Path, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("profile", ["sandbox", "beta", "production"])
-def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) -> None:
+def test_wheel_ships_the_profiles(installed: Path, tmp_path: Path) -> None:
     """The named profiles are found in any installation and from any folder."""
+    profiles = ["sandbox", "beta", "production"]
     program = (
         "from proofsweep.config import load as settings\n"
-        f"print(settings.__file__, settings.load_settings({profile!r}).service.environment)"
+        f"print(settings.__file__, *(settings.load_settings(each).service.environment for each in {profiles}))"
     )
 
     output = run(
@@ -64,7 +64,7 @@ def test_wheel_ships_the_profile(installed: Path, tmp_path: Path, profile: str) 
         PROOFSWEEP_SERVICE__BASE_URL="https://127.0.0.1/v1",
     )
 
-    assert output.split() == [str(installed / "proofsweep" / "config" / "load.py"), profile]
+    assert output.split() == [str(installed / "proofsweep" / "config" / "load.py"), *profiles]
 
 
 def test_every_package_of_the_wheel_begins_with_its_name(wheels: dict[str, Path]) -> None:
