@@ -120,28 +120,50 @@ def test_the_unfinished_run_of_another_catalog_is_left(world: SandboxWorld, cata
     assert runs == {catalog, str(samples.valid[0].audio.parent)}
 
 
+@pytest.fixture
+def few_at_once(world: SandboxWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "4")
+    world.operator.add_fault("verify", "slow", after=8, seconds=3.0)
+
+
 @pytest.mark.timeout(400)  # a worker starts two processes, each with Prefect
-def test_a_retry_resumes_its_own_run(world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str) -> None:
-    """Even if another run was verified since; it plans nothing anew."""
-    parameters = {"catalog": catalog, "results": str(world.results), "max_calls": 27}
+@pytest.mark.usefixtures("few_at_once")
+def test_a_cancelled_run_publishes_what_it_finished_and_a_retry_resumes_it(
+    world: SandboxWorld, samples: Samples, api: httpx.Client, deployment: str
+) -> None:
+    """Items in progress finish, and the receipt and Prefect agree on the ending.
+
+    The retry goes on with its own run, even if another one was verified since; it plans nothing anew.
+    """
+    catalog = world.manifest(islice(cycle(samples.valid), 2 * ROWS))
+    parameters = {"catalog": catalog, "results": str(world.results)}
     path = f"/deployments/{deployment}/create_flow_run"
     flow_run = api.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
 
-    def state_name() -> str:
+    def moved_to(kind: str, **details: object) -> str:
+        state = {"type": kind, "name": kind.capitalize(), "state_details": details}
+        answer = api.post(f"/flow_runs/{flow_run}/set_state", json={"state": state, "force": True})
+        return str(answer.raise_for_status().json()["status"])
+
+    def ended(count: int) -> str:
+        def has_ended() -> bool:
+            run = api.get(f"/flow_runs/{flow_run}").json()
+            return run["run_count"] == count and run["state_type"] in ENDED
+
+        wait_for(has_ended, (world.folder / "worker.txt").read_text)
         return str(api.get(f"/flow_runs/{flow_run}").json()["state_name"])
 
-    def has_run(count: int) -> bool:
-        run = api.get(f"/flow_runs/{flow_run}").json()
-        return run["run_count"] == count and run["state_type"] in ENDED
-
-    wait_for(lambda: has_run(1), (world.folder / "worker.txt").read_text)
-    first = state_name()
+    world.wait_for(lambda: world.journalled(1))
+    moved_to("CANCELLING")
+    cancelled = ended(1)
+    world.operator.clear_faults()
+    (leg,), published = world.legs(), len(world.rows())
     world.run("verify", str(shutil.copy(catalog, world.folder / "other.csv")))
-    again = {"type": "SCHEDULED", "name": "Scheduled", "state_details": {"scheduled_time": str(datetime.now(UTC))}}
-    answer = api.post(f"/flow_runs/{flow_run}/set_state", json={"state": again, "force": True}).json()
-    wait_for(lambda: has_run(2), (world.folder / "worker.txt").read_text)
+    again = moved_to("SCHEDULED", scheduled_time=str(datetime.now(UTC)))
+    completed = ended(2)
 
     own, other = rows_of_runs(world)
-    assert answer["status"] == "ACCEPT"
-    assert (first, state_name()) == ("WindowClosed", "Completed")
-    assert own == other == list(range(ROWS))
+    assert (cancelled, again, completed) == ("Cancelled", "ACCEPT", "Completed")
+    assert leg["ended_by"] == "cancelled"
+    assert 0 < published == 2 * ROWS - leg["remaining"] < 2 * ROWS
+    assert own == other == list(range(2 * ROWS))

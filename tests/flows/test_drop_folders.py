@@ -63,7 +63,9 @@ def test_a_pass_that_finishes_a_killed_pass_ends_with_what_it_found(
     assert [row["disposition"] for row in world.table("ingest")] == ["quarantined"] * 2
 
 
-def test_a_pass_that_takes_over_a_killed_run_prints_no_event(world: SandboxWorld, samples: Samples, drop: Path) -> None:
+def test_a_pass_that_takes_over_a_killed_run_prints_no_event(
+    world: SandboxWorld, samples: Samples, drop: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """With `--json`, its output is one object."""
     deliver(drop, [alone(samples, "valid")] * 2 + [alone(samples, "tampered")] * 2)
     world.operator.add_fault("verify", "slow", after=2, seconds=3.0)
@@ -73,12 +75,12 @@ def test_a_pass_that_takes_over_a_killed_run_prints_no_event(world: SandboxWorld
     killed.wait()
     world.operator.clear_faults()
 
-    command = [sys.executable, "-m", "proofsweep_cli", "ingest", str(drop), "--json", "--results", world.results_url]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    code = world.run("ingest", str(drop), "--json")
 
-    assert ended.returncode == 3
-    assert len(json.loads(ended.stdout)["rows"]) == 4
-    assert "leg_taken_over" not in ended.stderr
+    said = capfd.readouterr()
+    assert code == 3
+    assert len(json.loads(said.out)["rows"]) == 4
+    assert "leg_taken_over" not in said.err
 
 
 def test_a_wav_and_a_sidecar_that_missed_each_other_are_both_told(

@@ -1,5 +1,6 @@
 """The state of a flow run says how it ended, by a name that an automation can match."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice, pairwise
 from typing import Any
 
@@ -46,6 +47,27 @@ def test_a_run_whose_rows_remain_is_failed_with_the_name_of_its_reason(
     assert (run["state_type"], run["state_name"]) == ("FAILED", name)
     assert run["state"]["message"].startswith(f"Run {world.legs()[-1]['run_id']}: stopped")
     assert "rows remain" in run["state"]["message"]
+
+
+def test_a_run_that_is_stopped_from_another_terminal_is_cancelled(
+    world: SandboxWorld, api: httpx.Client, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Items in progress finish."""
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "4")
+    world.operator.add_fault("verify", "slow", after=4, seconds=3.0)
+
+    def stop() -> int:
+        world.wait_for(lambda: world.journalled(1))
+        return world.run("stop")
+
+    with ThreadPoolExecutor(1) as other:
+        stopped = other.submit(stop)
+        code = world.run("verify", catalog)
+
+    run, (leg,) = last_flow_run(world, api), world.legs()
+    assert (stopped.result(), code, leg["ended_by"]) == (0, 6, "cancelled")
+    assert (run["state_type"], run["state_name"]) == ("CANCELLED", "Cancelled")
+    assert 0 < len(world.rows()) == 20 - leg["remaining"] < 20
 
 
 @pytest.mark.parametrize(

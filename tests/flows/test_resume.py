@@ -10,13 +10,14 @@ import pytest
 from ..servers.alert_receivers import Webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-ROWS = 800
+ROWS = 160
 
 
 @pytest.fixture
 def large_run(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
     """A planned run of two batches over the sample files, at a service whose answers take some time; its ID."""
-    world.operator.add_fault("verify", "slow", seconds=0.2)
+    world.operator.add_fault("verify", "slow", seconds=0.4)
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "8")
     return world.plan_batches(world.manifest(islice(cycle(samples.files), ROWS)), ROWS // 2, monkeypatch)
 
 

@@ -15,16 +15,17 @@ import pytest
 from ..worlds.core import plan, set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
-ROWS = 300
+ROWS = 90
 KEYED = {"uploads", "verify", "usage"}
 
 
 @pytest.fixture
 def run_id(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> str:
     """A planned run of two partitions over the sample files, at a service whose answers take some time."""
-    world.operator.add_fault("verify", "slow", seconds=0.2)
+    world.operator.add_fault("verify", "slow", seconds=0.4)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "4")
     monkeypatch.setenv("PROOFSWEEP_PARTITIONS", "2")
+    set_chosen(monkeypatch, small_run_items=10)
     return plan(world.manifest(islice(cycle(samples.files), ROWS)), world.results_url)
 
 
@@ -48,6 +49,12 @@ def check_calls(world: SandboxWorld, *, unrecorded: int = 0) -> None:
     assert 0 <= world.charged - exchanges <= unrecorded
 
 
+@pytest.fixture
+def without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "prefect_dask", None)
+
+
+@pytest.mark.usefixtures("without_dask")  # in this process: it does the rest
 def test_ctrl_c_finishes_what_is_in_flight(world: SandboxWorld, run_id: str) -> None:
     """A terminal sends it to the worker processes too. Nothing is lost or paid twice when the run is resumed."""
     process = start_in_a_group(world, "resume", run_id)
@@ -55,7 +62,8 @@ def test_ctrl_c_finishes_what_is_in_flight(world: SandboxWorld, run_id: str) -> 
 
     os.killpg(process.pid, signal.SIGINT)
     code = process.wait(timeout=200)
-    rest = world.start("resume").wait(timeout=200)
+    world.operator.clear_faults()
+    rest = world.run("resume")
 
     assert (code, rest) == (6, 3), world.logs
     assert Counter(leg["ended_by"] for leg in world.legs()) == {"cancelled": 2, "complete": 2}
@@ -90,35 +98,36 @@ def test_a_cluster_of_one_s_own_may_work_with_the_key_in_a_block(
     check_calls(world, unrecorded=1)  # the plan's own
 
 
-@pytest.mark.parametrize(
-    ("address", "says"),
-    [("tcp://127.0.0.1:9", "cannot be used"), ("tcp://scheduler.example:8786", "set PREFECT_API_URL")],
-)
 def test_a_cluster_that_cannot_be_used_is_refused(
-    world: SandboxWorld, run_id: str, monkeypatch: pytest.MonkeyPatch, address: str, says: str
+    world: SandboxWorld, run_id: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """One line says why; no file is sent."""
-    monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", address)
-    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", "1s")
-    process = world.start("resume", run_id)
+    import dask.config  # noqa: PLC0415 - few tests need it
 
-    assert process.wait(timeout=120) == 2
-    assert says in world.logs
-    assert "Traceback" not in world.logs
+    codes = []
+    for address in ("tcp://127.0.0.1:9", "tcp://scheduler.example:8786"):
+        monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", address)
+        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
+            codes.append(world.run("resume", run_id))
+
+    here, elsewhere = capfd.readouterr().err.splitlines()
+    assert codes == [2, 2]
+    assert "cannot be used" in here
+    assert "set PREFECT_API_URL" in elsewhere
     assert world.legs() == []
 
 
-def test_without_dask_one_process_works_on_the_partitions_in_turn(world: SandboxWorld, run_id: str) -> None:
+@pytest.mark.usefixtures("without_dask")
+def test_without_dask_one_process_works_on_the_partitions_in_turn(
+    world: SandboxWorld, run_id: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     """It says so. Of each partition there is a leg, and the bounds are of both together."""
     world.operator.clear_faults()
-    without = "import sys; sys.modules['prefect_dask'] = None; from proofsweep_cli.__main__ import main; main()"
-    command = [sys.executable, "-c", without, "resume", run_id, "--max-calls", "401", "--results", world.results_url]
 
-    stopped = subprocess.run(command, capture_output=True, text=True, check=False)
-    code = world.start("resume", run_id).wait(timeout=200)
+    codes = [world.run("resume", run_id, "--max-calls", "121"), world.run("resume", run_id)]
 
-    assert (stopped.returncode, code) == (6, 3), stopped.stderr + world.logs
-    assert "works on the partitions in turn" in stopped.stderr
-    assert 390 <= sum(leg["calls"] for leg in world.legs() if leg["leg"] <= 2) <= 401
+    assert codes == [6, 3]
+    assert "works on the partitions in turn" in capfd.readouterr().err
+    assert 110 <= sum(leg["calls"] for leg in world.legs() if leg["leg"] <= 2) <= 121
     assert [leg["ended_by"] for leg in world.legs()] == ["complete", "window", "complete"]
     assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
