@@ -135,27 +135,33 @@ def test_the_pages_work_on_a_phone(hostile: tuple[Path, Path]) -> None:
         assert (first == back, {first, turned}) == (True, {"rgb(255, 255, 255)", "rgb(20, 23, 27)"})
 
 
+@pytest.fixture(scope="module")
+def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store of five large nights."""
+    folder = tmp_path_factory.mktemp("nights")
+    five_nights.fill(results_at(folder / "results"))
+    return folder
+
+
 @NEEDS_AXE
-def test_the_pages_hinder_nobody(tmp_path: Path) -> None:
+def test_the_pages_hinder_nobody(five: Path) -> None:
     """No serious finding of axe-core, in light and in dark; on a phone no name is cut."""
-    five_nights.fill(results_at(tmp_path / "results"))
-    for page in pages_of(tmp_path):
-        found = visited(page, [AXE.read_text("utf-8"), EXAMINE], "found", 390)
-        seen = visited(page, [ACT], "seen", 390)
+    for page in pages_of(five):
+        told = visited(page, [AXE.read_text("utf-8"), ACT + EXAMINE], "{found, seen}", 390)
+        found, seen = told["found"], told["seen"]
 
         assert found == {"light": [], "dark": [], "errors": []}
         assert (seen["wide"] <= 390, seen["cut"], seen["styles"]) == (True, [], ["clip"])
 
 
 @NEEDS_CHROMIUM
-def test_a_hundred_files_fit_on_eight_printed_pages(tmp_path: Path) -> None:
+def test_a_hundred_files_fit_on_eight_printed_pages(five: Path) -> None:
     """With trend, suppliers and labels."""
-    five_nights.fill(results_at(tmp_path / "results"))
-    page, printed = tmp_path / "catalog.html", tmp_path / "catalog.pdf"
+    page, printed = five / "printed.html", five / "catalog.pdf"
     by = ["--by", "supplier", "--by", "label"]
-    assert run(["report", *by, "--file", str(page), "--results", str(tmp_path / "results")]) == 0
+    assert run(["report", *by, "--file", str(page), "--results", str(five / "results")]) == 0
 
-    command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={tmp_path / 'home'}"]
+    command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={five / 'home'}"]
     command += [f"--print-to-pdf={printed}", page.as_uri()]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
 
