@@ -13,7 +13,7 @@ from ..worlds.sandbox_world import Samples
 
 FILES = 26
 """Every kind of sample once."""
-REPEATED = 12
+REPEATED = 3
 """So often each is in a catalog that a test interrupts."""
 
 MakeWorld = Callable[[Bucket], BucketWorld]
@@ -85,11 +85,13 @@ def test_run_whose_bucket_is_unavailable_fails_no_row_and_is_resumed(
     monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "2")
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
+    world.operator.add_fault("verify", "slow", after=16, seconds=3.0)
     process = world.start("verify", str(manifest))
     world.wait_for(lambda: world.journalled(1) or process.poll() is not None)
     proxy.disconnect()
     stopped = process.wait(timeout=100)
     proxy.restore()
+    world.operator.clear_faults()
 
     code = world.run("resume")
 

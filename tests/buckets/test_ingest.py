@@ -12,7 +12,7 @@ from ..worlds.bucket_world import BucketWorld, deliver
 from ..worlds.ddex_messages import Sending, Track, batch_manifest, put_release, sent
 from ..worlds.sandbox_world import Samples
 
-FILES = 40
+FILES = 26
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from ..servers.buckets import Bucket, S3Server
 from ..worlds.bucket_world import BucketWorld, deliver, write_manifest
 from ..worlds.sandbox_world import Samples
 
-ROWS = 120
+ROWS = 52
 
 MakeWorld = Callable[[Bucket], BucketWorld]
 
@@ -45,7 +45,7 @@ def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
     world: BucketWorld, delivery: Bucket, samples: Samples, swift: S3Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each row once with its verdict; as many calls as the service charged; common tools read the tables."""
-    world.interrupt(f"{delivery.url}/deliveries", signal.SIGTERM)
+    world.interrupt(f"{delivery.url}/deliveries", signal.SIGTERM, after=16)
 
     code = world.run("resume")
 
@@ -66,7 +66,7 @@ def test_run_over_a_manifest_that_is_killed_has_every_row_right(
     world: BucketWorld, delivery: Bucket, samples: Samples
 ) -> None:
     """The killed leg's journal is published; other rows are verified again, and no row is there twice."""
-    world.interrupt(f"{delivery.url}/catalogs/all.csv", signal.SIGKILL)
+    world.interrupt(f"{delivery.url}/catalogs/all.csv", signal.SIGKILL, after=16)
 
     code = world.run("resume")
 
