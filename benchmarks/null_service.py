@@ -36,8 +36,6 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 # One read takes at most this much. Chosen: 1 MiB; a smaller buffer costs the service more reads.
 _DROPPED = memoryview(bytearray(1024 * 1024))
 _USAGE_HEADERS = "X-RateLimit-Limit: 100000000\r\nX-RateLimit-Remaining: 99999999\r\nX-RateLimit-Reset: 1893456000\r\n"
-# Objects that a copy puts here, as into any S3 store; clients want an ETag, and compare one that is a digest.
-_COPIES = "/copies/"
 # A form with the probe audio: 8,864 bytes, and at most so many around them. No file of a benchmark is of this size.
 _PROBE_FORM_BYTES = range(8_864, 8_864 + 4_096)
 _FIELDS = {
@@ -132,7 +130,6 @@ class _Service:
             "/v1/verify": _answer(_VERDICT),
             "/slot": _answer(None),
             "probe": _answer({"good": False, "verdict": "unreadable"}),
-            _COPIES: _answer(None, 'ETag: "null"\r\n'),
         }
         self._not_found = _answer({"error": "There is no such path.", "code": "not_found"}, status="404 Not Found")
 
@@ -151,7 +148,7 @@ class _Service:
 
     def answer(self, path: str) -> bytes:
         known = "probe" if self._is_probe and path == "/v1/verify" else path
-        head, rest = self._answers.get(_COPIES if path.startswith(_COPIES) else known, self._not_found)
+        head, rest = self._answers.get(known, self._not_found)
         return b"%s%032x%s" % (head, self._counts[path], rest)
 
     def report(self) -> str:

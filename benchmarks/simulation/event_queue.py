@@ -20,14 +20,6 @@ class EventQueue:
     def run(self, until: float) -> None:
         """Run all actions that are due until a time, and the actions that these add."""
         while self._due and self._due[0][0] <= until:
-            self._run_next()
+            self.now, _, action = heapq.heappop(self._due)
+            action()
         self.now = until
-
-    def run_all(self) -> None:
-        """Run all actions, and the actions that these add; the time is then that of the last one."""
-        while self._due:
-            self._run_next()
-
-    def _run_next(self) -> None:
-        self.now, _, action = heapq.heappop(self._due)
-        action()

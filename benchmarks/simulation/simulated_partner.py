@@ -4,29 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Protocol
 
 from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.gateways import Gateway
+from benchmarks.simulation.network import SlowProfile
 
 Answered = Callable[[int, float | None], None]
 """Receives an answer: the status, and the `Retry-After` of a 429."""
-
-
-class Conditions(Protocol):
-    """How long things take."""
-
-    def trip_seconds(self) -> float:
-        """Return how long a request or an answer is on its way."""
-
-    def work_seconds(self, *, is_verify: bool) -> float:
-        """Return how long the service works on a call that it has let in."""
-
-    def awake_at(self, now: float) -> float:
-        """Return when the client's machine sends and receives: now, unless it stalls."""
-
-    def upload(self, item: Hashable, uploaded: Callable[[float], None]) -> None:
-        """Upload an item's file, and tell its size when it is done."""
 
 
 @dataclass(slots=True)
@@ -44,7 +28,7 @@ class SimulatedPartner:
 
     events: EventQueue
     gateway: Gateway
-    conditions: Conditions
+    conditions: SlowProfile
     chance: Random
     failing: float = 0.0
     traffic: Traffic = field(default_factory=Traffic)

@@ -107,8 +107,8 @@ def measure(scenario: Scenario, seed: int, new_client: NewClient) -> Figures:
     if scenario.ideal is not None:
         ideal = scenario.ideal * len(seconds)
     goodput = admitted / ideal
-    uplink = getattr(partner.conditions, "uplink", None)
-    if isinstance(uplink, Uplink):
+    uplink = partner.conditions.uplink
+    if uplink is not None:
         goodput = uplink.carried / (uplink.speed * scenario.seconds)
     ages = sorted(traffic.slot_ages) or [0.0]
     fallen = scenario.fallen_at

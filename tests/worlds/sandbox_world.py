@@ -59,12 +59,12 @@ class SandboxWorld(CommandWorld):
         """Return whether a leg has written finished rows to its journal."""
         return any(self.results.glob(f"_runs/*/journal/{leg:03}/verdicts-*"))
 
-    def interrupt(self, catalog: str, number: signal.Signals) -> None:
+    def interrupt(self, catalog: str, number: signal.Signals, after: int = 40) -> None:
         """Verify a catalog in another process, and send it a signal after it has finished some rows.
 
-        The service is slow after forty answers, so that the run cannot end first.
+        The service is slow after so many answers, so that the run cannot end first.
         """
-        self.operator.add_fault("verify", "slow", after=40, seconds=3.0)
+        self.operator.add_fault("verify", "slow", after=after, seconds=3.0)
         process = self.start("verify", catalog)
         self.wait_for(lambda: self.journalled(1) or process.poll() is not None)
         process.send_signal(number)
