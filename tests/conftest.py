@@ -40,13 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "PREFECT_HOME": home.name,
         "XDG_STATE_HOME": f"{home.name}/state",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        # A command's own server runs none of these; some tests need a server that others keep.
-        "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "true",
-        "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "true",
-        "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "true",
-        "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "true",
         "PREFECT_WORKER_QUERY_SECONDS": "1",  # a test's worker need not wait ten seconds for its flow run
-        "PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY": "PT1S",  # nor a test five for what does not happen
     }
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: each process that a test starts
         signal.signal(signal.SIGINT, signal.default_int_handler)  # would ignore the Ctrl-C that the test sends

@@ -1,13 +1,15 @@
 """`proofsweep status` without a run: how all stands, on one screen."""
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import DEVNULL, PIPE, CompletedProcess, Popen
 
 import pytest
 
-from ..worlds.core import plan, stored_run
+from ..worlds.core import plan, stored_run, work
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -73,6 +75,23 @@ def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, deli
         {"accepted": 7},
     )
     assert document["catalogs"][0]["ended_by"] == "active"
+
+
+@pytest.mark.usefixtures("workdir")
+def test_a_run_that_starts_is_waited_for(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Followed from another terminal: nobody is told to resume what is about to begin, the second leg neither."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    run_id, codes = plan(catalog), []
+
+    for calls in ("11", "1000"):
+        with Popen([sys.executable, "-m", "proofsweep_cli", "status", "--follow"], stdout=DEVNULL, stderr=PIPE) as it:
+            assert it.stderr is not None
+            assert b"Waiting up to a minute for one that starts" in it.stderr.readline()
+            monkeypatch.setenv("PROOFSWEEP_BOUNDS__MAX_CALLS", calls)
+            work(run_id)
+            codes.append(it.wait(timeout=60))
+
+    assert codes == [6, 3]
 
 
 @pytest.mark.parametrize("others", [["RUN"], ["--catalog", "music"], ["--follow"]])

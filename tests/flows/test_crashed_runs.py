@@ -14,6 +14,8 @@ import httpx
 import pytest
 import yaml
 
+from proofsweep_cli.embedded_server import prefect_api
+
 from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
 from .conftest import working
@@ -32,7 +34,24 @@ LONGEST_WAIT_SECONDS = 360.0
 # first. Prefect takes no less.
 SOON_SECONDS = 10
 
+SERVICES = ("EVENT_PERSISTER_ENABLED", "TRIGGERS_ENABLED")
+"""What a server has that others keep, and a command's own lacks."""
+
 pytestmark = pytest.mark.timeout(1200)  # workers start processes, each with Prefect
+
+
+@pytest.fixture(scope="module")
+def prefect_url() -> Iterator[str]:
+    """A server of these tests' own, which looks each second for what did not happen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY", "PT1S")
+        for service in SERVICES:
+            patch.setenv(f"PREFECT_SERVER_SERVICES_{service}", "true")
+        with prefect_api() as server:
+            assert server is not None
+            del os.environ["PREFECT_API_URL"]
+            server.wait_until_up()
+            yield server.url
 
 
 @pytest.fixture
@@ -63,11 +82,6 @@ def made(*automations: dict[str, Any]) -> Iterator[None]:
         yield
         for each in ids:
             client.delete_automation(each)
-
-
-@pytest.fixture(autouse=True)
-def _own_server(api: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PREFECT_API_URL", str(api.base_url).rstrip("/"))
 
 
 def begin(api: httpx.Client, deployment: str, world: SandboxWorld, catalog: str, **more: object) -> str:
