@@ -16,7 +16,6 @@ _ALL = {
     "answers": "--items 60 --nights 2 --rows 20",
     "lanes": "--seeds 1 --only 'R2 B2'",
     "lane_in_real_time": "--seconds 16",
-    "lane_of_processes": "--seconds 30 --processes 2",
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
     "processes": "--rows 240 --partitions 2",
@@ -25,7 +24,6 @@ _ALL = {
 
 
 def main() -> None:
-    """Run the benchmarks one after another; stop at the first that fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to check that every benchmark runs")
     parser.add_argument("names", nargs="*", default=list(_ALL), help="the benchmarks to run; all by default")

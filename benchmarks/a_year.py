@@ -103,7 +103,6 @@ def start_verify(results: Results) -> None:
 
 
 def main() -> None:
-    """Build the store and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nights", type=int, default=36)
     parser.add_argument("--catalogs", type=int, default=1, help="catalogs of each night")

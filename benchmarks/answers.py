@@ -27,7 +27,6 @@ _ANSWERS = {
 
 
 def main() -> None:
-    """Build a store and ask, or ask one that exists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=20_000)
     parser.add_argument("--nights", type=int, default=40)

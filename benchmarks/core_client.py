@@ -15,7 +15,6 @@ from proofsweep.verify.item import VerifyContext, verify_item
 
 
 def main() -> None:
-    """Verify one file FILES times, AT_ONCE at once."""
     audio, files, at_once = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     engine = App(load_settings()).service
     context = VerifyContext(partner=engine.partner, files=engine.files, clock=utc_now)

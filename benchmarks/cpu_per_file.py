@@ -21,7 +21,7 @@ _SMALL_KIBIBYTES = 4
 _FEWEST_FILES = 201
 
 _PROGRAMS = ("curl_client", "core_client", "pipeline")
-# Bounds the time of a run with large files: half of it makes the figures less stable. Chosen: 32 files of 32 MiB.
+# Bounds the time of a run with large files: 32 files of 32 MiB.
 _MOST_BYTES_PER_RUN = 1 << 30
 _HEAD = (
     "| size | at once | libcurl, ms | HTTP client, ms | pipeline, ms | to libcurl | to {} at once "
@@ -93,7 +93,6 @@ def _work(used: Used) -> float:
 
 
 def main() -> None:
-    """Measure and print one table without TLS and one with it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kibibytes", type=int, nargs="+", default=[4, 1024, 32 * 1024])
     parser.add_argument("--at-once", type=int, nargs="+", default=[1, 16, 64])

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pycurl
 
-# libcurl's upload buffer. Chosen: large enough that the number of reads does not matter.
+# libcurl's upload buffer.
 _PIECE_BYTES = 256 * 1024
 _OK = range(200, 300)
 
 
 def main() -> None:
-    """Verify one file FILES times, AT_ONCE at once."""
     base_url, audio, files, at_once = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     shares = [files // at_once + (worker < files % at_once) for worker in range(at_once)]
     with ThreadPoolExecutor(at_once) as pool:

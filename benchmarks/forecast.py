@@ -40,7 +40,7 @@ class NightSpec:
         lane: calls per second, and the burst.
         delays: seconds that the answer to a call waits, by its name.
         kilobytes: the bounds of the files' sizes.
-        gate: what the sandbox's gate is set to.
+        bytes_per_second: what the link to the storage carries.
         failing: the share of the calls that is answered with 500, in the night and in the run before.
         taught_failing: that share in the run before, if it is another one.
         settings: further settings of both runs.
@@ -51,7 +51,7 @@ class NightSpec:
     lane: tuple[float, float] = _OPEN_LANE
     delays: Mapping[str, float] = field(default_factory=dict)
     kilobytes: tuple[int, int] = (4, 40)
-    gate: Mapping[str, float] = field(default_factory=dict)
+    bytes_per_second: float | None = None
     failing: float = 0.0
     taught_failing: float | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ NIGHTS = (
     NightSpec(name="20 a second, 15 % fail", files_per_second=8, lane=(20, 20), failing=0.15),
     NightSpec(name="20 a second, 30 % failed before", files_per_second=10, lane=(20, 20), taught_failing=0.3),
     NightSpec(name="14 a second, files of 0.1 to 1.4 MB", files_per_second=7, lane=(14, 14), kilobytes=(100, 1_400)),
-    NightSpec(name="an uplink of 4 MB/s", files_per_second=4, kilobytes=(400, 1_600), gate={"bytes_per_second": 4e6}),
+    NightSpec(name="an uplink of 4 MB/s", files_per_second=4, kilobytes=(400, 1_600), bytes_per_second=4e6),
     NightSpec(
         name="four workers",
         files_per_second=7,
@@ -97,7 +97,6 @@ class Compared:
 
 
 def main() -> None:
-    """Run the nights and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60.0, help="about how long each night takes")
     parser.add_argument("--only", default="", help="the nights whose name contains this")
@@ -119,14 +118,14 @@ def main() -> None:
 
 def compare(spec: NightSpec, folder: Path, seconds: float) -> Compared:
     """Teach, forecast and run one night."""
-    with sandbox.launch(folder / "sandbox", module="benchmarks.gated_sandbox") as running:
+    with sandbox.launch(folder / "sandbox", module="benchmarks.slow_link_sandbox") as running:
         rows = max(24, round(spec.files_per_second * seconds))
         audio = recordings(folder / "audio", running.operator, spec.kilobytes)
         environment = configure(spec, folder, running)
         taught = manifest(folder / "earlier.csv", audio, max(20, round(rows * _TAUGHT_SHARE)))
         tonight = manifest(folder / "tonight.csv", audio, rows)
         running.operator.set_lane(*spec.lane)
-        httpx.put(f"{running.operator_url}/gate", json=dict(spec.gate)).raise_for_status()
+        httpx.put(f"{running.operator_url}/link", content=json.dumps(spec.bytes_per_second)).raise_for_status()
         set_faults(running.operator, spec, spec.failing if spec.taught_failing is None else spec.taught_failing)
         proofsweep(["verify", str(taught)], environment, folder)
         set_faults(running.operator, spec, spec.failing)

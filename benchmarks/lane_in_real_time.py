@@ -1,21 +1,17 @@
 """Compare the product in real time with the simulation: one lane, one run, both figures.
 
-Run from the checkout: `python -m benchmarks.lane_in_real_time [--rate 20] [--burst 20] [--seconds 150] [--first-rate 6]
-[--busy]`. `proofsweep verify` sends small files to a sandbox with a lane that it does not know. The calls from the
-tenth second to the last are counted, from the run's own `exchanges` and from the sandbox's record. The simulation lasts
-as long. With `--busy`, two processes spin meanwhile, and the product is stopped for 0.2 to 1 s, four times a minute.
+Run from the checkout: `python -m benchmarks.lane_in_real_time [--rate 20] [--burst 20] [--seconds 150]`.
+`proofsweep verify` sends small files to a sandbox with a lane that it does not know. The calls from the tenth second to
+the last are counted, from the run's own `exchanges` and from the sandbox's record. The simulation lasts as long.
 """
 
 import argparse
 import csv
 import os
-import random
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
@@ -29,16 +25,11 @@ from benchmarks.simulation.gateways import Gateway
 from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.trial import CLIENTS, LEARNED, measure, worst
 
-# Chosen: enough different files that the catalog has every kind; the manifest repeats them.
 _FILES = 200
-# The pacer's first search for the rate is not counted. Chosen: as in the scenario "R40 B20, cold start".
+# The pacer's first search for the rate is not counted, as in the scenario "R40 B20, cold start".
 _SINCE_SECONDS = 10
 # As many as the figures of docs/quota.md use.
 _SEEDS = 5
-# How busy the machine is made: as many processes as it has cores here, and short stops like those of a shared machine.
-_SPINNING = 2
-_STOPS_PER_MINUTE = 4.0
-_STOPPED_SECONDS = (0.2, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +41,17 @@ class SentCall:
 
 
 def main() -> None:
-    """Run the product and the simulation, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", type=float, default=20.0)
     parser.add_argument("--burst", type=float, default=20.0)
     parser.add_argument("--seconds", type=int, default=150)
     parser.add_argument("--first-rate", type=float, default=6.0, help="calls per second at the start")
-    parser.add_argument("--busy", action="store_true", help="make the machine busy")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sandbox.launch(Path(folder) / "sandbox") as running:
         tenant = configure(Path(folder), running, round(chosen.rate * chosen.seconds / 2))
         os.environ["PROOFSWEEP_PACE__FIRST_RATE"] = str(chosen.first_rate)
         running.operator.set_lane(chosen.rate, chosen.burst)
-        verify(Path(folder), is_busy=chosen.busy)
+        verify(Path(folder))
         print("| counted by | calls | goodput | 429s |\n|---|---|---|---|")
         print_line("the run's own exchanges", own_calls(Path(folder) / "results"), chosen.rate)
         print_line("the sandbox", sandbox_calls(running.operator, tenant), chosen.rate)
@@ -87,36 +76,23 @@ def configure(folder: Path, running: sandbox.Running, rows: int) -> str:
     return tenant.tenant
 
 
-def verify(folder: Path, *, is_busy: bool) -> None:
+def verify(folder: Path) -> None:
     """Run the product until it ends; some of the catalog's files are rejected, as they must be."""
     arguments = ["verify", str(folder / "catalog.csv"), "--results", str(folder / "results")]
-    with ExitStack() as stack, (folder / "printed").open("w") as printed:
-        for _ in range(_SPINNING if is_busy else 0):
-            spinning = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
-            stack.callback(spinning.kill)
-        done = subprocess.Popen([sys.executable, "-m", "proofsweep_cli", *arguments], stdout=printed, stderr=printed)
-        while is_busy and not ends_within(done, random.expovariate(_STOPS_PER_MINUTE / 60)):
-            done.send_signal(signal.SIGSTOP)
-            ends_within(done, random.uniform(*_STOPPED_SECONDS))
-            done.send_signal(signal.SIGCONT)
-        if done.wait() not in {0, 3}:
-            raise SystemExit(f"verify ended with {done.returncode}:\n{(folder / 'printed').read_text()}")
-
-
-def ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for so long at most; say whether the process has ended."""
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
-def own_calls(results: Path, first_run: str = "") -> list[SentCall]:
-    """Read the calls for items from the runs' own table, from a run ID on."""
-    rows = duckdb.read_parquet(f"{results}/exchanges/*/*.parquet").filter(
-        f"call IN ('uploads', 'verify') AND run_id >= '{first_run}'"
+    done = subprocess.run(
+        [sys.executable, "-m", "proofsweep_cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
+    if done.returncode not in {0, 3}:
+        raise SystemExit(f"verify ended with {done.returncode}:\n{done.stdout}")
+
+
+def own_calls(results: Path) -> list[SentCall]:
+    """Read the calls for items from the run's own table."""
+    rows = duckdb.read_parquet(f"{results}/exchanges/*/*.parquet").filter("call IN ('uploads', 'verify')")
     return [SentCall(at, status) for at, status in rows.project("epoch(started_at), status").fetchall()]
 
 

@@ -11,12 +11,10 @@ from benchmarks.simulation.hard_lanes import HARD
 from benchmarks.simulation.scenarios import REQUIRED, Scenario
 from benchmarks.simulation.trial import CLIENTS, LEARNED, play
 
-# Chosen: 360 points over half an hour; a shorter step shows single bursts, a longer one hides the change.
 _STEP_SECONDS = 5
 
 
 def main() -> None:
-    """Print the comparison, and draw it if a file is named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?")
     lanes = {each.name: each for each in (*REQUIRED, *HARD)}

@@ -1,9 +1,9 @@
 """Measure in simulated time how well the pacer uses many kinds of lanes, and compare it with other clients.
 
 Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--only NAME] [--client NAME]
-[--set required|further|hard|baselines|chance|shared]`. Goodput is the calls let in, as a part of the possible calls.
+[--set required|further|hard|chance|shared]`. Goodput is the calls let in, as a part of the possible calls.
 The share is 429s in percent of all calls. The worst seed counts.
-All scenarios with one seed take about 15 s, the baselines a minute.
+All scenarios with one seed take about 15 s.
 """
 
 import argparse
@@ -21,17 +21,15 @@ _LESS_THAN_AWS = 0.10
 _MOST_SHARE = 6.0
 # Seconds after new files came, or a process was killed, over five of which its figures are given.
 _AFTER = (0, 5, 10, 15, 20, 40)
-_COMPARED = ("R2 B2", "R20 B10", "R20 B20", "R200 B200", "R20, refused charged")
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument(
         "--set",
-        choices=("required", "further", "hard", "baselines", "chance", "shared"),
+        choices=("required", "further", "hard", "chance", "shared"),
         default="required",
         dest="chosen",
     )
@@ -41,9 +39,7 @@ def main() -> None:
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
     sets = {"further": FURTHER, "hard": HARD}
     scenarios = [each for each in sets.get(chosen.chosen, REQUIRED) if (chosen.only or "") in each.name]
-    if chosen.chosen == "baselines":
-        compare([each for each in REQUIRED if each.name in _COMPARED], seeds)
-    elif chosen.chosen == "shared":
+    if chosen.chosen == "shared":
         hold_against_alone(seeds)
     elif chosen.chosen == "chance":
         hold_against_aws([each for each in BY_CHANCE if (chosen.only or "") in each.name], seeds)
@@ -114,14 +110,6 @@ def verdict(scenario: Scenario, figures: Figures) -> str:
     if not figures.satisfy(scenario.must):
         return "MISSED"
     return "well" if scenario.stretch is not None and figures.satisfy(scenario.stretch) else "good"
-
-
-def compare(scenarios: list[Scenario], seeds: range) -> None:
-    """Print goodput and share for every kind of client."""
-    print(f"{'goodput / 429s in %':<32}" + "".join(f"{each.name:>21}" for each in scenarios))
-    for name, new_client in CLIENTS.items():
-        cells = (worst([measure(each, seed, new_client) for seed in seeds]) for each in scenarios)
-        print(f"{name:<32}" + "".join(f"{f'{each.goodput:.3f} / {each.share:.2f}':>21}" for each in cells), flush=True)
 
 
 if __name__ == "__main__":

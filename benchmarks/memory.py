@@ -19,7 +19,6 @@ _FILES = 60_000
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 20_000])
     parser.add_argument("--at-once", type=int, default=PaceSettings().workers)

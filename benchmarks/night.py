@@ -22,9 +22,8 @@ import duckdb
 
 import proofsweep_sandbox as sandbox
 
-# Chosen: enough different files that the catalog has every kind; the manifest repeats them.
 FILES = 200
-# Ends a night that does not get on. Chosen: six times the ten minutes that 20,000 rows take.
+# Ends a night that does not get on: six times the ten minutes that 20,000 rows take.
 DEADLINE_SECONDS = 3_600.0
 FAULTS = (
     ("uploads", "status", {"status": 500}),
@@ -40,7 +39,6 @@ COUNT_LOST_ANSWERS = (
     "SELECT count(*) FROM {exchanges} "
     "WHERE call IN ('uploads', 'verify') AND bytes_sent IS NOT NULL AND request_id IS NULL"
 )
-# Chosen: more calls than any night makes.
 ENOUGH_CALLS = 10**9
 # Calls per second at the start, the default of `pace.first_rate`; the sandbox's profile starts at 500.
 FIRST_RATE = 6.0
@@ -81,7 +79,6 @@ class Night:
 
 
 def main() -> None:
-    """Run the night, and print what it did and what it spent."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rate", type=float, default=100.0, help="calls a second that the lane lets through")

@@ -33,7 +33,7 @@ from cryptography.x509.oid import NameOID
 _HOST = "127.0.0.1"
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-# One read takes at most this much. Chosen: 1 MiB; a smaller buffer costs the service more reads.
+# One read takes at most this much.
 _DROPPED = memoryview(bytearray(1024 * 1024))
 _USAGE_HEADERS = "X-RateLimit-Limit: 100000000\r\nX-RateLimit-Remaining: 99999999\r\nX-RateLimit-Reset: 1893456000\r\n"
 # A form with the probe audio: 8,864 bytes, and at most so many around them. No file of a benchmark is of this size.

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from benchmarks.null_service import cpu_seconds_of
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 
-# The server is idle if it uses less than a quarter of this time in CPU. Chosen: twice the recorder's flush interval.
+# The server is idle if it uses less than a quarter of this time in CPU.
 _SETTLED_SECONDS = 2.0
 
 
 def main() -> None:
-    """Measure both; print the CPU per file and the ratio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=500)
     files = parser.parse_args().files

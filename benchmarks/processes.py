@@ -16,16 +16,13 @@ import duckdb
 from benchmarks import children
 from benchmarks.null_service import Running, launched
 
-# Chosen: so small that nearly all the work is the three HTTP exchanges of a file.
 FILE_BYTES = 4096
-# Chosen: enough for four processes; at half the processes wait, twice changes nothing.
 AT_ONCE = 64
-# The part of the rows that counts: before it processes start, after it some have no row left. Chosen.
+# The part of the rows that counts: before it processes start, after it some have no row left.
 FIRST, LAST = 0.15, 0.75
 
 
 def main() -> None:
-    """Measure each way in turn and print the rates."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=12_000)
     parser.add_argument("--partitions", type=int, nargs="+", default=[2, 4])

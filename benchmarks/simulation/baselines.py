@@ -30,7 +30,6 @@ class Unpaced:
     """Lets every call go at once."""
 
     def wait_seconds(self, now: float) -> float:  # noqa: ARG002 - the same signature as Adaptive's
-        """Let the call go."""
         return 0.0
 
     def learn(self, now: float, *, is_refused: bool) -> None:
@@ -93,7 +92,6 @@ class FixedWorkers:
     _queue: deque[Callable[[], None]] = field(default_factory=deque)
 
     def work(self) -> None:
-        """Start every worker."""
         for _ in range(self.workers):
             self._ask(next(_names), is_verify=False, refusals=0)
 

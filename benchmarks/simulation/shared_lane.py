@@ -17,7 +17,7 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Weight
 
 _REFUSED = 429
-# Chosen: how long a request to the store takes, and how soon a 429 is told, as in the product.
+# How long a request to the store takes, and how soon a 429 is told, as in the product.
 _STORE_SECONDS = 0.05
 _TELL_SECONDS = 0.25
 
@@ -59,7 +59,6 @@ class Process:
     _looks_at: float = 0.0
 
     def start(self) -> None:
-        """Begin to work."""
         self._look()
         self.client.work()
         self._wait()
@@ -127,7 +126,6 @@ class Played:
     processes: Sequence[Process]
 
     def figures(self, lane: SharedLane) -> Figures:
-        """Count."""
         traffic, seconds = self.partner.traffic, range(lane.since, lane.seconds)
         let_in, refused = (sum(each[second] for second in seconds) for each in (traffic.admitted, traffic.refused))
         ideal = self.partner.gateway.admits(seconds.start, seconds.stop)

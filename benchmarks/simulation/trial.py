@@ -17,23 +17,17 @@ from proofsweep.client.call_queue import MOST_UPLOADS, CallQueue
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
 
-# A client is back when it uses the lane over this time. Chosen: half of it counts single bursts, twice hides seconds.
+# A client is back when it uses the lane over this time.
 _BACK_WITHIN_SECONDS = 5
-# Bounds the burst of 429s after a fall. Chosen: twice the worst of docs/quota.md.
+# Bounds the burst of 429s after a fall: twice the worst of docs/quota.md.
 _MOST_AFTER_FALL = 40
 _NEVER_BACK_SECONDS = 9999.0  # more than any target and any scenario
 
 NewClient = Callable[[EventQueue, SimulatedPartner, Random, Scenario], PacedClient | FixedWorkers]
 LEARNED = "the learned pacer"
 CLIENTS: dict[str, NewClient] = {
-    "16 at once, sleep Retry-After": lambda events, partner, chance, _scenario: FixedWorkers(
-        events=events, partner=partner, chance=chance, workers=16, wait=obey
-    ),
     "64 at once, sleep Retry-After": lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=64, wait=obey
-    ),
-    "64 at once, backoff with jitter": lambda events, partner, chance, _scenario: FixedWorkers(
-        events=events, partner=partner, chance=chance, workers=64, wait=backoff
     ),
     "AWS adaptive retry mode": lambda events, partner, chance, _scenario: FixedWorkers(
         events=events, partner=partner, chance=chance, workers=400, wait=backoff, pace=Adaptive()

@@ -15,7 +15,6 @@ SLOW = {
     "first_byte",
     "forecast",
     "lane_in_real_time",
-    "lane_of_processes",
     "memory",
     "night",
     "prefect_tasks",
@@ -62,9 +61,8 @@ def test_every_benchmark_is_among_them() -> None:
         "built_store",
         "children",
         "core_client",
-        "lane_process",
         "curl_client",
-        "gated_sandbox",
+        "slow_link_sandbox",
         "lane_plot",
         "null_service",
     }
