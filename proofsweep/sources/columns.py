@@ -60,16 +60,19 @@ class Columns:
     def of(cls, header: Sequence[str], settings: CatalogSettings) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
-        So is a column that was chosen as the id. A completion report has our own names, whatever is said of other
-        manifests.
+        So is a column that was chosen as the id. A completion report and a list of proofs have our own names, whatever
+        is said of other manifests.
         """
         plain = [name.strip().lower() for name in header]
         own = own_columns(header)
-        chosen: Mapping[str, str] = {} if own else settings.columns
+        of_files = {"audio", "path", settings.columns.get("audio", "").lower()}
+        is_of_proofs = "proof_id" in plain and of_files.isdisjoint(plain)
+        has_own_names = bool(own) or is_of_proofs
+        chosen: Mapping[str, str] = {} if has_own_names else settings.columns
         found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
         found |= {role: own[role] for role in _NAMES if role in own}
         audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
-        named = {} if own else checksum_columns_in(settings.checksums)
+        named = {} if has_own_names else checksum_columns_in(settings.checksums)
         digests = {name: _index(header, plain, name, ()) for name in named}
         tags: dict[str, int] = {}
         keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
@@ -88,7 +91,7 @@ class Columns:
             tags,
             supplier=tag_named(SUPPLIER_TAG, tags),
             run=own.get(RUN_COLUMN),
-            is_of_proofs=audio is not None and plain[audio] == "proof_id",
+            is_of_proofs=is_of_proofs or (audio is not None and plain[audio] == "proof_id"),
             unknown=[*unknown, *(name for name, index in digests.items() if index is None)],
             digests={index: named[name] for name, index in digests.items() if index is not None},
         )

@@ -62,6 +62,16 @@ def test_a_row_may_name_a_proof_in_place_of_a_file(tmp_path: Path, content: str,
     assert (row.named_audio, dict(row.tags)) == ("a.wav", {"proof_id": "p-1"}), "a report is verified by its files"
 
 
+def test_what_is_said_of_a_label_s_own_lists_is_not_about_a_list_of_proofs(tmp_path: Path) -> None:
+    """`proofs verify` works with the config that names the columns of the label's manifests."""
+    (tmp_path / "proofs.csv").write_text("proof_id,id\np-1,x\n")
+    settings = CatalogSettings(columns={"audio": "Dateipfad", "id": "none"}, checksums=["column:md5"])
+
+    (row,) = open_catalog(str(tmp_path / "proofs.csv"), settings).rows()
+
+    assert (row.named_audio, row.item_id) == ("proof:p-1", "x")
+
+
 @pytest.mark.parametrize("content", ["audio\nproof:\n", "proof_id\n..\n", "proof_id,sidecar\np-1,a.sidecar\n"])
 def test_what_is_no_proof_is_ineligible(tmp_path: Path, content: str) -> None:
     """An ID of dots would call another endpoint; a sidecar has no place beside the asset."""
