@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
 from proofsweep.audit.ledger import Audit, Line
@@ -19,7 +18,7 @@ from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.objects import sha256_hex
 from proofsweep.store.operations import operation_of
-from proofsweep.store.parts import Part, Results
+from proofsweep.store.parts import Part, Results, table_of
 from proofsweep.store.prunings import completed_at, prunings_of
 from proofsweep.store.rows import with_instants
 from proofsweep.store.schemas import SCHEMAS, conformed
@@ -177,7 +176,7 @@ class RunAuditor:
             audit.bad(part.name, "was changed: no receipt names the sha256 that it has")
             return None
         try:
-            schema, table = SCHEMAS[part.name.partition("/")[0]], _table_of(content)
+            schema, table = SCHEMAS[part.name.partition("/")[0]], table_of(content)
             if table.num_rows != part.rows:
                 audit.bad(part.name, f"has {table.num_rows:,} rows; its receipt says {part.rows:,}")
             for column, value in cells.items():
@@ -236,7 +235,7 @@ class RunAuditor:
             if name in self._pruned:
                 return None
             try:
-                table = _table_of(self._store.read(name) or b"").select(["manifest_row", "item_id"])
+                table = table_of(self._store.read(name) or b"").select(["manifest_row", "item_id"])
                 rows, items = table["manifest_row"].to_pylist(), table["item_id"].to_pylist()
             except _UNREADABLE:
                 rows, items = [], []
@@ -274,7 +273,7 @@ class RunAuditor:
         if self._line.lacks(receipt_name):
             self._audit.bad(receipt_name, "has no entry in the ledger, though its row in runs comes after it")
         try:
-            (row,) = _table_of(content or b"").to_pylist()
+            (row,) = table_of(content or b"").to_pylist()
             said = with_instants("runs", dict(receipt.counts))
             differing = sorted(column for column in row if row[column] != said.get(column))
         except (*_UNREADABLE, TypeError):
@@ -293,7 +292,3 @@ def _remaining_after(plan: Plan, leg: int, receipts: Mapping[int, LegReceipt]) -
     own = (each for number, each in receipts.items() if number <= leg and plan.partition_of_leg(number) == partition)
     rows = sum(part.rows for receipt in own for part in receipt.parts if part.name.startswith("verdicts/"))
     return 0 if plan.partitions > 1 else plan.items - rows, plan.items - rows
-
-
-def _table_of(content: bytes) -> pa.Table:
-    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)

@@ -273,7 +273,7 @@ def _is_due(base: Base, legs: Sequence[TailLeg]) -> bool:
     return rows > max(_LEAST_ROWS, base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS
 
 
-def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base = Base()) -> Iterator[pa.Table]:
+def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterator[pa.Table]:
     """Yield the newest rows of some legs and of a base, sorted by item, in tables as large as a base's files."""
     import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
 

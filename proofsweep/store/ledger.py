@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
-from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.errors import NameTaken
 from proofsweep.store import layout
-from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes, sha256_hex
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes, read_required, sha256_hex
 
 
 class EntryKind(StrEnum):
@@ -46,7 +46,7 @@ class Ledger:
         Repeating this is safe, also for several processes at once: they meet at the next number. Raises ResultsError: a
         receipt is missing, or the store cannot be written.
         """
-        receipts = {name: self._required(name) for name in names}
+        receipts = {name: read_required(self._store, name) for name in names}
         numbers: dict[str, int] = {}
         newest = LedgerEntry(number=0)
         for newest in self.entries(min(map(_after_entry, receipts.values())) - 1):
@@ -87,19 +87,13 @@ class Ledger:
         return _entry_of(number, content)
 
     def _entry(self, number: int) -> LedgerEntry:
-        return _entry_of(number, self._required(layout.ledger_name(number)))
+        return _entry_of(number, read_required(self._store, layout.ledger_name(number)))
 
     def _folders(self) -> list[str]:
         return [f"{layout.LEDGER_FOLDER}/{name}" for name in self._store.folders(layout.LEDGER_FOLDER)]
 
     def _in(self, folder: str) -> list[str]:
         return [name for name in self._store.names(folder) if _number_of(name)]
-
-    def _required(self, name: str) -> bytes:
-        content = self._store.read(name)
-        if content is None:
-            raise ResultsError(f"{name} is missing from the results store {self._store.url}.")
-        return content
 
 
 def _entry_of(number: int, content: bytes) -> LedgerEntry:

@@ -197,6 +197,14 @@ def damaged(store: Store, name: str, why: str = "") -> ResultsError:
     return ResultsError(f"{name} in the results store {store.url} is damaged{because}. Restore it from a backup.")
 
 
+def read_required(store: Store, name: str) -> bytes:
+    """Read an object that must be there; ResultsError if it is missing."""
+    content = store.read(name)
+    if content is None:
+        raise ResultsError(f"{name} is missing from the results store {store.url}.")
+    return content
+
+
 def read_object(store: Store, name: str) -> dict[str, object] | None:
     """Read a JSON object; None if there is none of the name. ResultsError if it is not whole."""
     content = store.read(name)

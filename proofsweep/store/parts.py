@@ -15,7 +15,7 @@ from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs, leg_numbers
-from proofsweep.store.objects import Store, damaged, json_bytes, sha256_hex
+from proofsweep.store.objects import Store, damaged, json_bytes, read_required, sha256_hex
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.rows import planned_item
 from proofsweep.store.schemas import SCHEMAS, conformed
@@ -57,7 +57,7 @@ class Results:
         else:
             numbers = sorted({row // plan.batch_items for row in rows})
         for number in numbers:
-            table = _table_of(self._required(layout.items_name(plan.run_id, number)))
+            table = table_of(read_required(self.store, layout.items_name(plan.run_id, number)))
             for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
                 yield from (planned_item(row) for row in portion.to_pylist() if row["manifest_row"] in rows)
 
@@ -79,7 +79,7 @@ class Results:
         return plan
 
     def plan_digest(self, run_id: str) -> str:
-        return sha256_hex(self._required(layout.plan_name(run_id)))
+        return sha256_hex(read_required(self.store, layout.plan_name(run_id)))
 
     def parts_of(self, table: str, plan: AnyRun) -> list[str]:
         """List the names of one run's parts of a table, sorted.
@@ -120,7 +120,7 @@ class Results:
 
     def marked_part(self, name: str) -> tuple[Part, Mark]:
         """Read a part of a leg, and what it says of the leg; ResultsError if it is missing or damaged."""
-        content = self._required(name)
+        content = read_required(self.store, name)
         try:
             file = pq.ParquetFile(pa.BufferReader(content))
             said = file.schema_arrow.metadata or {}
@@ -140,7 +140,7 @@ class Results:
 
     def object_table(self, name: str, columns: list[str]) -> pa.Table:
         """Read columns of one Parquet object; ResultsError if it is missing."""
-        return _table_of(self._required(name), columns)
+        return table_of(read_required(self.store, name), columns)
 
     def all_parts(self, table: str) -> Iterator[str]:
         for folder in self.store.folders(table):
@@ -152,15 +152,9 @@ class Results:
         if content is None and name in pruned_names(self.store, layout.run_of(name)):  # since it was listed
             return schema.empty_table()
         try:
-            return conformed(_table_of(self._required(name) if content is None else content, columns), schema)
+            return conformed(table_of(read_required(self.store, name) if content is None else content, columns), schema)
         except (pa.ArrowException, OSError) as damage:
             raise damaged(self.store, name, "it cannot be read as Parquet") from damage
-
-    def _required(self, name: str) -> bytes:
-        content = self.store.read(name)
-        if content is None:
-            raise ResultsError(f"{name} is missing from the results store {self.store.url}.")
-        return content
 
 
 def _schema(table: str, columns: list[str] | None) -> pa.Schema:
@@ -174,7 +168,7 @@ def parquet_of(table: pa.Table) -> bytes:
     return buffer.getvalue()
 
 
-def _table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
+def table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
 

@@ -187,19 +187,6 @@ def test_a_full_disk_ends_it_before_the_next_proof(
     assert service.calls == [Call.ERASE]
 
 
-def test_a_service_that_is_down_is_not_asked_for_each_proof(eraser: Eraser, service: ErasingService) -> None:
-    """After five proofs in a row; a 404 between them is an answer."""
-    down = [Scripted(status=503)] * 2
-    service.script[Call.ERASE] = [*down, Scripted(status=404), *down * 5]
-
-    report = eraser.erase(*map(str, range(9)))
-
-    assert report.stopped is not None
-    assert report.stopped.ended_by == "breaker"
-    assert [each.proof_id for each in eraser.told] == list("0123456")
-    assert len(eraser.rows()) == 7
-
-
 def test_a_used_up_quota_leaves_a_report_of_what_was_done(operator: Operator, service: ErasingService) -> None:
     """The rest was not asked for; the plan has no ID."""
     service.script[Call.ERASE] = [ERASED, Scripted(status=429, remaining=0, retry_after=9_000.0)]

@@ -8,7 +8,6 @@ from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import OperationKind
 from proofsweep.operations.operation import Operator, end_killed
-from proofsweep.store.journal import read_journal
 from proofsweep.store.layout import journal_folder
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.parts import Results
@@ -43,16 +42,6 @@ def test_calls_and_rows_end_in_parts_that_the_receipt_names(
     assert (row["operation_id"], row["environment"], row["proof_id"]) == (operation_id, "beta", "p")
     assert entry.name == f"_runs/{operation_id}/legs/001/receipt.json"
     assert results.store.names(journal_folder(operation_id, 1)) == []
-
-
-def test_what_was_flushed_is_in_the_journal(operator: Operator, results: Results) -> None:
-    """A process that is killed loses what came in the last second at most, which the heartbeat's thread flushes."""
-    with operator.begun(KIND) as work:
-        work.add([{"proof_id": "p", "state": "no_file"}])
-        work.flush()
-        folder = journal_folder(work.operation.operation_id, 1)
-        (rows,) = read_journal(results.store, folder, "proofs").values()
-        assert rows["proof_id"].to_pylist() == ["p"]
 
 
 def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator, results: Results) -> None:

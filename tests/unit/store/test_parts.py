@@ -145,8 +145,11 @@ def test_the_parts_of_a_leg_that_has_ended_are_those_of_its_receipt(results: Res
     named = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
     results.create_part(part_name(1, 1), "verdicts", [row_of(1_000)])
     live = results.create_part(part_name(0, 2), "verdicts", [row_of(1)])
+    results.store.create(layout.lease_name(PLAN.run_id, 2), b"{}")
     end_leg(results, 1, [named])
+    end_leg(results, 3, None)
 
+    assert ended_parts(results.store, PLAN) == {1: [named]}
     with_lag = Results(LaggingStore(Path(results.store.url)))
 
     assert results.parts_of("verdicts", PLAN) == [named.name, live.name]
@@ -185,25 +188,9 @@ def test_a_broken_plan_is_named_in_one_line(results: Results, content: bytes) ->
     assert "\n" not in caught.value.message
 
 
-PART = {"name": "verdicts/run_date=2026-11-20/r-00000-001.parquet", "rows": 3, "sha256": "ab"}
-
-
-def test_a_receipt_names_the_parts_of_its_leg(tmp_path: Path) -> None:
-    """A leg without a receipt, and one whose receipt says nothing of parts, are not among them."""
-    store = FolderStore(tmp_path)
-    for leg in (1, 2, 3):
-        store.create(layout.lease_name(PLAN.run_id, leg), b"{}")
-    store.create(layout.receipt_name(PLAN.run_id, 1), json.dumps({"ended_by": "quota", "parts": [PART]}).encode())
-    store.create(layout.receipt_name(PLAN.run_id, 2), json.dumps({"ended_by": "killed"}).encode())
-
-    assert ended_parts(store, PLAN) == {1: [Part(name=str(PART["name"]), rows=3, sha256="ab")]}
-
-
-RUN = "20261120T120000Z_ab12"
-
-
 @pytest.mark.parametrize(
-    ("text", "is_one"), [(RUN, True), ("", False), ("a-b", False), ("../x", False), ("a" * 65, False), ("a\n", False)]
+    ("text", "is_one"),
+    [(PLAN.run_id, True), ("", False), ("a-b", False), ("../x", False), ("a" * 65, False), ("a\n", False)],
 )
 def test_a_run_id_cannot_lead_out_of_the_store(text: str, is_one: bool) -> None:
     """It comes from the command line and becomes part of a path."""
