@@ -52,11 +52,6 @@ class SlowLink:
     _free_at: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def least_seconds(self) -> float:
-        """The shortest time in which it can carry what it has carried."""
-        return self.carried / self.bytes_per_second if self.bytes_per_second else 0.0
-
     def carry(self, piece: bytes) -> bytes:
         """Return the piece when the link has carried it, after the pieces of others that came before."""
         with self._lock:

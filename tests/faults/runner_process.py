@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 PRELOADED = "LD_PRELOAD"
-"""What changes a program at its start, and not with the variables of a job."""
+"""What changes a program at its start, and not with the variables of a job: such a program is another one."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ NewRunner = Callable[..., RunnerProcess]
 class Runners:
     """The programs that wait for another test."""
 
-    idle: dict[str, list["subprocess.Popen[str]"]] = field(default_factory=lambda: defaultdict(list))
+    idle: dict[tuple[str, str | None], list["subprocess.Popen[str]"]] = field(default_factory=lambda: defaultdict(list))
 
     @contextmanager
     def for_a_test(self) -> Iterator[NewRunner]:
@@ -64,17 +64,16 @@ class Runners:
         lent: list[RunnerProcess] = []
 
         def new_runner(program: str = "bare_runner") -> RunnerProcess:
-            waits = self.idle[program] and PRELOADED not in os.environ
-            process = self.idle[program].pop() if waits else _start(program)
-            lent.append(RunnerProcess(program, process, dict(os.environ)))
+            idle = self.idle[program, os.environ.get(PRELOADED)]
+            lent.append(RunnerProcess(program, idle.pop() if idle else _start(program), dict(os.environ)))
             return lent[-1]
 
         yield new_runner
         for runner in lent:
-            if runner.is_at_work or PRELOADED in runner.environment:
+            if runner.is_at_work:
                 _end(runner.process)
             else:
-                self.idle[runner.program].append(runner.process)
+                self.idle[runner.program, runner.environment.get(PRELOADED)].append(runner.process)
 
     def end(self) -> None:
         for process in (process for idle in self.idle.values() for process in idle):

@@ -21,8 +21,8 @@ class Stalls:
 
     chance: random.Random
     per_minute: float  # how many, on average, in a minute in which the process runs
-    shortest: float = 0.2  # seconds of one stop
-    longest: float = 5.0
+    longest: float = 5.0  # seconds of one stop
+    shortest: float = 0.2
     # begin and end of each stop, on the monotonic clock
     stopped: list[tuple[float, float]] = field(default_factory=list)
 
@@ -37,10 +37,6 @@ class Stalls:
         finally:
             over.set()
             thread.join()
-
-    def seconds_within(self, begin: float, end: float) -> float:
-        """Return the part of a time in which the process was stopped."""
-        return sum(max(0.0, min(end, until) - max(begin, since)) for since, until in self.stopped)
 
     def _stop_now_and_then(self, process: int, over: threading.Event) -> None:
         with suppress(ProcessLookupError):

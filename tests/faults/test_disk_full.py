@@ -1,7 +1,5 @@
 """A disk that fills up during a run costs nothing that was finished, and the error is one line."""
 
-import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -36,16 +34,15 @@ def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: ForeignWorld, sm
         return usual
 
     world.service.changes["verify"] = fill_once
-    verify = [sys.executable, "-m", "proofsweep_cli", "verify", catalog, "--results", str(small_disk)]
 
-    stopped = subprocess.run(verify, capture_output=True, text=True, check=False)
+    stopped = world.start("verify", catalog).wait()
     filler.unlink()
     code = world.run("resume")
 
-    assert (stopped.returncode, code) == (8, 3)
-    assert "No space left" in stopped.stderr
-    assert "proofsweep resume" in stopped.stderr
-    assert "Traceback" not in stopped.stderr
+    assert (stopped, code) == (8, 3)
+    assert "No space left" in world.logs
+    assert "proofsweep resume" in world.logs
+    assert "Traceback" not in world.logs
     assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
     assert [row["verdict"] for row in world.rows()] == ["valid", "tampered"] * (ROWS // 2)
 

@@ -7,7 +7,7 @@ import pytest
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 
-FILES, WORKERS, FEW, MANY = 40, 60, 40, 4096
+FILES, WORKERS, FEW, MANY = 24, 60, 40, 4096
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no such call on this system")
@@ -18,7 +18,7 @@ def test_good_files_are_accepted_whatever_the_limit_of_open_files(
     """The limit is raised as far as it can be; below what the workers need, one line says how many work."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(WORKERS))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "200")
-    world.service.changes["verify"] = answer_after(0.3)  # so that many workers would hold their files open
+    world.service.changes["verify"] = answer_after(0.1)  # so that many workers would hold their files open
     process = world.start("verify", world.catalog(*["valid"] * FILES))
     resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (FEW, most))
 

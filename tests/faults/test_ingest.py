@@ -22,7 +22,7 @@ KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "6"))
 SETTLE_SECONDS = 0.4
 """Many times the producer's longest pause, so that only the machine's load could make them meet."""
 PAUSE_SECONDS = 0.02
-WORK_SECONDS = 10.0 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 5.0
+WORK_SECONDS = 10.0 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 3.0
 """So long the producer delivers, while one pass follows another."""
 
 

@@ -20,7 +20,7 @@ KINDS = ROOT / "tests" / "servers" / "all_kinds.py"
     [("test_all", True, signal.SIGTERM), ("test_the_one_of_another_user", False, signal.SIGKILL)],
 )
 def test_nothing_runs_on(name: str, to_all: bool, number: signal.Signals, tmp_path: Path) -> None:
-    """Nor a sandbox, Prefect's server, PostgreSQL and an S3 server after a SIGTERM, nor what a killed test started."""
+    """Nor a sandbox, PostgreSQL and an S3 server after a SIGTERM, nor what a killed test started."""
     options = ["-q", "-s", "-n", "0", f"--basetemp={tmp_path / 'inner'}", f"{KINDS}::{name}"]
     command = [sys.executable, str(ROOT / "tests" / "supervised.py"), sys.executable, "-m", "pytest", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:

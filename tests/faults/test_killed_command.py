@@ -1,7 +1,6 @@
 """When the command is killed, finished rows are kept and the others are verified later: each row once."""
 
 import random
-import subprocess
 import threading
 import time
 
@@ -9,20 +8,20 @@ import pytest
 
 from ..servers.foreign_service import Answer, answer_after
 from ..worlds.foreign_world import ForeignWorld
+from ..worlds.started_command import StartedCommand
 from ..worlds.waiting import LONGEST_WAIT_SECONDS
 
-ROWS = 1_050
-"""More than one batch, so that a killed leg has rows of several in progress."""
+ROWS = 240
 
 
-def kill(process: "subprocess.Popen[bytes]") -> float:
+def kill(process: StartedCommand) -> float:
     now = time.monotonic()
     process.kill()
     process.wait()
     return now
 
 
-def wait_for_calls(world: ForeignWorld, process: "subprocess.Popen[bytes]", *, leg: int, calls: int) -> float:
+def wait_for_calls(world: ForeignWorld, process: StartedCommand, *, leg: int, calls: int) -> float:
     """Wait until a leg has started and had some answers; give the moment of its start on the monotonic clock."""
     world.wait_for(lambda: world.service.received["health"] >= leg)
     started, enough = time.monotonic(), len(world.service.sent) + calls
@@ -55,7 +54,7 @@ def test_a_run_that_is_killed_three_times_has_each_row_once(
     released.set()
     for leg in (2, 3):
         process = world.start("resume")
-        started = wait_for_calls(world, process, leg=leg, calls=chance.randrange(2, 400))
+        started = wait_for_calls(world, process, leg=leg, calls=chance.randrange(2, 120))
         expected_ids |= world.service.ids(since=started, before=kill(process) - 2.0, calls=("uploads", "verify"))
 
     code = world.run("resume")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ..servers.foreign_service import Answer
+from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 
 HTML = b"<html><body>502 Oops</body></html>"
@@ -25,14 +26,20 @@ UNEXPECTED_ANSWERS = (
 BREAKS = ("unanswered", "in_headers", "in_body")
 
 
+@pytest.fixture
+def world(bare_world: ForeignWorld) -> ForeignWorld:
+    """A world without Prefect, but for commands."""
+    return bare_world
+
+
 def outcomes(world: ForeignWorld) -> Counter[tuple[object, object]]:
     return Counter((row["outcome"], row["reason"]) for row in world.rows())
 
 
-def recover(world: ForeignWorld) -> int:
-    """Let the service work again, and resume the run; give the exit code."""
+def recover(world: ForeignWorld) -> str:
+    """Let the service work again, and work on the next leg; say how it ended."""
     world.service.changes.clear()
-    return world.run("resume")
+    return world.verify(str(world.folder / "catalog.csv"))
 
 
 def test_connections_that_break_anywhere_cost_retries_and_no_row(world: ForeignWorld) -> None:
@@ -46,11 +53,11 @@ def test_connections_that_break_anywhere_cost_retries_and_no_row(world: ForeignW
 
     world.service.changes |= {"uploads": sometimes, "slot": also_refused, "verify": sometimes}
 
-    code = world.run("verify", world.catalog(*["valid"] * 20))
+    ended_by = world.verify(world.catalog(*["valid"] * 20))
 
-    assert code == 0
+    assert ended_by == "complete"
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
-    assert world.service.ids() <= {row["request_id"] for row in world.table("exchanges")}
+    assert world.service.ids(calls={"uploads", "verify"}) <= {row["request_id"] for row in world.table("exchanges")}
 
 
 def test_a_file_that_storage_takes_in_part_is_sent_again(world: ForeignWorld) -> None:
@@ -62,11 +69,11 @@ def test_a_file_that_storage_takes_in_part_is_sent_again(world: ForeignWorld) ->
     valid = {"good": True, "verdict": "valid"}
     world.service.changes["verify"] = lambda _number, usual: replace(usual, status=200, document=valid)
 
-    code = world.run("verify", catalog)
+    ended_by = world.verify(catalog)
 
     (row,) = world.rows()
     slots = [each for each in world.table("exchanges") if each["call"] == "slot"]
-    assert (code, row["outcome"], row["calls"]) == (0, "accepted", 3)
+    assert (ended_by, row["outcome"], row["calls"]) == ("complete", "accepted", 3)
     assert row["audio_sha256"] == hashlib.sha256((world.folder / "0.wav").read_bytes()).hexdigest()
     assert [(each["status"], each["failure"]) for each in slots] == [(204, "bad_answer"), (200, None)]
     assert slots[0]["bytes_sent"] < 8_000_000 < slots[1]["bytes_sent"]
@@ -80,14 +87,14 @@ def test_a_file_that_storage_takes_in_part_is_sent_again(world: ForeignWorld) ->
     ],
 )
 def test_rows_without_a_slot_remain(world: ForeignWorld, wrong: dict[str, Any]) -> None:
-    """POST /uploads says nothing about the item, so no row fails: exit 8, and later all are accepted."""
+    """POST /uploads says nothing about the item, so no row fails, and later all are accepted."""
     world.service.changes["uploads"] = lambda number, usual: usual if number < 3 else replace(usual, **wrong)
-    stopped = world.run("verify", world.catalog(*["valid"] * 20))
+    stopped = world.verify(world.catalog(*["valid"] * 20))
     rows_then = {row["outcome"] for row in world.rows()}
 
-    code = recover(world)
+    ended_by = recover(world)
 
-    assert (stopped, rows_then, code) == (8, {"accepted"}, 0)
+    assert (stopped, rows_then, ended_by) == ("breaker", {"accepted"}, "complete")
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
 
 
@@ -100,10 +107,10 @@ def test_a_verify_that_is_refused_fails_its_row_alone(world: ForeignWorld) -> No
         return replace(usual, status=int(verdict), document=HTML) if verdict.isdigit() else usual
 
     world.service.changes["verify"] = refuse
-    code = world.run("verify", world.catalog(*map(str, once + twice), "valid"))
+    ended_by = world.verify(world.catalog(*map(str, once + twice), "valid"))
 
     *refused, accepted = world.rows()
-    assert (code, accepted["outcome"]) == (4, "accepted")
+    assert (ended_by, accepted["outcome"]) == ("complete", "accepted")
     assert [(row["outcome"], row["reason"], row["http_status"]) for row in refused] == [
         ("failed", f"http_{status}", status) for status in once + twice
     ]
@@ -118,46 +125,46 @@ def test_an_answer_that_is_not_exactly_valid_is_never_accepted(world: ForeignWor
         usual, document=usual.document | unexpected[n], headers=sunset if n == 3 else {}
     )
 
-    code = world.run("verify", world.catalog(*["valid"] * len(unexpected)))
+    ended_by = world.verify(world.catalog(*["valid"] * len(unexpected)))
 
-    assert code == 4
+    assert ended_by == "complete"
     assert outcomes(world) == Counter(wanted for _, wanted in UNEXPECTED_ANSWERS)
     assert world.service.received["verify"] == len(unexpected)
     assert [leg["sunset"] for leg in world.legs()] == ["in 2027, perhaps"]
 
 
 @pytest.mark.parametrize(
-    ("throttle", "usage", "code"),
+    ("throttle", "usage", "ended_by"),
     [
-        ({"X-RATELIMIT-REMAINING": "0"}, {"x-ratelimit-remaining": "0"}, 5),
-        ({"Retry-After": "86400"}, {"x-ratelimit-remaining": "0"}, 5),
-        ({"Retry-After": "86400"}, {}, 8),
-        ({"X-RateLimit-Remaining": "0", "Retry-After": "0"}, {"X-RateLimit-Remaining": "99"}, 8),
-        ({}, {}, 8),
+        ({"X-RATELIMIT-REMAINING": "0"}, {"x-ratelimit-remaining": "0"}, "quota"),
+        ({"Retry-After": "86400"}, {"x-ratelimit-remaining": "0"}, "quota"),
+        ({"Retry-After": "86400"}, {}, "breaker"),
+        ({"X-RateLimit-Remaining": "0", "Retry-After": "0"}, {"X-RateLimit-Remaining": "99"}, "breaker"),
+        ({}, {}, "breaker"),
     ],
 )
 def test_the_ending_tells_a_spent_quota_from_a_closed_lane(
-    world: ForeignWorld, throttle: dict[str, str], usage: dict[str, str], code: int
+    world: ForeignWorld,
+    throttle: dict[str, str],
+    usage: dict[str, str],
+    ended_by: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A spent quota shows in the usage; a lane that stays closed counts as an outage."""
-
-    def answer_three(number: int, usual: Answer) -> Answer:
-        if number < 3:
-            return usual
-        world.wait_for(lambda: sum(one.call == "verify" for one in world.service.sent) == 3)
-        return Answer(429, HTML, headers=throttle)
-
-    world.service.changes["uploads"] = answer_three
-    world.service.changes["usage"] = lambda n, usual: replace(usual, headers=usage if n else {})
-    stopped = world.run("verify", world.catalog(*["valid"] * 20))
+    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "1")  # so three files are finished when the fourth is refused
+    set_chosen(monkeypatch, most_pause_seconds=0.5)  # the next leg keeps to a pause that the first was told
+    refused = Answer(429, HTML, headers=throttle)
+    world.service.changes["uploads"] = lambda number, usual: usual if number < 3 else refused
+    world.service.changes["usage"] = lambda n, usual: replace(usual, headers=usage if n > 1 else {})
+    stopped = world.verify(world.catalog(*["valid"] * 20))
     outcomes_then = outcomes(world)
 
     resumed = recover(world)
 
-    assert (stopped, resumed) == (code, 0)
+    assert (stopped, resumed) == (ended_by, "complete")
     assert outcomes_then == {("accepted", None): 3}
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
-    assert sum(leg["calls"] for leg in world.legs()) == world.service.charged
+    assert sum(leg["calls"] for leg in world.legs()) + 1 == world.service.charged  # the plan's own
 
 
 def test_a_throttled_usage_shows_a_spent_quota(world: ForeignWorld) -> None:
@@ -165,26 +172,25 @@ def test_a_throttled_usage_shows_a_spent_quota(world: ForeignWorld) -> None:
     gone = Answer(429, {"code": "rate_limited"}, headers={"X-RateLimit-Remaining": "0"})
     world.service.changes |= {
         "verify": lambda n, usual: usual if n < 3 else gone,
-        "usage": lambda n, usual: gone if n else usual,
+        "usage": lambda n, usual: gone if n > 1 else usual,
     }
 
-    stopped = world.run("verify", world.catalog(*["valid"] * 20))
+    stopped = world.verify(world.catalog(*["valid"] * 20))
 
-    assert (stopped, len(world.rows())) == (5, 3)
-    assert recover(world) == 0
+    assert (stopped, len(world.rows())) == ("quota", 3)
+    assert recover(world) == "complete"
 
 
 def test_a_429_without_any_header_is_waited_for(world: ForeignWorld) -> None:
     """No Retry-After, no quota headers, an HTML body: it is still a 429, and no failure."""
     busy = Answer(429, HTML)
-    world.service.changes |= dict.fromkeys(
-        ("uploads", "verify", "usage"), lambda n, usual: busy if n % 5 == 0 else usual
-    )
+    world.service.changes |= dict.fromkeys(("uploads", "verify"), lambda n, usual: busy if n % 5 == 0 else usual)
+    world.service.changes["usage"] = lambda n, usual: busy if n == 1 else usual  # the leg's first; 0 is the plan's
 
-    code = world.run("verify", world.catalog(*["valid"] * 10))
+    ended_by = world.verify(world.catalog(*["valid"] * 10))
 
     (leg,) = world.legs()
-    assert code == 0
+    assert ended_by == "complete"
     assert leg["throttled"] == sum(one.status == 429 for one in world.service.sent)
 
 
@@ -198,15 +204,15 @@ def test_a_key_that_is_rotated_during_a_run_is_used(world: ForeignWorld) -> None
         return usual
 
     world.service.changes["verify"] = rotate
-    code = world.run("verify", world.catalog(*["valid"] * 20))
+    ended_by = world.verify(world.catalog(*["valid"] * 20))
 
-    assert code == 0
+    assert ended_by == "complete"
     assert [row["manifest_row"] for row in world.rows()] == list(range(20))
     assert world.service.received["verify"] == 20
 
 
 def test_a_key_that_is_refused_during_a_run_leaves_the_rest_for_later(world: ForeignWorld) -> None:
-    """Exit 7 within a few calls; with another key in the file, `resume` does the rest."""
+    """Within a few calls; with another key in the file, the next leg does the rest."""
 
     def refuse(number: int, usual: Answer) -> Answer:
         if number == 4:
@@ -214,16 +220,15 @@ def test_a_key_that_is_refused_during_a_run_leaves_the_rest_for_later(world: For
         return usual
 
     world.service.changes["verify"] = refuse
-    stopped = world.run("verify", world.catalog(*["valid"] * 30))
+    stopped = world.verify(world.catalog(*["valid"] * 30))
     outcomes_then = outcomes(world)
     refused = [row for row in world.table("exchanges") if row["status"] == 403]
     probes = [row for row in refused if row["manifest_row"] is None]
     world.key_file.write_text("the-next-key\n")
 
-    code = recover(world)
+    ended_by = recover(world)
 
-    assert (stopped, code) == (7, 0)
-    assert [leg["ended_by"] for leg in world.legs()] == ["key_refused", "complete"]
+    assert (stopped, ended_by) == ("key_refused", "complete")
     assert set(outcomes_then) == {("accepted", None)}
     assert len(refused) - len(probes) <= 16  # one for each file in flight
     assert len(probes) <= 2
@@ -246,9 +251,9 @@ def test_a_run_waits_for_a_service_that_restarts(world: ForeignWorld, monkeypatc
         return usual
 
     world.service.changes["verify"] = crash
-    code = world.run("verify", world.catalog(*["valid"] * 30))
+    ended_by = world.verify(world.catalog(*["valid"] * 30))
 
-    assert code == 0
+    assert ended_by == "complete"
     assert outcomes(world) == {("accepted", None): 30}
     assert any(row["failure"] == "connection" for row in world.table("exchanges"))
 
@@ -264,9 +269,9 @@ def test_a_call_without_an_answer_is_sent_again(world: ForeignWorld, monkeypatch
 
     world.service.changes["verify"] = wait_for_the_retry
 
-    code = world.run("verify", world.catalog(*["valid"] * 5))
+    ended_by = world.verify(world.catalog(*["valid"] * 5))
 
-    assert code == 0
+    assert ended_by == "complete"
     assert sorted(row["verify_attempts"] for row in world.rows()) == [1, 1, 1, 1, 2]
     assert Counter(row["failure"] for row in world.table("exchanges"))["timeout"] == 1
 
@@ -300,10 +305,9 @@ def test_a_usage_call_that_is_throttled_for_a_day_keeps_no_file_waiting(world: F
     throttled = {"status": 429, "headers": {"Retry-After": "90000"}}
     world.service.changes["usage"] = lambda _, usual: replace(usual, **throttled)
 
-    code = world.run("verify", world.catalog("valid", "valid"))
+    world.verify(world.catalog("valid", "valid"))
 
     (leg,) = world.legs()
-    assert code == 0
     assert (leg["ended_by"], leg["quota_before"], leg["quota_after"]) == ("complete", None, None)
 
 

@@ -3,18 +3,16 @@
 import csv
 import ctypes
 import signal
-import subprocess
 import sys
+import time
 import wave
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from ..worlds.foreign_world import ForeignWorld
-
-StartRun = Callable[[], "subprocess.Popen[bytes]"]
+from ..worlds.started_command import StartedCommand
 
 SMALL, LARGE = 210, 6  # more than 200, so that batches are verified in order, and not single items
 LARGE_BYTES = 16 * 1024 * 1024
@@ -34,89 +32,56 @@ def with_large_files(world: ForeignWorld) -> str:
     return str(catalog)
 
 
-@pytest.fixture
-def start_run(world: ForeignWorld) -> Iterator[StartRun]:
-    """Start a run with slow storage; return when the small files are done and a large one is being sent."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start() -> "subprocess.Popen[bytes]":
-        world.service.storage_rate = STORAGE_RATE
-        processes.append(world.start("verify", with_large_files(world)))
-        small, received = SMALL + 1, world.service.received  # none is refused, so silence is sent once
-        world.wait_for(lambda: received["verify"] == small and received["uploads"] > small)
-        return processes[0]
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
+def start(world: ForeignWorld, *arguments: str) -> StartedCommand:
+    """Start a leg with slow storage; return when a large file is being sent."""
+    world.service.storage_rate = STORAGE_RATE
+    # none of the small files is refused, so silence is sent once
+    before = world.service.received["uploads"] + (SMALL + 1 if arguments[0] == "verify" else 0)
+    process = world.start(*arguments)
+    world.wait_for(lambda: world.service.received["uploads"] > before or process.poll() is not None)
+    return process
 
 
-def resume(world: ForeignWorld) -> int:
-    world.service.storage_rate = None
-    return world.run("resume")
-
-
-def signal_a_thread(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+def signal_a_thread(process: StartedCommand, number: signal.Signals) -> None:
     """Send a signal to a thread that is not the main one, as the system may do."""
     others = {int(one.name) for one in Path(f"/proc/{process.pid}/task").iterdir()} - {process.pid}
     assert ctypes.CDLL(None).tgkill(process.pid, max(others), number) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="uses a Linux call that signals one thread of another process")
-def test_uploads_that_would_take_minutes_are_aborted(
-    world: ForeignWorld, start_run: StartRun, monkeypatch: pytest.MonkeyPatch
+def test_uploads_that_would_take_minutes_are_aborted_however_a_run_is_stopped(
+    world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After SIGTERM, to any thread, the run ends when the drain time is over; `resume` does the rest."""
+    """One leg ends at once, one when the drain time is over, one by a request; the last does the rest.
+
+    (1) After a second signal, rows that were finished, but not yet on disk, are there for `resume`. (2) SIGTERM may
+    reach any thread. (3) `stop` reaches the run through the results store alone, and another process follows it.
+    """
     monkeypatch.setenv("PROOFSWEEP_BOUNDS__DRAIN_SECONDS", "1")
-    process = start_run()
-
-    signal_a_thread(process, signal.SIGTERM)
-    stopped = process.wait(timeout=UPLOAD_SECONDS / 3)
-    calls = Counter(row["call"] for row in world.table("exchanges"))
-    code = resume(world)
-
-    assert (stopped, code) == (6, 0)
-    assert [leg["ended_by"] for leg in world.legs()] == ["interrupted", "complete"]
-    assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 2: LARGE}
-    assert calls["uploads"] == calls["slot"] > SMALL
-    assert world.service.ids() <= {row["request_id"] for row in world.table("exchanges")}
-
-
-def test_a_second_request_ends_the_run_at_once_and_loses_nothing(
-    world: ForeignWorld, start_run: StartRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Rows that were finished, but not yet on disk, are there for `resume`."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "1")  # so the small files are finished when the large one starts
-    process = start_run()
-
-    process.send_signal(signal.SIGTERM)
+    process = start(world, "verify", with_large_files(world))
+    process.send_signal(signal.SIGTERM)  # (1)
     process.send_signal(signal.SIGINT)
-    stopped = process.wait(timeout=UPLOAD_SECONDS / 3)
-    status, printed = world.run("status", world.runs[0]), capsys.readouterr().out
-    code = resume(world)
+    codes = [process.wait(UPLOAD_SECONDS / 3), world.run("status", world.runs[0])]
+    status = capsys.readouterr().out
 
-    assert (stopped, status, code) == (6, 6, 0)
-    assert "the leg was killed" in printed
-    assert [leg["ended_by"] for leg in world.legs()] == ["killed", "complete"]
-    assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 2: LARGE}
+    since, process = time.monotonic(), start(world, "resume")
+    signal_a_thread(process, signal.SIGTERM)  # (2)
+    codes += [process.wait(UPLOAD_SECONDS / 3)]
+    calls = Counter(row["call"] for row in world.table("exchanges") if row["leg"] == 2)
 
-
-def test_another_process_follows_a_run_and_stops_it(
-    world: ForeignWorld, start_run: StartRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Through the results store alone: the uploads that would take minutes are aborted, and `resume` does the rest."""
-    monkeypatch.setenv("PROOFSWEEP_BOUNDS__DRAIN_SECONDS", "1")
-    process = start_run()
+    process = start(world, "resume")
     following = world.start("status", "--follow")
     world.wait_for(lambda: f"process {process.pid} on " in world.logs or f"{SMALL:,} of " in world.logs)
+    codes += [world.run("stop"), process.wait(UPLOAD_SECONDS / 3), following.wait(60)]  # (3)
+    stopped = capsys.readouterr().out
 
-    stopped, printed = world.run("stop"), capsys.readouterr().out
-    codes = process.wait(timeout=UPLOAD_SECONDS / 3), following.wait(timeout=60)
-    code = resume(world)
-
-    assert (stopped, codes, code) == (0, (6, 6), 0), world.logs
-    assert f"leg 1 has ended (cancelled). {LARGE} of {SMALL + LARGE} rows remain: proofsweep resume " in printed
+    world.service.storage_rate = None
+    assert [*codes, world.run("resume")] == [6, 6, 6, 0, 6, 6, 0], world.logs
+    assert "the leg was killed" in status
+    assert calls["uploads"] == calls["slot"] > 0
+    assert f"leg 3 has ended (cancelled). {LARGE} of {SMALL + LARGE} rows remain: proofsweep resume " in stopped
     assert "It was stopped by `proofsweep stop`, asked on " in world.logs
-    assert [leg["ended_by"] for leg in world.legs()] == ["cancelled", "complete"]
-    assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 2: LARGE}
+    assert [leg["ended_by"] for leg in world.legs()] == ["killed", "interrupted", "cancelled", "complete"]
+    assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 4: LARGE}
+    assert world.service.ids(since) <= {row["request_id"] for row in world.table("exchanges")}

@@ -9,8 +9,8 @@ from ..servers.foreign_service import answer_after
 from ..worlds.core import plan, use_lane_as_a_pass, work
 from ..worlds.foreign_world import ForeignWorld
 
-FILES = 1_500
-OBSERVED_SECONDS = 4.0
+FILES = 600
+OBSERVED_SECONDS = 3.0
 PART = 60.0 / 5 / 2
 """Files per second."""
 
@@ -38,11 +38,11 @@ def test_a_sweep_goes_on_with_its_part_until_the_new_files_are_verified(
 
     before = files_in(bare_world, OBSERVED_SECONDS)
     delivery.start()
-    time.sleep(6.0)  # until the sweep knows of it, and the slots in hand are used
+    time.sleep(5.0)  # until the sweep knows of it, and the slots in hand are used
     during = files_in(bare_world, OBSERVED_SECONDS)
     is_over.set()
     delivery.join()
-    time.sleep(4.0)
+    time.sleep(3.0)
     after = files_in(bare_world, OBSERVED_SECONDS)
     bare_world.service.close()
     sweep.join()

@@ -1,7 +1,6 @@
 """Of two sweeps of one catalog, one spends calls; the other is refused, and leaves nothing to do behind.
 
-There are four races here; `make soak` runs as many as of two resumes. Three of four are on results in a folder, and
-one is on results in a bucket.
+There are two races here; `make soak` runs as many as of two resumes, three of four on results in a folder.
 """
 
 import os
@@ -15,8 +14,8 @@ from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 from .runner_process import NewRunner, RunnerProcess
 
-RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "4"))
-PLACES = {"folder": RACES - RACES // 4, "bucket": RACES // 4}
+RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "2"))
+PLACES = {"folder": max(1, RACES * 3 // 4), "bucket": max(1, RACES // 4)}
 ROWS = 40
 WORKERS = 4
 

@@ -22,7 +22,7 @@ FEW = 12
 
 @pytest.fixture
 def world(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
-    """Everything that runs need, with probes after half a second and time-outs after a second."""
+    """Everything that runs need, with little time until a probe and a time-out."""
     monkeypatch.setenv("PROOFSWEEP_RETRY__ATTEMPTS", "3")
     set_chosen(monkeypatch, probe_wait_seconds=0.5)
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "1")
@@ -85,7 +85,7 @@ def test_files_that_fail_alike_hold_nobody_up(world: ForeignWorld, how: str, num
 @pytest.mark.parametrize("how", ["422", "503"])
 def test_files_that_fail_before_any_was_accepted_hold_nobody_up(world: ForeignWorld, how: str) -> None:
     """There is no accepted file yet that could show whose fault it is."""
-    number = 120
+    number = 60
     run_id = plan(world.catalog(*["poison"] * number, *["valid"] * number))
     world.service.changes["verify"] = for_poison(HOW[how])
 

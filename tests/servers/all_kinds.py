@@ -1,4 +1,4 @@
-"""Each kind of server that tests start; tests/faults/test_interrupted_tests.py names this file."""
+"""Kinds of servers that tests start; tests/faults/test_interrupted_tests.py names this file."""
 
 import time
 
@@ -7,9 +7,9 @@ import pytest
 from ..deployment import postgres
 
 
-@pytest.mark.usefixtures("running", "prefect_url", "moto")
+@pytest.mark.usefixtures("running", "moto")
 def test_all() -> None:
-    """Start all, and wait."""
+    """Start a sandbox, a bucket and PostgreSQL, and wait."""
     test_the_one_of_another_user()
 
 

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 
 from proofsweep_cli.app import run
 
+from .started_command import StartedCommand
 from .waiting import wait_for
 
 Row = dict[str, Any]
@@ -49,11 +49,10 @@ class CommandWorld:
     def told(self, *arguments: str) -> Any:  # noqa: ANN401 - a document
         return told(*arguments, "--results", self.results_url)
 
-    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+    def start(self, *arguments: str) -> StartedCommand:
         """Start a command as a process of its own, as a person would."""
-        command = [sys.executable, "-m", "proofsweep_cli", *arguments, "--results", self.results_url]
-        with (self.folder / f"log-{time.monotonic_ns()}.txt").open("wb") as log:
-            return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        log = self.folder / f"log-{time.monotonic_ns()}.txt"
+        return StartedCommand([*arguments, "--results", self.results_url], log)
 
     def table(self, name: str) -> list[Row]:
         """Read a whole table as an ordinary Parquet reader does; a table without a part is empty."""

@@ -59,6 +59,7 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
     "most_tries": "ingest.rules.MOST_TRIES",
+    "most_pause_seconds": "verify.rate_leases._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.session.QUOTA_PROBE_SECONDS",
