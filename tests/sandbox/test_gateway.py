@@ -1,5 +1,7 @@
 import re
+import socket
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -135,12 +137,27 @@ def test_a_throttled_call_passes_after_retry_after(
     assert all(name in refused.headers for name in TRIO)
 
 
-@pytest.mark.parametrize("days", ["0", "91", "-1", "1.5", "", "thirty", "\uff11"])
-def test_days_out_of_range_is_a_400(api: httpx.Client, days: str) -> None:
-    """The usage window is 1 to 90 days, in ASCII digits."""
-    answer = api.get("/partner/usage", params={"days": days})
+@pytest.mark.parametrize("path", ["/partner/keys?limit=", "/proofs?limit=", "/partner/usage?days="])
+def test_a_number_out_of_bounds_is_a_400(api: httpx.Client, path: str) -> None:
+    """With leading zeros, of any length, in any script; 007 is seven."""
+    wrong = ["0", "101", "-1", "1.5", "", "thirty", "\uff11", "0000000101", "9" * 5000, "00"]
+    answers = [api.get(f"{path}{number}") for number in wrong]
 
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(400, "invalid_request")}
+    assert api.get(f"{path}007").status_code == 200
+
+
+def test_bytes_that_are_no_http_get_an_answer_with_a_request_id(running: sandbox.Running) -> None:
+    """The body is an ApiError."""
+    place = urlsplit(running.base_url)
+    with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nno colon here\r\n\r\n")
+        head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
+
+    lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+    assert head.startswith(b"HTTP/1.1 400")
+    assert lines[b"x-request-id"] == lines[b"x-amzn-requestid"]
+    assert b'"code":"invalid_request"' in body
 
 
 @pytest.mark.parametrize(("query", "count"), [({}, 30), ({"days": "1"}, 1), ({"days": "90"}, 90)])

@@ -10,11 +10,16 @@ import proofsweep_sandbox as sandbox
 
 
 def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> None:
-    """All state is in the home: after a restart the same key works, and earlier proofs are listed and valid."""
+    """All state is in the home: after a restart the same key works, and earlier proofs are listed and valid.
+
+    A user can choose the first tenant's key in advance; its file does not change.
+    """
     home = tmp_path / "home"
+    home.mkdir()
+    (home / "key").write_text("sk_chosen_beforehand_1\n")
     with sandbox.launch(home) as running:
-        first_key = running.api_key
         issued = running.operator.issue(wav, tmp_path / "sealed.wav")
+        known = running.operator.secrets()
 
     with (
         sandbox.launch(home) as running,
@@ -25,25 +30,10 @@ def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> Non
         httpx.post(slot["url"], data=slot["fields"], files={"file": issued.audio.read_bytes()}, trust_env=False)
         answer = api.post("/verify", json={"uploadId": slot["uploadId"]}).json()
 
-    assert running.api_key == first_key
+    assert (home / "key").read_text() == "sk_chosen_beforehand_1\n"
+    assert "sk_chosen_beforehand_1" in known
     assert listed == [issued.proof_id]
     assert answer["verdict"] == "valid"
-
-
-def test_a_key_in_a_new_home_is_used(tmp_path: Path) -> None:
-    """A user can choose the first tenant's key in advance; its file does not change."""
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "key").write_text("sk_chosen_beforehand_1\n")
-
-    with sandbox.launch(home) as running:
-        headers = {"x-api-key": "sk_chosen_beforehand_1"}
-        status = httpx.get(f"{running.base_url}/proofs", headers=headers, trust_env=False).status_code
-        known = running.operator.secrets()
-
-    assert status == 200
-    assert "sk_chosen_beforehand_1" in known
-    assert (home / "key").read_text() == "sk_chosen_beforehand_1\n"
 
 
 def test_secrets_on_disk_are_the_owners_alone(running: sandbox.Running) -> None:

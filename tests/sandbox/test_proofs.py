@@ -78,7 +78,7 @@ def test_a_cursor_of_another_tenant_is_a_400(
 
 
 def test_fetching_gives_the_sidecar_as_it_was_issued(api: httpx.Client, issue: Issue) -> None:
-    """The base64 has exactly the issued bytes."""
+    """The base64 has exactly the issued bytes; only a one-file proof has an artifact."""
     issued = issue(legacy=True, song="Intro")
 
     record = api.get(f"/proofs/{issued.proof_id}").json()
@@ -86,6 +86,7 @@ def test_fetching_gives_the_sidecar_as_it_was_issued(api: httpx.Client, issue: I
     assert issued.sidecar is not None
     assert base64.b64decode(record["sidecar"], validate=True) == issued.sidecar.read_bytes()
     assert record["song"] == "Intro"
+    assert api.get(f"/proofs/{issued.proof_id}/asset").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["", "/asset", "/interpretation"])
@@ -99,78 +100,49 @@ def test_another_tenants_proof_reads_as_missing(
 
 
 def test_erasing_twice_gives_the_same_receipt(
-    api: httpx.Client, one_file: sandbox.Issued, later: Callable[[float], None]
+    api: httpx.Client,
+    keyless: httpx.Client,
+    one_file: sandbox.Issued,
+    later: Callable[[float], None],
+    stranger: Callable[[str, str], httpx.Response],
 ) -> None:
-    """The outcome is erased, then already_erased; `erasedAt` is the same."""
+    """The outcome is erased, then already_erased; `erasedAt` is the same, and the stored audio is gone.
+
+    It is already_erased for another tenant, who erases nothing, and for an id with nothing behind it.
+    """
+    link = api.get(f"/proofs/{one_file.proof_id}/asset").json()["url"]
+    others = [stranger("DELETE", f"/proofs/{one_file.proof_id}"), api.delete("/proofs/prf_none")]
     first = api.delete(f"/proofs/{one_file.proof_id}").json()
     later(60)
     second = api.delete(f"/proofs/{one_file.proof_id}").json()
 
     assert first["outcome"] == "erased"
     assert second == {**first, "outcome": "already_erased"}
+    assert [(answer.status_code, answer.json()["outcome"]) for answer in others] == [(200, "already_erased")] * 2
     assert api.get(f"/proofs/{one_file.proof_id}").status_code == 404
+    assert keyless.get(link).status_code == 404
 
 
-def test_an_id_with_nothing_behind_it_is_already_erased(api: httpx.Client) -> None:
-    """DELETE never answers 404."""
-    answer = api.delete("/proofs/prf_none")
-
-    assert (answer.status_code, answer.json()["outcome"]) == (200, "already_erased")
-
-
-def test_another_tenant_cannot_erase(
-    api: httpx.Client, one_file: sandbox.Issued, stranger: Callable[[str, str], httpx.Response]
+def test_an_asset_link_gives_the_credentialed_copy_for_a_short_time(
+    running: sandbox.Running,
+    api: httpx.Client,
+    keyless: httpx.Client,
+    one_file: sandbox.Issued,
+    later: Callable[[float], None],
 ) -> None:
-    """The answer is already_erased, and the proof remains."""
-    answer = stranger("DELETE", f"/proofs/{one_file.proof_id}")
-
-    assert (answer.status_code, answer.json()["outcome"]) == (200, "already_erased")
-    assert api.get(f"/proofs/{one_file.proof_id}").status_code == 200
-
-
-def test_an_asset_link_gives_the_credentialed_copy(
-    running: sandbox.Running, api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued
-) -> None:
-    """The link is on another origin, needs no key and returns exactly the artifact."""
-    link = api.get(f"/proofs/{one_file.proof_id}/asset").json()
-
-    download = keyless.get(link["url"])
-
-    assert urlsplit(link["url"]).netloc != urlsplit(running.base_url).netloc
-    assert download.content == one_file.audio.read_bytes()
-    assert download.headers["x-amz-request-id"]
-
-
-def test_an_asset_link_is_short_lived_and_signed(
-    api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued, later: Callable[[float], None]
-) -> None:
-    """The storage denies it after five minutes, with another expiry, and without its signature."""
+    """On another origin and without a key; denied after five minutes, with another expiry, without its signature."""
     url = api.get(f"/proofs/{one_file.proof_id}/asset").json()["url"]
 
+    download = keyless.get(url)
     stretched = keyless.get(url.replace("expires=1", "expires=2"))
     unsigned = keyless.get(url.partition("?")[0])
     later(5 * 60 + 1)
     late = keyless.get(url)
 
+    assert urlsplit(url).netloc != urlsplit(running.base_url).netloc
+    assert download.content == one_file.audio.read_bytes()
+    assert download.headers["x-amz-request-id"]
     assert [answer.status_code for answer in (stretched, unsigned, late)] == [403, 403, 403]
-
-
-def test_an_erased_asset_is_gone_from_the_storage(
-    api: httpx.Client, keyless: httpx.Client, one_file: sandbox.Issued
-) -> None:
-    """Erasure removes the stored audio, so an earlier link is 404."""
-    url = api.get(f"/proofs/{one_file.proof_id}/asset").json()["url"]
-
-    api.delete(f"/proofs/{one_file.proof_id}")
-
-    assert keyless.get(url).status_code == 404
-
-
-def test_a_legacy_proof_has_no_asset(api: httpx.Client, issue: Issue) -> None:
-    """Only a one-file proof has an artifact."""
-    issued = issue(legacy=True)
-
-    assert api.get(f"/proofs/{issued.proof_id}/asset").status_code == 404
 
 
 @pytest.mark.parametrize("note", ["ready", "unavailable"])
