@@ -58,7 +58,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 2
 
 
-_COMPOSED = {"test_composed_system", "test_five_nights", "test_stopped_worker", "test_two_days"}
+_COMPOSED = {"test_composed_system", "test_two_days", "test_workers_end"}
 """Files whose tests use the composed system."""
 
 

@@ -1,0 +1,146 @@
+"""A worker that is stopped lets its runs end, and the run of one that is killed is taken up by the next."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import proofsweep_sandbox as sandbox
+
+from .composed_system import ComposedSystem, quick_crashes
+from .native_compose import ROOT
+
+FILES = 40
+UNDISTURBED = 9
+"""Files that are verified before the service becomes silent."""
+LONGEST_END_SECONDS = 12.0 + 10.0
+"""What `bounds.drain_seconds` gives to the files in flight, and ten seconds more."""
+only_in_soak = pytest.mark.skipif("PROOFSWEEP_SOAK_KILLS" not in os.environ, reason="the same with a unit: make soak")
+
+
+@pytest.fixture
+def operator(composed: ComposedSystem) -> Iterator[sandbox.Operator]:
+    """The partner's operator; no fault is left behind.
+
+    No pass over the deliveries begins by its schedule, which would verify files too.
+    """
+    ingest = composed.deployment("ingest", "check_ingest")["id"]
+    composed.api.patch(f"/deployments/{ingest}", json={"paused": True}).raise_for_status()
+    with sandbox.Operator(f"http://127.0.0.1:{composed.parts.ports['8727']}") as operator:
+        yield operator
+        operator.clear_faults()
+        operator.set_lane(2_000, 4_000)
+
+
+def new_catalog(composed: ComposedSystem, operator: sandbox.Operator, name: str, seed: int) -> int:
+    """Put another catalog beside that of the nightly deployment, or in its place; say how many files can be sent."""
+    folder = composed.parts.place("/var/lib/proofsweep/catalog").with_name(name)
+    shutil.rmtree(folder, ignore_errors=True)
+    samples = sandbox.write_catalog(folder, operator, files=FILES, seed=seed)
+    return sum(sample.verdict is not None for sample in samples)
+
+
+def verified(operator: sandbox.Operator, after: int) -> list[str]:
+    """Return the request IDs of the verifications that the service answered."""
+    found = (it for it in operator.exchanges(after) if (it["call"], it["status"]) == ("verify", 200))
+    return [it["request_id"] for it in found]
+
+
+def segments_of(composed: ComposedSystem) -> set[Path]:
+    """Name the segments of verdicts in all journals; a settled leg has none left."""
+    return set(composed.results.glob("_runs/*/journal/*/verdicts-*"))
+
+
+def answers_of(segment: Path) -> int:
+    outcomes = pa.ipc.open_stream(segment.read_bytes()).read_all()["outcome"].to_pylist()
+    return sum(outcome in {"accepted", "rejected"} for outcome in outcomes)
+
+
+def command_of_unit() -> list[str]:
+    """Return `ExecStart=` of the worker's unit, with this environment's programs."""
+    unit = (ROOT / "deploy" / "systemd" / "proofsweep-worker.service").read_text()
+    (started,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
+    return shlex.split(started.replace("/usr/local/lib/proofsweep/venv/bin", str(Path(sys.executable).parent)))
+
+
+@pytest.mark.timeout(400)
+def test_the_run_of_a_killed_worker_is_taken_up_by_the_next(
+    composed: ComposedSystem, operator: sandbox.Operator
+) -> None:
+    """The automations crash its flow run and run the same one again: each file is verified once, each row is there."""
+    to_send = new_catalog(composed, operator, "catalog", seed=7)
+    earlier, before = {row["run_id"] for row in composed.verdicts()}, segments_of(composed)
+    seen = operator.exchanges()[-1]["seq"]
+    operator.add_fault("uploads", "hang", after=UNDISTURBED)
+
+    def has_answers() -> bool:
+        return sum(answers_of(each) for each in segments_of(composed) - before) >= UNDISTURBED
+
+    flow_run = composed.started("nightly")
+    composed.wait_for(has_answers, f"{UNDISTURBED} answers in the journal")
+    composed.kill("worker")
+    with quick_crashes(composed.api, flow_run):
+        assert composed.ended(flow_run)["state_name"] == "Crashed"
+    operator.clear_faults()
+    composed.start("worker")
+    composed.wait_for(lambda: composed.ended(flow_run)["state_type"] != "CRASHED", "another end")
+
+    state = composed.ended(flow_run)["state"]
+    rows = [row for row in composed.verdicts() if row["run_id"] not in earlier]
+    answered = [row["verify_request_id"] for row in rows if row["outcome"] in {"accepted", "rejected"}]
+    assert state["name"] == "Completed", state["message"]
+    assert len({row["run_id"] for row in rows}) == 1
+    assert sorted(row["manifest_row"] for row in rows) == list(range(FILES))
+    assert len(answered) == to_send
+    assert sorted(answered) == sorted(verified(operator, seen))
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("kind", ["composition", pytest.param("unit", marks=only_in_soak)])
+def test_a_stopped_worker_lets_its_two_runs_end(
+    composed: ComposedSystem, operator: sandbox.Operator, kind: str
+) -> None:
+    """The files in flight are finished, all answers are published, and both flow runs are Interrupted, not Running.
+
+    Under the unit, Prefect's server answers nothing more once it knows that: the worker ends all the same.
+    """
+    other = f"other-{kind}"
+    to_send = sum(new_catalog(composed, operator, name, seed) for seed, name in enumerate(["catalog", other], 5))
+    composed.another_deployment("nightly", other)
+    if kind == "unit":
+        composed.parts.stop("worker")
+        composed.parts.services["worker"]["command"] = [*command_of_unit(), "--with-healthcheck"]
+        composed.start("worker")
+    seen, before = operator.exchanges()[-1]["seq"], segments_of(composed)
+    operator.set_lane(rate=4, burst=4)  # one run alone would take 17 seconds
+
+    def states() -> list[str]:
+        return [composed.api.get(f"/flow_runs/{each}").json()["state_name"] for each in flow_runs]
+
+    def runs_with_answers() -> set[str]:
+        return {segment.parts[-4] for segment in segments_of(composed) - before}
+
+    flow_runs = [composed.started("nightly"), composed.started(other)]
+    composed.wait_for(lambda: len(runs_with_answers()) == 2, "answers of both")
+    worker = composed.parts.processes.pop("worker")
+    worker.terminate()
+    if kind == "unit":
+        composed.wait_for(lambda: states() == ["Interrupted"] * 2, "two ends")
+        composed.parts.processes["prefect"].send_signal(signal.SIGSTOP)
+    worker.wait(LONGEST_END_SECONDS)
+    composed.parts.processes["prefect"].send_signal(signal.SIGCONT)
+
+    with pytest.raises(ProcessLookupError):  # nothing of it is left
+        os.killpg(worker.pid, signal.SIGKILL)
+    composed.start("worker")
+    assert states() == ["Interrupted"] * 2, composed.parts.output("worker")[-3000:]
+    answered = {row["verify_request_id"] for row in composed.verdicts()}
+    assert set(verified(operator, seen)) <= answered
+    assert len(verified(operator, seen)) < to_send
