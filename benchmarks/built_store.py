@@ -19,7 +19,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import ITEMS, SCHEMAS
-from proofsweep.verify.commit import LegEnd, settle_leg
+from proofsweep.verify.commit import LegParts, settle_leg
 
 URL = "https://partner.example/v1"
 CATALOG = "s3://masters/catalog"
@@ -68,7 +68,7 @@ def leave_run(results: Results, plan: Plan, is_accepted: Iterable[bool], *, firs
     began = datetime.fromisoformat(plan.created_at)
     facts: Row = {"started_at": began, "finished_at": began + timedelta(minutes=30)}
     facts |= {"key_fingerprint": "abc", "rate_learned": 5.0}
-    settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.COMPLETE, facts=facts), legs)
+    settle_leg(plan, LegParts.found(results, plan, 1), legs, EndedBy.COMPLETE, facts)
 
 
 def verdicts_rows(plan: Plan, rows: range, first: int, is_accepted: np.ndarray) -> pa.Table:

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from proofsweep.store.progress import LegProgress
     from proofsweep.verify.forecast import Forecast, Need
     from proofsweep.verify.item import Record
+    from proofsweep.verify.leg import Leg
     from proofsweep.verify.plan import Planner
     from proofsweep.verify.service import Service, ServiceStatus
-    from proofsweep.verify.session import LegContext
 
 utc_now = partial(datetime.now, UTC)
 """Returns the time; the one wall clock that everything else is given."""
@@ -62,7 +62,7 @@ class App:
     def __init__(self, settings: Settings, blocks: "SecretBlocks | None" = None) -> None:
         self.settings = settings
         self.environment = settings.service.environment
-        self.leg: LegContext | None = None  # that this process holds and works on, for a display beside the work
+        self.leg: Leg | None = None  # that this process holds and works on, for a display beside the work
         self.run_elsewhere: str | None = None  # whose partitions other processes work on for this one
         self._blocks, self._proxies = blocks, Proxies.given_in(environment())
         self._read_block = None if blocks is None else blocks.read
@@ -321,7 +321,7 @@ class App:
         sharers: int = 1,
         flow_run_id: str | None = None,
         bounds: Bounds | None = None,
-    ) -> "Iterator[LegContext]":
+    ) -> "Iterator[Leg]":
         """Begin the next leg of a partition, and settle it however the work inside ends.
 
         The bounds are of so many legs together that begin now. RunIsActive if another leg of the partition is alive.

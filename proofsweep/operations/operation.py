@@ -32,8 +32,8 @@ from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import COUNTED, LegParts, exchange_counts, write_receipt
+from proofsweep.verify.heartbeat import Heartbeat
 from proofsweep.verify.service import Service
-from proofsweep.verify.session import Heartbeat
 
 CALLS_AT_ONCE = 8  # calls that wait for an answer at once
 _MOST_FAILURES = 5  # in a row: then the service fails for everything
@@ -247,8 +247,7 @@ def end_killed(results: Results, kind: OperationKind) -> None:
                     raise RunIsActive(_BUSY)
                 continue
             with suppress(RunIsActive):
-                parts = LegParts(results, operation, last, kind.table)
-                parts.read()
+                parts = LegParts.found(results, operation, last, kind.table)
                 settle(parts, EndedBy.KILLED, why="The process was killed.")
         if legs.receipt(last) is not None:
             ended.append(layout.receipt_name(operation_id, last))

@@ -19,12 +19,12 @@ from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.verify.commit import LegEnd, record_ended_legs, record_leg, settle_leg
+from proofsweep.verify.commit import LegParts, record_ended_legs, record_leg, settle_leg
 from proofsweep.verify.history import learned_rate, note_leg
 from proofsweep.verify.item import Clock
+from proofsweep.verify.leg import Leg
 from proofsweep.verify.rate_leases import rate_leases
 from proofsweep.verify.service import Service
-from proofsweep.verify.session import LegContext, leg_context
 
 # Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
@@ -43,7 +43,7 @@ def leg_of(
     flow_run_id: str | None,
     dedupe: bool,
     drain_seconds: float,
-) -> Iterator[LegContext]:
+) -> Iterator[Leg]:
     """Begin the next leg of a partition, and settle it however the work inside ends.
 
     (1) examine the service and share the lane, (2) take its lease, (3) keep it alive, (4) settle the legs that died
@@ -71,7 +71,7 @@ def leg_of(
         number = open_leg(results, plan, service.clock, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
         try:
             own = bounds.shared_by(sharers)
-            leg = leg_context(service, results, plan, number, own, dedupe=dedupe, drain_seconds=drain_seconds)
+            leg = Leg(service, results, plan, number, own, dedupe=dedupe, drain_seconds=drain_seconds)
         except BaseException:
             legs_of(results.store, plan, service.clock)[partition].release(number)
             raise
@@ -82,11 +82,11 @@ def leg_of(
 
 
 @contextmanager
-def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
+def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     """Keep a leg alive for the work inside, and settle it however the work ends."""
     results, plan = leg.results, leg.plan
     started_at, cpu_then = clock(), time.process_time()
-    log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.leg, items=len(leg.completed.own))
+    log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
     leg.dispatcher.on_open = leg.attribution.restore
     try:
         leg.trail.write_unattributed()
@@ -96,7 +96,7 @@ def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
             background_thread("commit", publish, leg.stop.pull),
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
-            settle_legs_before(results, plan, clock, leg.leg)  # (4)
+            settle_legs_before(results, plan, clock, leg.number)  # (4)
             record_ended_legs(results, RunIndex(results).refreshed())
             leg.completed.read()
             yield
@@ -111,28 +111,29 @@ def leg_session(leg: LegContext, facts: Row, clock: Clock) -> Iterator[None]:
         note_leg(results, plan)
 
 
-def _settle(leg: LegContext, facts: Row, clock: Clock, cpu_seconds: float) -> None:
-    end = LegEnd(
-        leg=leg.leg,
-        ended_by=_ended_by(leg),
-        cpu_seconds=cpu_seconds,
-        why=leg.stop.reason.message if leg.stop.reason else None,
-        quota_reset=leg.budget.quota_reset,
-        facts=facts,
-        in_doubt=sorted(leg.attribution.put_aside),
-    )
+def _settle(leg: Leg, facts: Row, clock: Clock, cpu_seconds: float) -> None:
     leg.trail.flush()
     with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
-        row = settle_leg(leg.results, leg.plan, end, Legs(leg.results.store, leg.plan.run_id, clock), leg.parts)
-    log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.leg, ended_by=str(row["ended_by"]))
+        row = settle_leg(
+            leg.plan,
+            leg.parts,
+            Legs(leg.results.store, leg.plan.run_id, clock),
+            _ended_by(leg),
+            facts,
+            why=leg.stop.reason.message if leg.stop.reason else None,
+            cpu_seconds=cpu_seconds,  # that its process used
+            quota_reset=leg.budget.quota_reset,  # as the service last said
+            in_doubt=sorted(leg.attribution.put_aside),  # rows that were tried and remain; the next leg tries them last
+        )
+    log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.number, ended_by=str(row["ended_by"]))
 
 
-def _ended_by(leg: LegContext) -> EndedBy:
+def _ended_by(leg: Leg) -> EndedBy:
     reason = leg.stop.reason
     return EndedBy.COMPLETE if reason is None else reason.ended_by
 
 
-def _headroom(leg: LegContext) -> int | None:
+def _headroom(leg: Leg) -> int | None:
     if _ended_by(leg) in _NO_ANSWER:
         return None
     if _ended_by(leg) is EndedBy.QUOTA and not leg.budget.ran_out:
@@ -189,8 +190,8 @@ def _taken(legs: Legs, facts: Row) -> int:
 
 def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
     now = legs.clock()
-    facts: Row = {"started_at": now, "finished_at": now}
-    settle_leg(results, plan, LegEnd(leg=leg, ended_by=EndedBy.SUPERSEDED, facts=facts), legs)
+    parts = LegParts.found(results, plan, leg)
+    settle_leg(plan, parts, legs, EndedBy.SUPERSEDED, {"started_at": now, "finished_at": now})
     note_leg(results, plan)
 
 
@@ -224,7 +225,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
             holder = legs.holder(number)
             facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
             with suppress(RunIsActive):  # another process settled it, or its own did
-                settle_leg(results, plan, LegEnd(leg=number, ended_by=EndedBy.KILLED, facts=facts), legs)  # (1)
+                settle_leg(plan, LegParts.found(results, plan, number), legs, EndedBy.KILLED, facts)  # (1)
             log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             record_leg(results, plan, legs, number)  # (2)

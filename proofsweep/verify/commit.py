@@ -5,7 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -41,54 +41,31 @@ _LEAST_BETWEEN_SECONDS = 3.0  # between two refusals: a shorter time is a matter
 _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LegEnd:
-    """How a leg ended, and what only its own process knows."""
-
-    leg: int
-    ended_by: EndedBy
-    why: str | None = None  # one sentence for a person, where it ended early
-    facts: Row = field(default_factory=dict)  # cells of its row in `runs`
-    cpu_seconds: float | None = None  # that its process used during the leg
-    quota_reset: datetime | None = None  # as the service last said
-    in_doubt: Sequence[int] = ()  # rows that were tried and remain, sorted; the next leg tries them last
-
-
-def settle_leg(results: Results, plan: Plan, end: LegEnd, legs: Legs, parts: "LegParts | None" = None) -> Row:
+def settle_leg(
+    plan: Plan, parts: "LegParts", legs: Legs, ended_by: EndedBy, facts: Row, *, why: str | None = None, **said: object
+) -> Row:
     """Publish what a leg finished, write its receipt and its row; give the row.
 
     (1) what the journal has and no part becomes the closing parts, (2) the receipt is written, (3) its entry in the
     ledger, then its row in `runs`, (4) and the journal is deleted. If it breaks off, the next process does all of it
-    again. `parts` are those that this process has published of its own leg.
+    again. `facts` are cells of the row that only the leg's own process knows; `why` it ended early is one sentence for
+    a person, and `said` what the receipt says besides.
 
     Raises:
         RunIsActive: another process has ended this leg.
     """
-    leg = end.leg
-    if parts is None:
-        parts = LegParts(results, plan, leg)
-        parts.read()
+    results, leg = parts.results, parts.leg
     parts.close()  # (1)
     verdicts, exchanges = parts.parts["verdicts"], parts.parts["exchanges"]
     published, partition = results.rows_published(plan, verdicts), plan.partition_of_leg(leg)
-    ended_by, why = end.ended_by, end.why
     if published[partition] == len(plan.rows_of_partition(partition)):  # a request to stop came too late
         ended_by = EndedBy.COMPLETE
     elif ended_by is EndedBy.COMPLETE:
         ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
     counted, beside = count_leg(results, plan, leg, verdicts, exchanges)
-    row = counted | {"remaining": plan.items - sum(published)} | end.facts | {"ended_by": str(ended_by)}
-    row["finished_at"] = _latest(counted["finished_at"], end.facts.get("finished_at"))
-    receipt: Row = {
-        "ended_by": row["ended_by"],
-        "counts": row,
-        **beside,
-        "why": why,
-        "cpu_seconds": end.cpu_seconds,
-        "quota_reset": end.quota_reset,
-        "in_doubt": list(end.in_doubt),
-    }
-    write_receipt(parts, legs, receipt)  # (2)
+    row = counted | {"remaining": plan.items - sum(published)} | facts | {"ended_by": str(ended_by)}
+    row["finished_at"] = _latest(counted["finished_at"], facts.get("finished_at"))
+    write_receipt(parts, legs, {"ended_by": str(ended_by), "counts": row, "why": why, **beside, **said})  # (2)
     record_leg(results, plan, legs, leg)  # (3)
     delete_journal(results.store, plan.run_id, leg)  # (4)
     return row
@@ -144,6 +121,16 @@ class LegParts:
         self.results, self.run, self.leg = results, run, leg
         self._journal = layout.journal_folder(run.run_id, leg)
 
+    @classmethod
+    def found(cls, results: Results, run: AnyRun, leg: int, table: str = "verdicts") -> "LegParts":
+        """Return the parts that there are: of a leg whose process is gone."""
+        parts = cls(results, run, leg, table)
+        for each in parts.parts:
+            there = frozenset(results.store.names(layout.table_folder(each, run.run_date)))
+            while (name := parts._next_name(each)) in there:
+                parts._note(each, *results.marked_part(name))
+        return parts
+
     def publish(self, journal: Journal) -> None:
         """Publish what this process has journalled, exchanges first, and delete it from the journal.
 
@@ -185,14 +172,6 @@ class LegParts:
         for table in self.parts:
             while not self._marks[table].is_closing:
                 self._has_added(table, None)
-
-    def read(self) -> None:
-        """Read which parts of the leg there are: of one whose process is gone."""
-        for table in self.parts:
-            folder = layout.table_folder(table, self.run.run_date)
-            there = frozenset(self.results.store.names(folder))
-            while (name := self._next_name(table)) in there:
-                self._note(table, *self.results.marked_part(name))
 
     def _has_added(self, table: str, through: Mapping[str, int] | None) -> bool:
         """Create the next part; False if its name was taken, and what stands there was noted.

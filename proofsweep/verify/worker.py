@@ -15,7 +15,7 @@ from proofsweep.store.latest import Latest
 from proofsweep.store.rows import row_of
 from proofsweep.verify.budget import calls_of
 from proofsweep.verify.item import verify_item
-from proofsweep.verify.session import LegContext
+from proofsweep.verify.leg import Leg
 
 # How soon an item begins after the results store is well again; twice as long costs that much once in an outage.
 _STORE_CHECK_SECONDS = 0.2
@@ -23,7 +23,7 @@ _ROUNDS = 3  # over what has no row, at the end; a round after the first is for 
 _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB each, before they are packed
 
 
-def verify_batch(leg: LegContext, rows: range | None = None) -> int:
+def verify_batch(leg: Leg, rows: range | None = None) -> int:
     """Work through what remains of some rows, or of all; return how many it finished.
 
     They are written to the journal as they come.
@@ -31,7 +31,7 @@ def verify_batch(leg: LegContext, rows: range | None = None) -> int:
     return sum(_verified(leg, leg.completed.items(rows)))
 
 
-def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[int]:
+def _verified(leg: Leg, items: Iterator[WorkItem]) -> Iterator[int]:
     """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle.
 
     Yields how many of each portion have a row.
@@ -51,7 +51,7 @@ def _verified(leg: LegContext, items: Iterator[WorkItem]) -> Iterator[int]:
     yield sum(future.result() for future in before)
 
 
-def _work_item(leg: LegContext, item: WorkItem) -> bool:
+def _work_item(leg: Leg, item: WorkItem) -> bool:
     """Verify one item and write its row down; a mistake of this program ends the leg."""
     try:
         return work_item(leg, item)
@@ -60,7 +60,7 @@ def _work_item(leg: LegContext, item: WorkItem) -> bool:
         raise
 
 
-def work_item(leg: LegContext, item: WorkItem) -> bool:
+def work_item(leg: Leg, item: WorkItem) -> bool:
     """Verify one item and write its row down; False when the row remains, or waits for evidence.
 
     Once the service was seen to work, an item that failed before is tried again beside it: what is answered after that
@@ -73,7 +73,7 @@ def work_item(leg: LegContext, item: WorkItem) -> bool:
     return is_written
 
 
-def _work(leg: LegContext, item: WorkItem) -> bool:
+def _work(leg: Leg, item: WorkItem) -> bool:
     with suppress(RunMustStop):  # begin nothing that could not be written down
         while not leg.heartbeat.store_is_well:
             leg.stop.rest(_STORE_CHECK_SECONDS)
@@ -92,17 +92,17 @@ def _work(leg: LegContext, item: WorkItem) -> bool:
         leg.budget.release(item.manifest_row)
 
 
-def work_last(leg: LegContext) -> None:
+def work_last(leg: Leg) -> None:
     """Finish what a leg has left: try what has no row again, with the service asked for each file, and check the rest.
 
     What an outage has met meanwhile is tried in another round. What remains then ends the leg.
     """
-    last = replace(leg, verify=replace(leg.verify, duplicates=None))
+    leg.verify = replace(leg.verify, duplicates=None)
     try:
         for _ in range(_ROUNDS):
             leg.stop.check()
             waiting = leg.attribution.begin_round()
-            for _ in _verified(last, (item for item in leg.completed.items() if item.manifest_row not in waiting)):
+            for _ in _verified(leg, (item for item in leg.completed.items() if item.manifest_row not in waiting)):
                 pass
             leg.attribution.finish()
             if not leg.completed.remaining:

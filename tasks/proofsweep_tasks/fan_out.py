@@ -12,7 +12,7 @@ from prefect.utilities.annotations import quote
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.text import printable
-from proofsweep.verify.session import LegContext
+from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch, work_last
 from proofsweep_tasks.end_states import state_of_error
 
@@ -20,7 +20,7 @@ _BATCHES_AT_ONCE = 2  # the second one begins before the last files of the first
 _batches = threading.BoundedSemaphore(_BATCHES_AT_ONCE)
 
 
-def fan_out(leg: LegContext) -> None:
+def fan_out(leg: Leg) -> None:
     """Run one task for each batch that remains, and wait for all; then try last what is in doubt.
 
     What a task raised is raised here.
@@ -40,7 +40,7 @@ def fan_out(leg: LegContext) -> None:
     persist_result=False,
 )
 def upload_then_verify(
-    leg: LegContext,
+    leg: Leg,
     batch: range,
     title: str,  # noqa: ARG001 - shown by Prefect
 ) -> int | State[Any]:
@@ -52,7 +52,7 @@ def upload_then_verify(
         return state_of_error(error)
 
 
-def title_of(leg: LegContext, rows: range) -> str:
+def title_of(leg: Leg, rows: range) -> str:
     """Name a batch in Prefect: single items by their files, or by item ID where Prefect must not keep a proof ID."""
     if not leg.plan.is_small:
         return f"rows {rows.start} to {rows.stop}"

@@ -1,42 +1,28 @@
 """A scripted service, a partner that asks it, and a leg over a folder; each test has its own."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from proofsweep.client import circuit_breaker
-from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
-from proofsweep.client.keys import CurrentKey
-from proofsweep.client.pacer import Pacer
-from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.session import ClientContext, FirstContact, Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.config.sections import RetrySettings, ServiceSettings
-from proofsweep.domain.exchanges import Exchange
-from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.config.proxies import Proxies
+from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
+from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files
 from proofsweep.store import schemas
-from proofsweep.store.completed_rows import CompletedRows
-from proofsweep.store.journal import Journal
-from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.rows import RowContext, planned_row
-from proofsweep.verify.attribution import Attribution
-from proofsweep.verify.audit_trail import AuditTrail
-from proofsweep.verify.budget import Budget
-from proofsweep.verify.commit import LegParts
+from proofsweep.store.rows import planned_row
 from proofsweep.verify.item import VerifyContext
-from proofsweep.verify.known_files import KnownFiles
-from proofsweep.verify.probes import Checks
-from proofsweep.verify.session import Heartbeat, LegContext
-from proofsweep.verify.threads import Workers
+from proofsweep.verify.leg import Leg
+from proofsweep.verify.service import Service
 
 from .scripted_service import NOW, ScriptedService
 
@@ -51,24 +37,31 @@ def service() -> ScriptedService:
 
 
 @pytest.fixture
-def stop() -> StopSwitch:
-    """The leg's switch."""
-    return StopSwitch()
+def opened(service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    """A service that is fast, and retries within milliseconds; a leg on it ends soon."""
+    monkeypatch.setattr("proofsweep.verify.service.Transport", lambda *_, **__: service)
+    opened = Service(
+        ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
+        PaceSettings(workers=4, first_rate=10_000.0, longest_pause_seconds=1.0),
+        RetrySettings(attempts=2, longest_wait_seconds=0.002, breaker_seconds=0.1),
+        TimeoutSettings(),
+        lambda: SecretStr("pk_test"),
+        proxies=Proxies({}),
+        clock=lambda: NOW,
+    )
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
-def partner(service: ScriptedService, stop: StopSwitch) -> Partner:
-    """A partner that is fast, and retries within milliseconds."""
-    context = ClientContext(
-        service=ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
-        transport=service,
-        contact=FirstContact(service.reached),
-        dispatcher=Dispatcher(CallQueue(Pacer(first_rate=10_000.0)), stop, longest_pause_seconds=1.0),
-        key=CurrentKey(lambda: SecretStr("pk_test")),
-        record_unattributed=lambda _exchange: None,
-    )
-    retry = RetrySettings(attempts=2, longest_wait_seconds=0.002)
-    return Partner(Session(context, lambda _exchange: None, retry))
+def stop(opened: Service) -> StopSwitch:
+    """The leg's switch."""
+    return opened.stop
+
+
+@pytest.fixture
+def partner(opened: Service) -> Partner:
+    return opened.partner
 
 
 @pytest.fixture
@@ -87,21 +80,11 @@ def wav(tmp_path: Path) -> Path:
 
 @dataclass
 class LegBuilder:
-    """Plans a run of WAV files in a folder, and builds the context of one of its legs.
-
-    Attributes:
-        unattributed: exchanges that belong to no row.
-        outage_seconds: how long checks may come out wrong.
-    """
+    """Plans a run of WAV files in a folder, and makes its legs."""
 
     results: Results
     folder: Path
-    partner: Partner
-    verify: VerifyContext
-    stop: StopSwitch
-    workers: Workers
-    unattributed: list[Exchange] = field(default_factory=list)
-    outage_seconds: float = 0.1
+    service: Service
 
     def plan(self, items: int, *, batch_items: int = 1_000) -> Plan:
         """Write as many files, their planned items and their plan."""
@@ -134,44 +117,11 @@ class LegBuilder:
         """The legs of a run, on this test's clock."""
         return Legs(self.results.store, plan.run_id, lambda: NOW)
 
-    def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> LegContext:
-        """Build the context of a leg; it is for the test to take it."""
-        journal = Journal(self.results, plan.run_id, number, writer="w")
-        partner = self.partner.in_new_session(self.unattributed.append)
-        budget = Budget(bounds or Bounds(), partner.for_probes(), self.stop, lambda: NOW)
-        completed = CompletedRows.load(self.results, plan)
-        trail = AuditTrail(journal, budget, self.unattributed, completed)
-        verify = replace(self.verify, partner=partner)
-        attribution = Attribution(
-            checks=Checks(verify, trail, KnownFiles(str(self.folder), PastAnswers(self.results, plan))),
-            dispatcher=self.partner.session.context.dispatcher,
-            stop=self.stop,
-            mode=Mode.ONE_FILE,
-            outage_seconds=self.outage_seconds,
-        )
-        return LegContext(
-            plan=plan,
-            leg=number,
-            results=self.results,
-            stop=self.stop,
-            workers=self.workers,
-            dispatcher=self.partner.session.context.dispatcher,
-            verify=replace(verify, partner=partner.for_items()),
-            completed=completed,
-            parts=LegParts(self.results, plan, number),
-            budget=budget,
-            attribution=attribution,
-            trail=trail,
-            heartbeat=Heartbeat(
-                legs=self.legs(plan),
-                leg=number,
-                flush=trail.flush,
-                budget=budget,
-                stop=self.stop,
-                store_outage_seconds=1.0,
-            ),
-            row_context=RowContext(plan.run_id, number, plan.environment),
-        )
+    def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> Leg:
+        """Make a leg; it is for the test to take it."""
+        leg = Leg(self.service, self.results, plan, number, bounds or Bounds(), dedupe=False, drain_seconds=12.0)
+        leg.completed.read()
+        return leg
 
 
 @pytest.fixture
@@ -181,11 +131,7 @@ def results(tmp_path: Path) -> Results:
 
 
 @pytest.fixture
-def new_leg(
-    results: Results, tmp_path: Path, partner: Partner, verify_context: VerifyContext, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[LegBuilder]:
-    """Plan runs and build legs over this test's folder, whose probes wait for milliseconds."""
+def new_leg(results: Results, tmp_path: Path, opened: Service, monkeypatch: pytest.MonkeyPatch) -> LegBuilder:
+    """Plan runs and make legs over this test's folder, whose probes wait for milliseconds."""
     monkeypatch.setattr(circuit_breaker, "FIRST_WAIT_SECONDS", 0.01)
-    workers = Workers(4)
-    yield LegBuilder(results, tmp_path, partner, verify_context, partner.session.stop, workers)
-    workers.shutdown()
+    return LegBuilder(results, tmp_path, opened)

@@ -62,7 +62,7 @@ CHOSEN = {
     "most_pause_seconds": "verify.rate_leases._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
-    "quota_probe_seconds": "verify.session.QUOTA_PROBE_SECONDS",
+    "quota_probe_seconds": "verify.leg.QUOTA_PROBE_SECONDS",
     "resume_days": "verify.resume.RESUME_DAYS",
     "rows_per_part": "verify.commit.ROWS_PER_PART",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
@@ -267,9 +267,8 @@ class StoredRun:
         for row, calls in rows:
             journaled.add(row, calls)
         journaled.flush()
-        commit.settle_leg(
-            self.results, self.plan, commit.LegEnd(leg=leg, ended_by=EndedBy(ended_by), facts=facts), self._legs
-        )
+        parts = commit.LegParts.found(self.results, self.plan, leg)
+        commit.settle_leg(self.plan, parts, self._legs, EndedBy(ended_by), facts)
 
     def note(self) -> None:
         """Add the run and its legs to all that is derived from runs."""

@@ -16,7 +16,7 @@ from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.verify import attempt
-from proofsweep.verify.session import LegContext
+from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch
 
 from ..left_behind import let_holder_die, rows_of, write_journal
@@ -35,7 +35,7 @@ def run_id(settings: Settings, catalog: str) -> str:
 
 
 @contextmanager
-def held(run_id: str, config: str, **more: object) -> Iterator[LegContext]:
+def held(run_id: str, config: str, **more: object) -> Iterator[Leg]:
     with App.here(load_settings(config)).attempt(run_id, flow_run_id="flow-7", **more) as leg:
         yield leg
 
@@ -83,10 +83,10 @@ def test_a_leg_whose_session_cannot_be_made_is_released(
 ) -> None:
     """Nobody works on it, so nobody is kept out. The key was bound to the service before."""
 
-    def fail(*_arguments: object, **_options: object) -> LegContext:
+    def fail(*_arguments: object, **_options: object) -> Leg:
         raise ConfigError("The key is gone.")
 
-    monkeypatch.setattr(attempt, "leg_context", fail)
+    monkeypatch.setattr(attempt, "Leg", fail)
     with pytest.raises(ConfigError), held(run_id, config):
         pytest.fail("it cannot be made")
 
@@ -183,7 +183,7 @@ def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
     with held(run_id, config, bounds=Bounds(max_calls=9), sharers=2) as given:
         pass
 
-    assert (usual.budget.bounds, usual.verify.duplicates is None, usual.leg) == (Bounds(max_calls=70), False, 1)
+    assert (usual.budget.bounds, usual.verify.duplicates is None, usual.number) == (Bounds(max_calls=70), False, 1)
     assert given.budget.bounds == Bounds(max_calls=4, sharers=2)
 
 
@@ -196,8 +196,8 @@ def leave_killed_leg(settings: Settings, plan: Plan, flow_run: str, numbers: lis
     """Leave a leg whose process is gone, with a lease as a leg of a flow run has it; it made a call for each row."""
     results = App(settings).results
     with App(settings).attempt(plan.run_id, flow_run_id=flow_run, bounds=GIVEN) as leg:
-        lease = results.store.read(layout.lease_name(plan.run_id, leg.leg)) or b""
-    killed = leg.leg + 1
+        lease = results.store.read(layout.lease_name(plan.run_id, leg.number)) or b""
+    killed = leg.number + 1
     results.store.create(layout.lease_name(plan.run_id, killed), lease)
     write_journal(results, plan, killed, numbers)
     return killed

@@ -28,7 +28,7 @@ from proofsweep.store.lease import Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
-from proofsweep.verify.commit import LegEnd, settle_leg
+from proofsweep.verify.commit import LegParts, settle_leg
 from proofsweep.verify.plan import Planner
 
 from ...worlds.ddex_messages import Sending, Track, put_release, sent
@@ -130,7 +130,7 @@ class Watched:
         if rows:
             self.results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", rows)
         ended_by = EndedBy.COMPLETE if len(rows) == len(remaining) else EndedBy.QUOTA
-        settle_leg(self.results, plan, LegEnd(leg=leg, ended_by=ended_by), legs)
+        settle_leg(plan, LegParts.found(self.results, plan, leg), legs, ended_by, {})
 
     def _row(self, plan: Plan, leg: int, item: Row) -> Row | None:
         audio = Path(str(item["audio"]))

@@ -29,7 +29,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify import commit
-from proofsweep.verify.commit import LegEnd, LegParts, settle_leg
+from proofsweep.verify.commit import LegParts, settle_leg
 
 from ...worlds.ended_runs import plan_of_run
 from ..scripted_service import NOW
@@ -262,8 +262,7 @@ class OwnProcess:
             elif act == "publish":
                 _twice(partial(parts.publish, journal))
             else:
-                end, legs = LegEnd(leg=1, ended_by=EndedBy.COMPLETE), Legs(results.store, PLAN.run_id, lambda: NOW)
-                settle_leg(results, PLAN, end, legs, parts)
+                settle_leg(PLAN, parts, Legs(results.store, PLAN.run_id, lambda: NOW), EndedBy.COMPLETE, {})
 
 
 def _row(number: int) -> dict[str, object]:
@@ -281,7 +280,8 @@ def _twice(act: Callable[[], None]) -> None:
 
 def take_over(results: Results) -> None:
     """A process that found the leg dead."""
-    settle_leg(results, PLAN, LegEnd(leg=1, ended_by=EndedBy.KILLED), Legs(results.store, PLAN.run_id, lambda: NOW))
+    legs = Legs(results.store, PLAN.run_id, lambda: NOW)
+    settle_leg(PLAN, LegParts.found(results, PLAN, 1), legs, EndedBy.KILLED, {})
 
 
 Order = tuple[tuple[int, str | None], ...]

@@ -30,7 +30,8 @@ from proofsweep.verify.attempt import (
     unfinished_partitions,
 )
 from proofsweep.verify.budget import Budget
-from proofsweep.verify.session import Heartbeat, LegContext
+from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch
 
 from ...worlds import audited_store
@@ -75,14 +76,14 @@ def planned(new_leg: LegBuilder) -> Planned:
 
 
 @contextmanager
-def held(planned: Planned) -> Iterator[LegContext]:
+def held(planned: Planned) -> Iterator[Leg]:
     leg = planned.new_leg.leg(planned.plan, open_leg(planned.results, planned.plan, lambda: NOW, {}))
     leg.budget.take_reading(1_000, RESET)
     with leg_session(leg, BEGUN, lambda: NOW):
         yield leg
 
 
-def run(planned: Planned, work: Callable[[LegContext], object] | None = None) -> None:
+def run(planned: Planned, work: Callable[[Leg], object] | None = None) -> None:
     """Hold a leg, and verify all that remains; or do something else in it."""
     with held(planned) as leg:
         if work is not None:
@@ -103,7 +104,7 @@ def row_of(results: Results, plan: Plan) -> dict[str, object]:
     return row
 
 
-def end_by(ended_by: str) -> Callable[[LegContext], None]:
+def end_by(ended_by: str) -> Callable[[Leg], None]:
     return lambda leg: leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
 
 
@@ -139,7 +140,7 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
 ) -> None:
     """It is raised again; what was finished is published, and the run can be resumed."""
 
-    def break_off(leg: LegContext) -> None:
+    def break_off(leg: Leg) -> None:
         verify_batch(leg, leg.completed.batches()[1])
         raise error
 
@@ -167,11 +168,11 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
 
 def test_what_is_still_in_memory_at_the_end_is_written(planned: Planned, new_leg: LegBuilder) -> None:
     """Rows, and exchanges of no row: the last is that of the quota."""
-    new_leg.unattributed.append(exchange(Call.HEALTH))
+    new_leg.service.unattributed.append(exchange(Call.HEALTH))
 
-    def one_file(leg: LegContext) -> None:
+    def one_file(leg: Leg) -> None:
         verify_batch(leg, range(1))
-        new_leg.unattributed.append(exchange(Call.HEALTH))
+        new_leg.service.unattributed.append(exchange(Call.HEALTH))
         end_by("cancelled")(leg)
 
     run(planned, one_file)
@@ -185,7 +186,7 @@ def test_the_receipt_names_the_rows_in_doubt(planned: Planned, new_leg: LegBuild
     """They were tried and remain; the next leg reads there which rows come last."""
     service.script[Call.VERIFY] = [Scripted(status=422)]
 
-    def one_file(leg: LegContext) -> None:
+    def one_file(leg: Leg) -> None:
         verify_batch(leg, range(1, 2))
         end_by("cancelled")(leg)
 
@@ -215,7 +216,7 @@ def test_a_helper_thread_that_fails_ends_the_leg(
     """Without it the leg would be unwatched, or overspend: the rest remains, and the error is raised."""
     monkeypatch.setattr(kind, work, break_down)
 
-    def wait_for_the_end(leg: LegContext) -> None:
+    def wait_for_the_end(leg: Leg) -> None:
         with pytest.raises(RunMustStop):
             leg.stop.rest(10.0)
 

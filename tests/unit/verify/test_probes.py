@@ -13,8 +13,8 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode
 from proofsweep.domain.runs import Bounds
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
+from proofsweep.verify.leg import Leg
 from proofsweep.verify.probes import CheckFinding, Checks
-from proofsweep.verify.session import LegContext
 
 from ..conftest import WAV, LegBuilder
 from ..left_behind import journal_rows
@@ -56,12 +56,12 @@ class KnownPast(PastAnswers):
 
 
 @pytest.fixture
-def leg(new_leg: LegBuilder) -> LegContext:
+def leg(new_leg: LegBuilder) -> Leg:
     return new_leg.leg(new_leg.plan(1))
 
 
 @pytest.fixture
-def checks(leg: LegContext) -> Checks:
+def checks(leg: Leg) -> Checks:
     checks = leg.attribution.checks
     checks.known.past = KnownPast([])
     return checks
@@ -83,7 +83,7 @@ def sent_names(service: ScriptedService, *names: str) -> list[str]:
 
 @pytest.mark.parametrize(("call", "answer", "finding", "ended_by"), PROBES)
 def test_silence_shows_whether_the_service_works(
-    leg: LegContext,
+    leg: Leg,
     checks: Checks,
     service: ScriptedService,
     *,
@@ -115,9 +115,7 @@ def test_a_pair_is_probed_with_a_sidecar_and_where_a_verdict_is_needed_a_status_
     assert [set(body) for body in service.bodies if isinstance(body, dict)] == [{"uploadId", "sidecar"}] * 3
 
 
-def test_the_quota_is_asked_for_while_all_others_are_held(
-    leg: LegContext, checks: Checks, service: ScriptedService
-) -> None:
+def test_the_quota_is_asked_for_while_all_others_are_held(leg: Leg, checks: Checks, service: ScriptedService) -> None:
     """By this leg's account no call is left for a probe; the service knows better."""
     service.usual[Call.VERIFY] = REJECTED
     leg.budget.take_reading(2, None)

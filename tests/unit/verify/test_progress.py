@@ -15,7 +15,7 @@ from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Fini
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress, WaitsFor, together
-from proofsweep.verify.session import ProgressMeter, Speed
+from proofsweep.verify.leg import ProgressMeter
 
 from ..conftest import LegBuilder
 from ..left_behind import write_part
@@ -35,7 +35,8 @@ def ended(outcome: Outcome) -> Finished:
 def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, new_leg: LegBuilder) -> None:
     """A leg that died may not be settled before: what its journal held would be verified again."""
     plan = new_leg.plan(6, batch_items=3)
-    leg = replace(new_leg.leg(plan, 2), completed=CompletedRows(results, plan))
+    leg = new_leg.leg(plan, 2)
+    leg.completed = CompletedRows(results, plan)
     before = leg.progress
     write_part(results, leg.plan, 1, 0, [1, 2])  # the dead leg is settled
 
@@ -77,7 +78,7 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
     for second in range(600, 661):
         meter.take(float(second), 2 * (second - 600), 5 * (second - 600))
 
-    assert meter.speed(60.0) == Speed(rows=2.0, calls=5.0)
+    assert meter.speed(60.0) == (2.0, 5.0)
 
 
 def test_a_leg_is_quiet_when_no_row_ends_for_a_while() -> None:
@@ -89,8 +90,8 @@ def test_a_leg_is_quiet_when_no_row_ends_for_a_while() -> None:
     meter.take(5.0, 1, 2)
     meter.take(14.0, 1, 9)
 
-    assert meter.speed(10.0) == Speed(rows=0.0, calls=pytest.approx(7 / 9))
-    assert meter.speed(20.0) == Speed(rows=pytest.approx(1 / 14), calls=pytest.approx(9 / 14))
+    assert meter.speed(10.0) == (0.0, pytest.approx(7 / 9))
+    assert meter.speed(20.0) == (pytest.approx(1 / 14), pytest.approx(9 / 14))
 
 
 def test_rows_are_counted_by_outcome_and_bytes_by_answer(new_leg: LegBuilder) -> None:

@@ -14,17 +14,17 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal
+from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_legs
-from proofsweep.verify.commit import LegEnd, LegParts, count_leg, settle_leg
+from proofsweep.verify.commit import LegParts, count_leg, settle_leg
 
 from ...worlds.ended_runs import plan_of_run
 from ..conftest import LegBuilder
 from ..left_behind import BreakingStore, exchange, let_holder_die, rows_of, verdict, write_journal, write_part
 from ..scripted_service import NOW
 
-COMPLETE = LegEnd(leg=1, ended_by=EndedBy.COMPLETE)
 WRITES = 6
 """Of the killed leg below: its two closing parts, the receipt, the row in `runs`, two deletions."""
 Told = tuple[int | None, str, int | None]
@@ -39,21 +39,25 @@ def plan(new_leg: LegBuilder) -> Plan:
     return plan
 
 
+def settled(results: Results, plan: Plan, ended_by: EndedBy) -> Row:
+    """Settle the first leg, as a process that finds it."""
+    legs = Legs(results.store, plan.run_id, lambda: NOW)
+    return settle_leg(plan, LegParts.found(results, plan, 1), legs, ended_by, {})
+
+
 def parts_of(results: Results, plan: Plan, table: str = "verdicts") -> list[tuple[int, bool]]:
     """Of each part: how many rows it has, and whether it is the closing one."""
     found = [results.marked_part(name) for name in results.parts_of(table, plan)]
     return [(part.rows, mark.is_closing) for part, mark in found]
 
 
-def test_what_is_in_the_journal_alone_becomes_the_closing_parts(
-    results: Results, plan: Plan, new_leg: LegBuilder
-) -> None:
+def test_what_is_in_the_journal_alone_becomes_the_closing_parts(results: Results, plan: Plan) -> None:
     """Sorted, and each row once: two worker processes of a leg may have finished it."""
     write_part(results, plan, 1, 0, [4, 1])
     write_journal(results, plan, 1, [3, 0])
     write_journal(results, plan, 1, [0], "another")
 
-    row = settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
+    row = settled(results, plan, EndedBy.COMPLETE)
 
     assert rows_of(results, plan) == [4, 1, 0, 3]
     assert parts_of(results, plan) == [(2, False), (2, True)]
@@ -74,7 +78,7 @@ def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: L
             parts.publish(journal)
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
-    settle_leg(results, plan, COMPLETE, new_leg.legs(plan), parts)
+    settle_leg(plan, parts, new_leg.legs(plan), EndedBy.COMPLETE, {})
 
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [2, 0, 1]
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (2, False), (0, True)]
@@ -112,7 +116,7 @@ def test_so_many_rows_are_published_beside_the_work(
     leg = new_leg.leg(plan)
     write_journal(results, plan, 1, [0], "another")
     if is_closed:
-        settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.KILLED), new_leg.legs(plan))
+        settled(results, plan, EndedBy.KILLED)
 
     with background_thread("commit", partial(leg.parts.publish_as_it_grows, leg.trail.journal, leg.stop)):
         for row in (1, 2):
@@ -154,14 +158,14 @@ def test_a_leg_that_another_process_has_closed_publishes_nothing_more(
     """Its next number is taken; what it journals is no row of any reader, and goes with the journal."""
     journal, parts = Journal(results, plan.run_id, 1, "w"), LegParts(results, plan, 1)
     write_journal(results, plan, 1, [2])
-    settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.KILLED), new_leg.legs(plan))
+    settled(results, plan, EndedBy.KILLED)
     journal.add(verdict(plan, 1, 3), [])
     journal.flush()
 
     with pytest.raises(RunIsActive, match="taken over"):
         parts.publish(journal)
     with pytest.raises(RunIsActive, match="taken over"):
-        settle_leg(results, plan, COMPLETE, new_leg.legs(plan), LegParts(results, plan, 1))
+        settle_leg(plan, LegParts(results, plan, 1), new_leg.legs(plan), EndedBy.COMPLETE, {})
 
     assert rows_of(results, plan) == [2]
     assert (new_leg.legs(plan).receipt(1) or {})["ended_by"] == "killed"
@@ -185,7 +189,7 @@ def test_the_receipt_counts_groups_and_duplicates(results: Results, plan: Plan, 
     rows = [verdict(plan, 1, 0), verdict(plan, 1, 1, answered_by_row=0)]
     results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, 0, 1), "verdicts", rows)
 
-    settle_leg(results, plan, COMPLETE, new_leg.legs(plan))
+    settled(results, plan, EndedBy.COMPLETE)
 
     receipt = new_leg.legs(plan).receipt(1)
     assert receipt is not None
@@ -194,11 +198,11 @@ def test_the_receipt_counts_groups_and_duplicates(results: Results, plan: Plan, 
     assert (group["outcome"], group["rows"], group["example"]) == ("accepted", 2, rows[0]["audio"])
 
 
-def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan) -> None:
     """A stop that comes after the last row has stopped nothing."""
     write_journal(results, plan, 1, range(5))
 
-    row = settle_leg(results, plan, LegEnd(leg=1, ended_by=EndedBy.CANCELLED), new_leg.legs(plan))
+    row = settled(results, plan, EndedBy.CANCELLED)
 
     assert (row["ended_by"], row["remaining"]) == ("complete", 0)
 

@@ -14,7 +14,8 @@ from proofsweep.domain.runs import Bounds
 from proofsweep.store.parts import Results
 from proofsweep.verify import worker
 from proofsweep.verify.duplicates import DuplicateCache
-from proofsweep.verify.session import Heartbeat, LegContext
+from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch, work_item, work_last
 
 from ..conftest import WAV, LegBuilder
@@ -30,25 +31,25 @@ LAST_BATCH = range(200, 202)
 
 
 @pytest.fixture
-def leg(new_leg: LegBuilder) -> LegContext:
+def leg(new_leg: LegBuilder) -> Leg:
     return new_leg.leg(new_leg.plan(3))
 
 
 @pytest.fixture
-def large_leg(new_leg: LegBuilder) -> LegContext:
+def large_leg(new_leg: LegBuilder) -> Leg:
     return new_leg.leg(new_leg.plan(202, batch_items=200))
 
 
-def item_of(leg: LegContext, number: int = 0) -> WorkItem:
+def item_of(leg: Leg, number: int = 0) -> WorkItem:
     return next(leg.completed.items(range(number, number + 1)))
 
 
-def written(leg: LegContext) -> list[int]:
+def written(leg: Leg) -> list[int]:
     leg.trail.journal.flush()
-    return sorted(row for row in journal_rows(leg.results, leg.plan, leg.leg) if row is not None)
+    return sorted(row for row in journal_rows(leg.results, leg.plan, leg.number) if row is not None)
 
 
-def test_an_item_ends_as_a_row_in_the_journal(leg: LegContext, service: ScriptedService) -> None:
+def test_an_item_ends_as_a_row_in_the_journal(leg: Leg, service: ScriptedService) -> None:
     """Its exchanges are there too, under its row, and it is counted for the display."""
     assert work_item(leg, item_of(leg, 1))
     assert written(leg) == [1]
@@ -68,7 +69,7 @@ def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: 
     assert service.calls == []
 
 
-def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: LegContext, service: ScriptedService) -> None:
+def test_an_item_that_the_stop_meets_leaves_its_exchanges(leg: Leg, service: ScriptedService) -> None:
     """It has no row and is not counted; what was sent for it is in the audit trail."""
     service.script[Call.UPLOADS] = [Scripted(status=503)]
     service.on_call = lambda _call: leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
@@ -91,7 +92,7 @@ def test_a_long_batch_is_worked_in_portions(new_leg: LegBuilder, monkeypatch: py
     assert verify_batch(leg, range(10)) == 9
 
 
-def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: LegContext, service: ScriptedService) -> None:
+def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: Leg, service: ScriptedService) -> None:
     """No other item begins."""
 
     def fail(call: Call) -> None:
@@ -108,7 +109,7 @@ def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: LegContext, ser
 
 
 def test_nothing_begins_while_the_store_fails(
-    leg: LegContext, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+    leg: Leg, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What could not be written down is not asked; the item begins when the store is well again."""
     is_well, calls_then = [False], []
@@ -125,20 +126,20 @@ def test_nothing_begins_while_the_store_fails(
     assert service.calls == THREE_CALLS
 
 
-def work(leg: LegContext, rows: int = 3) -> None:
+def work(leg: Leg, rows: int = 3) -> None:
     """Work through the first rows one by one, and then try last what is left."""
     for row in range(rows):
         verify_batch(leg, range(row, row + 1))
     work_last(leg)
 
 
-def why(leg: LegContext) -> str:
+def why(leg: Leg) -> str:
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "breaker"
     return leg.stop.reason.message
 
 
-def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: ScriptedService) -> None:
+def test_what_failed_in_an_outage_is_tried_again(leg: Leg, service: ScriptedService) -> None:
     """It came to nothing while probes failed, and it is answered now."""
     leg.attribution.outage_seconds = 60.0
     service.script[Call.VERIFY] = [*[DOWN] * 12, *[DOWN] * 4, REJECTED]
@@ -151,7 +152,7 @@ def test_what_failed_in_an_outage_is_tried_again(leg: LegContext, service: Scrip
     assert leg.attribution.put_aside == set()
 
 
-def test_a_file_that_fails_is_tried_once_more_beside_others(leg: LegContext, service: ScriptedService) -> None:
+def test_a_file_that_fails_is_tried_once_more_beside_others(leg: Leg, service: ScriptedService) -> None:
     """Their answers show that the service works, so it costs no call of another kind."""
     service.script[Call.VERIFY] = [*[DOWN] * 2, VALID, *[DOWN] * 2, VALID]
 
@@ -162,20 +163,18 @@ def test_a_file_that_fails_is_tried_once_more_beside_others(leg: LegContext, ser
     assert service.calls.count(Call.UPLOADS) == 4
 
 
-def test_the_last_round_asks_the_service_for_each_file(
-    leg: LegContext, service: ScriptedService, stop: StopSwitch
-) -> None:
+def test_the_last_round_asks_the_service_for_each_file(leg: Leg, service: ScriptedService, stop: StopSwitch) -> None:
     """The answer for other bytes that are the same may have been given in an outage."""
-    shared = replace(leg, verify=replace(leg.verify, duplicates=DuplicateCache(stop)))
+    leg.verify = replace(leg.verify, duplicates=DuplicateCache(stop))
     for row in range(3):
         Path(next(leg.completed.items(range(row, row + 1))).audio).write_bytes(WAV + bytes(8))
 
-    work_last(shared)
+    work_last(leg)
 
     assert sorted(service.calls) == sorted(THREE_CALLS * 3)
 
 
-def test_a_store_that_cannot_be_read_ends_the_leg(leg: LegContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_read_ends_the_leg(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows what is left."""
 
     def fail(*_: object) -> None:

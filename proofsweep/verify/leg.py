@@ -1,0 +1,180 @@
+"""One leg as the threads of a process share it: what it works with, and how far it is."""
+
+import os
+import secrets
+import sys
+from collections import deque
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from proofsweep.client.scheduler import LaneStatus
+from proofsweep.config.locations import path_of
+from proofsweep.config.logs import Event, log
+from proofsweep.domain.items import Mode
+from proofsweep.domain.runs import INGEST, Bounds, Plan
+from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import Journal
+from proofsweep.store.known_rows import PastAnswers
+from proofsweep.store.legs import legs_of
+from proofsweep.store.operations import recovered_sidecars
+from proofsweep.store.parts import Results
+from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
+from proofsweep.store.rows import RowContext
+from proofsweep.verify.attribution import Attribution
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.budget import Budget
+from proofsweep.verify.check_file import known_good_items
+from proofsweep.verify.commit import LegParts
+from proofsweep.verify.duplicates import DuplicateCache
+from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.item import VerifyContext
+from proofsweep.verify.known_files import KnownFiles
+from proofsweep.verify.probes import Checks
+from proofsweep.verify.service import Service
+
+QUOTA_PROBE_SECONDS = 300.0  # between two readings of the headroom (contract, Versioning 7: about every five minutes)
+# While it waits for these, nobody knows how long it takes.
+_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
+_STEP_SECONDS = 1.0  # counts are kept once in so many seconds
+_RATE_SECONDS = 60.0  # what "now" means for a rate
+_ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
+
+
+class ProgressMeter:
+    """The counts of a leg's last minutes; safe to use from several threads. Times are monotonic seconds."""
+
+    def __init__(self) -> None:
+        self._samples = deque[tuple[float, int, int]](maxlen=int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1)
+        self._waits: tuple[WaitsFor | None, datetime | None] = None, None
+
+    def take(self, now: float, rows: int, calls: int) -> None:
+        if not self._samples or now - self._samples[-1][0] >= _STEP_SECONDS:
+            self._samples.append((now, rows, calls))
+
+    def speed(self, seconds: float) -> tuple[float, float] | None:
+        """Return the rows and the calls per second of the last seconds; None before one has passed."""
+        samples = list(self._samples)  # another thread may add one meanwhile
+        if not samples:
+            return None
+        now, rows, calls = samples[-1]
+        *_, (since, rows_before, calls_before) = takewhile(lambda each: now - each[0] <= seconds, reversed(samples))
+        passed = now - since
+        return ((rows - rows_before) / passed, (calls - calls_before) / passed) if passed > 0.0 else None
+
+    def waits_since(self, waits_for: WaitsFor | None, now: datetime) -> datetime | None:
+        if waits_for is not self._waits[0]:
+            self._waits = waits_for, None if waits_for is None else now
+        return self._waits[1]
+
+
+class Leg:
+    """A leg that this process holds, with its own bounds."""
+
+    def __init__(
+        self,
+        service: Service,
+        results: Results,
+        plan: Plan,
+        number: int,
+        bounds: Bounds,
+        *,
+        dedupe: bool,
+        drain_seconds: float,
+    ) -> None:
+        self.plan, self.number, self.results = plan, number, results
+        self.stop, self.workers, self.dispatcher = service.stop, service.workers, service.dispatcher
+        _say_if_fewer(service.pace.workers, service.workers.most)
+        partition, is_ingest = plan.partition_of_leg(number), plan.catalog_kind == INGEST
+        root = None if plan.catalog_root is None else path_of(plan.catalog_root, "/")
+        self.completed = CompletedRows(results, plan, partition)
+        self.parts = LegParts(results, plan, number)
+        self.budget = Budget(bounds, service.partner.for_probes(), service.stop, service.clock, QUOTA_PROBE_SECONDS)
+        journal = Journal(results, plan.run_id, number, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
+        self.trail = AuditTrail(journal, self.budget, service.unattributed, self.completed)
+        self.verify = VerifyContext(
+            partner=service.partner.for_items(),
+            files=service.files.within(root),
+            clock=service.clock,
+            duplicates=DuplicateCache(service.stop, make_room=service.workers.make_room) if dedupe else None,
+            is_as_planned=is_ingest,
+        )
+        known = KnownFiles(root, PastAnswers(results, plan), is_emptied=is_ingest)
+        self.attribution = Attribution(
+            checks=Checks(self.verify, self.trail, known, known_good_items(service.settings)),
+            dispatcher=service.dispatcher,
+            stop=service.stop,
+            mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
+            outage_seconds=service.retry.breaker_seconds,
+        )
+        self.heartbeat = Heartbeat(
+            legs=legs_of(results.store, plan, service.clock)[partition],
+            leg=number,
+            flush=self.trail.flush,
+            budget=self.budget,
+            stop=service.stop,
+            store_outage_seconds=service.retry.breaker_seconds,
+            drain_seconds=drain_seconds,
+            abort=service.abort,
+            progress=lambda: self.progress,
+        )
+        recovered = recovered_sidecars(results) if plan.pairs else frozenset()
+        self.row_context = RowContext(plan.run_id, number, plan.environment, recovered)
+        self._meter = ProgressMeter()
+
+    def __repr__(self) -> str:
+        """Return its run and number alone: an orchestrator may show what a task is given."""
+        return f"Leg(run_id={self.plan.run_id!r}, number={self.number})"
+
+    @property
+    def progress(self) -> LegProgress:
+        lane, meter, trail = self.dispatcher.status(), self._meter, self.trail
+        before, done, now = self.completed.before, trail.rows.total(), self.verify.clock()
+        meter.take(self.dispatcher.clock(), done, trail.calls)
+        waits_for, speed, usual = self._waits_for(lane), meter.speed(_RATE_SECONDS), meter.speed(_ESTIMATE_SECONDS)
+        is_paused = lane.pause_seconds >= LEAST_PAUSE_SECONDS
+        seconds_left = None
+        if usual is not None and usual[0] and waits_for not in _NO_ESTIMATE:
+            remaining = len(self.completed.own) - (before or 0) - done
+            seconds_left = remaining / usual[0] + lane.pause_seconds * is_paused
+        return LegProgress(
+            rows=len(self.completed.own),
+            finished_before=before,
+            counts=dict(trail.rows),
+            rate=None if speed is None else speed[0],
+            calls=trail.calls,
+            call_rate=None if speed is None else speed[1],
+            seconds_left=seconds_left,
+            lane_rate=lane.rate,
+            most_at_once=lane.most,
+            quota_left=self.budget.left,
+            sent_bytes=trail.answered_bytes,
+            in_flight=self.budget.in_flight,
+            uploads=lane.uploads,
+            paused_until=now + timedelta(seconds=lane.pause_seconds) if is_paused else None,
+            stops_because=None if self.stop.reason is None else self.stop.reason.message,
+            waits_for=waits_for,
+            waits_since=meter.waits_since(waits_for, now),
+        )
+
+    def _waits_for(self, lane: LaneStatus) -> WaitsFor | None:
+        lately = self._meter.speed(QUIET_SECONDS)
+        applies = {
+            WaitsFor.SETTLE: self.heartbeat.is_settling,
+            WaitsFor.STOP: self.stop.reason is not None,
+            WaitsFor.STORE: not self.heartbeat.store_is_well,
+            WaitsFor.OUTAGE: lane.is_outage,
+            WaitsFor.START: self.completed.before is None,
+            WaitsFor.PAUSE: lane.pause_seconds >= LEAST_PAUSE_SECONDS,
+            WaitsFor.UPLOADS: lane.uploads > 0 and lately is not None and not lately[0],
+            WaitsFor.NEW_FILES: lane.yields,
+        }
+        return next((each for each, does in applies.items() if does), None)
+
+
+def _say_if_fewer(wanted: int, workers: int) -> None:
+    """Say in the log and on stderr that fewer workers work than are set; a command mutes the log."""
+    if workers < wanted:
+        log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
+        sys.stderr.write(
+            f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
+        )
