@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from proofsweep.store.objects import Store
     from proofsweep.store.parts import Results
     from proofsweep.store.progress import LegProgress
-    from proofsweep.verify.forecast import Forecast, Need
+    from proofsweep.verify.forecast import Forecast
     from proofsweep.verify.item import Record
     from proofsweep.verify.leg import Leg
     from proofsweep.verify.plan import Planner
@@ -246,7 +246,7 @@ class App:
         if selection.conditions:
             self.chosen_rows(location, selection)
 
-    def forecast(self, need: "Need", status: "ServiceStatus", bounds: Bounds) -> "Forecast":
+    def forecast(self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds) -> "Forecast":
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
         from proofsweep.verify.forecast import Means, forecast
         from proofsweep.verify.history import learned_rate, measured_legs
@@ -263,7 +263,7 @@ class App:
             rate=rate,
             workers=workers_that_fit(self.settings.pace.workers, most_open_files()),
         )
-        return forecast(need, means, measured_legs(self.results, self.environment), utc_now())
+        return forecast(eligible, audio_bytes, means, measured_legs(self.results, self.environment), utc_now())
 
     # --- Runs and their legs
 

@@ -19,7 +19,7 @@ from proofsweep.domain.text import printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.forecast import Forecast, Need
+from proofsweep.verify.forecast import Forecast
 from proofsweep.verify.plan import cautions_of
 from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.survey import Survey, UnsentRow, ignored_entries
@@ -104,8 +104,8 @@ def plan(
         print_nothing_due(console(), nothing, as_json=as_json)
         return ExitCode.ACCEPTED
     status, trouble = _service_or_trouble(app)
-    need = Need(eligible=survey.eligible, audio_bytes=survey.audio_bytes)
-    cost, sources = app.forecast(need, status, bounds), sources_of(config, results)
+    cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds)
+    sources = sources_of(config, results)
     if as_json:
         print_json(_json_of(listing, survey) | forecast_json(cost) | {"settings_from": dict(sources)})
     else:

@@ -15,7 +15,6 @@ from proofsweep.queries.status import RunStatus, newest_run
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.attempt import settle_last_legs
-from proofsweep.verify.forecast import Need
 from proofsweep_cli.command import open_app
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
@@ -198,8 +197,8 @@ def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) ->
 def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> tuple[RunStatus, RunRequest]:
     app, before = request.app, request.run_status(run_id)
     eligible = max(0, min(before.remaining, before.plan.eligible - (before.finished - before.rows("ineligible"))))
-    need = Need(eligible=eligible, audio_bytes=before.plan.audio_bytes * eligible // max(1, before.plan.eligible))
-    cost = app.forecast(need, app.service.status(), request.bounds)
+    audio_bytes = before.plan.audio_bytes * eligible // max(1, before.plan.eligible)
+    cost = app.forecast(eligible, audio_bytes, app.service.status(), request.bounds)
     print_forecast(request.out, cost)
     request = replace(request, forecast=cost)
     run_leg(run_id, request, server)

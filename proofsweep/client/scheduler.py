@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.circuit_breaker import CircuitBreaker
@@ -31,10 +31,10 @@ class LaneStatus:
     rate: float | None  # calls per second that it lets through; None until it has throttled
     most: int | None  # the most calls at once; None where no such limit was seen
     is_outage: bool = False  # a probe failed, and only probes go
-    pause_seconds: float = field(default=0.0, compare=False)  # what is left of the pause that the service asked for
+    pause_seconds: float = 0.0  # what is left of the pause that the service asked for
     uploads: int = 0  # files whose bytes are on their way
     yields: bool = False  # a more urgent process goes first
-    is_shared: bool = field(default=False, compare=False)  # other processes are known to use it too
+    is_shared: bool = False  # other processes are known to use it too
 
 
 class Dispatcher:

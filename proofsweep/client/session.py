@@ -28,7 +28,6 @@ from proofsweep.client.retry import (
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Transport
-from proofsweep.config.logs import Event, log
 from proofsweep.config.sections import RetrySettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
@@ -94,9 +93,6 @@ class ClientContext:
     dispatcher: Dispatcher
     key: CurrentKey
     record_unattributed: Callable[[Exchange], None]  # takes the exchanges that belong to no row
-    # those of the quota that were logged, with the first exchange; each is logged once.
-    unreadable_headers: dict[str, Exchange] = field(default_factory=dict)
-    unnamed_members: dict[str, Exchange] = field(default_factory=dict)  # of answers, likewise
     # asks for the calls that are left, on behalf of all sessions.
     headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
 
@@ -173,17 +169,8 @@ class Session:
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
         self._ended_at = dispatcher.clock()
         self.record(reply.exchange)
-        self._log_surprises(reply.exchange)
         dispatcher.note(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
         return reply
-
-    def _log_surprises(self, exchange: Exchange) -> None:
-        for header in exchange.headers.unreadable:
-            if self.context.unreadable_headers.setdefault(header, exchange) is exchange:
-                log(Event.HEADER_IGNORED, header=header, call=exchange.call)
-        for member in exchange.unnamed:
-            if self.context.unnamed_members.setdefault(member, exchange) is exchange:
-                log(Event.MEMBER_UNNAMED, member=member, call=exchange.call)
 
     def _apply_decision(self, exchange: Exchange) -> None:
         """Do what the retry rule says: return to repeat the call, or raise.

@@ -22,8 +22,6 @@ class Event(StrEnum):
     WORKERS_LOWERED = "workers_lowered"
     LANE_LEARNED = "lane_learned"
     CHECK_ENDED = "check_ended"
-    HEADER_IGNORED = "header_ignored"
-    MEMBER_UNNAMED = "member_unnamed"
     UPDATE_MISSED = "update_missed"
     STOP_REQUESTED = "stop_requested"
     ALERT_MISSED = "alert_missed"
@@ -37,8 +35,6 @@ SENTENCES = {
     Event.WORKERS_LOWERED: "Few files can be open here (ulimit -n), so fewer workers work than are set.",
     Event.LANE_LEARNED: "The rate of calls changed.",
     Event.CHECK_ENDED: "Something whose answer is known was checked, to see whose fault a strange outcome is.",
-    Event.HEADER_IGNORED: "A header of the service cannot be read.",
-    Event.MEMBER_UNNAMED: "An answer has a member that the contract does not name: ask the partner what is new.",
     Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; the next leg does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
     Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
@@ -103,5 +99,4 @@ def json_lines(stream: TextIO) -> Iterator[None]:
 
 
 def log(event: Event, **facts: str | float | None) -> None:
-    write = _logger.warning if event is Event.MEMBER_UNNAMED else _logger.info
-    write(str(event), **facts)
+    _logger.info(str(event), **facts)

@@ -25,8 +25,7 @@ class AnswerHeaders:
     """What the headers of one answer say. A header that is absent or malformed is None.
 
     `retry_after_seconds` is a duration and `rate_reset` an instant. `rate_limit` is the monthly quota, not a rate.
-    `unreadable` names the headers of the quota that came and are no count: negative, or joined from two. `is_replay`
-    says that a rotation was answered before, and that this is the same answer again.
+    `is_replay` says that a rotation was answered before, and that this is the same answer again.
     """
 
     request_id: str | None = None
@@ -36,14 +35,13 @@ class AnswerHeaders:
     rate_reset: datetime | None = None
     partner_date: datetime | None = None
     sunset: str | None = None
-    unreadable: tuple[str, ...] = ()
     is_replay: bool = False
 
     @classmethod
     def read(cls, headers: Mapping[str, str], *, now: datetime) -> "AnswerHeaders":
         """Read the headers of one answer; `now` turns a `Retry-After` date, which HTTP allows, into a duration."""
         partner_date = _date(headers.get("date"))
-        limit, remaining, reset = counts = [_count(headers.get(name)) for name in _RATE_HEADERS]
+        limit, remaining, reset = [_count(headers.get(name)) for name in _RATE_HEADERS]
         return cls(
             request_id=_text(headers.get("x-request-id")) or _text(headers.get("x-amzn-requestid")),
             retry_after_seconds=_wait_seconds(headers.get("retry-after"), partner_date or now),
@@ -52,11 +50,6 @@ class AnswerHeaders:
             rate_reset=instant_of(reset),
             partner_date=partner_date,
             sunset=_text(headers.get("sunset")),
-            unreadable=tuple(
-                name
-                for name, count in zip(_RATE_HEADERS, counts, strict=True)
-                if count is None and headers.get(name) is not None
-            ),
             is_replay=(headers.get("idempotency-replayed") or "").strip().lower() == "true",
         )
 

@@ -32,14 +32,6 @@ class Bind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
-    """What must be sent: eligible items, and the bytes of their audio."""
-
-    eligible: int
-    audio_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
     """What a leg may spend, and what it works with."""
 
@@ -102,27 +94,27 @@ class Forecast:
     seconds_if_doubled: float | None  # of the leg with twice of what limits its speed; None if nothing is known to
 
 
-def forecast(need: Need, means: Means, history: Sequence[Measurement], now: datetime) -> Forecast:
-    """Return what the need will take; `history` is of earlier legs, the newest first."""
+def forecast(eligible: int, audio_bytes: int, means: Means, history: Sequence[Measurement], now: datetime) -> Forecast:
+    """Return what so many items with so much audio will take; `history` is of earlier legs, the newest first."""
     legs = [one for one in history if one.rows >= _MIN_ROWS] or list(history[:1])
-    speed = speed_of(need.audio_bytes / max(1, need.eligible), legs, means) if legs or means.rate is not None else None
+    speed = speed_of(audio_bytes / max(1, eligible), legs, means) if legs or means.rate is not None else None
     calls = calls_of_row(history)
     short = None
     if means.headroom is not None:
         free = max(0, means.headroom - means.bounds.reserve - 1)  # the last probe is a call too
-        short = max(0, need.eligible - int(free / CALLS_PER_ITEM))
+        short = max(0, eligible - int(free / CALLS_PER_ITEM))
     left = {Bind.QUOTA: short or 0, Bind.CALLS: 0, Bind.WINDOW: 0}
     if (most := means.bounds.max_calls) is not None:
-        left[Bind.CALLS] = max(0, need.eligible - int(max(0, most - _PROBES_OF_A_LEG) / calls))
+        left[Bind.CALLS] = max(0, eligible - int(max(0, most - _PROBES_OF_A_LEG) / calls))
     if speed is not None and (closes_at := means.bounds.closes_at) is not None:
-        left[Bind.WINDOW] = max(0, need.eligible - speed.rows_in((closes_at - now).total_seconds()))
+        left[Bind.WINDOW] = max(0, eligible - speed.rows_in((closes_at - now).total_seconds()))
     end = max(left, key=lambda bind: left[bind])
-    rows = need.eligible - left[end]
+    rows = eligible - left[end]
     seconds = speed.seconds_for(rows) if speed else None
     unknown = [LegSpeed({Bind.LANE: rate / CALLS_PER_ITEM}) for rate in _UNKNOWN_RATES]
     return Forecast(
-        calls=need.eligible * CALLS_PER_ITEM,
-        calls_expected=math.ceil(need.eligible * calls) + (_PROBES_OF_A_LEG if need.eligible else 0),
+        calls=eligible * CALLS_PER_ITEM,
+        calls_expected=math.ceil(eligible * calls) + (_PROBES_OF_A_LEG if eligible else 0),
         headroom=means.headroom,
         reserve=means.bounds.reserve,
         quota_reset=means.reset if means.reset and means.reset > now else None,

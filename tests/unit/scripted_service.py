@@ -31,7 +31,6 @@ class Scripted:
     remaining: int | None = None
     retry_after: float | None = None
     reset: datetime | None = None
-    unreadable: tuple[str, ...] = ()
     error_code: str | None = None
 
 
@@ -109,7 +108,6 @@ class ScriptedService(Transport):
             rate_remaining=answer.remaining,
             retry_after_seconds=answer.retry_after,
             rate_reset=answer.reset,
-            unreadable=answer.unreadable,
         )
         return Exchange(
             call=request.call,

@@ -8,7 +8,6 @@ from pydantic import SecretStr
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
-from proofsweep.config.logs import Event
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.operations.key_store import SecretBlocks
@@ -55,22 +54,6 @@ def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Pat
     assert stopped.value.ended_by == "key_refused"
     assert service.calls.count(Call.USAGE) == 1
     assert fingerprint_of("pk_test") == before
-
-
-def test_a_quota_header_that_cannot_be_read_is_logged_once(
-    app: App, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With its name and not its value, however many answers have it."""
-    logged: list[tuple[Event, object]] = []
-    monkeypatch.setattr("proofsweep.client.session.log", lambda event, **facts: logged.append((event, facts)))
-    service.usual[Call.USAGE] = Scripted(document={}, unreadable=("x-ratelimit-remaining",))
-
-    headroom = app.service.status().headroom
-    app.service.partner.usage(days=1)
-
-    assert headroom is None
-    facts = {"header": "x-ratelimit-remaining", "call": "usage"}
-    assert logged == [(Event.HEADER_IGNORED, facts)]
 
 
 @pytest.mark.parametrize("variables", [{"SERVICE__API_KEY_ENV": "MY_KEY"}, {"SERVICE__API_KEY_BLOCK": "my-key"}, {}])

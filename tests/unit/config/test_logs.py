@@ -37,7 +37,7 @@ def test_an_event_is_a_sentence_with_its_fields(caplog: pytest.LogCaptureFixture
 
 def test_a_value_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
     """A fact may quote what the partner sent."""
-    log(Event.HEADER_IGNORED, value="1\nevent='leg_closed'\x1b[2J\u202e")
+    log(Event.UPDATE_MISSED, value="1\nevent='leg_closed'\x1b[2J\u202e")
 
     assert all(char.isprintable() for char in caplog.records[0].getMessage())
 
@@ -46,15 +46,15 @@ def test_an_event_is_a_line_of_json_where_a_worker_writes_it() -> None:
     """With its own fields, each by its name; the root logger does not write it again."""
     stream = StringIO()
     with json_lines(stream):
-        log(Event.HEADER_IGNORED, value="1\n\x1b[2J\u202e", leg=2)
+        log(Event.UPDATE_MISSED, value="1\n\x1b[2J\u202e", leg=2)
         logging.getLogger(LOGGER).warning("not an event")
 
     event, other = map(json.loads, stream.getvalue().splitlines())
     assert event.pop("time") <= other.pop("time") <= datetime.now(UTC).isoformat()
-    sentence = SENTENCES[Event.HEADER_IGNORED]
+    sentence = SENTENCES[Event.UPDATE_MISSED]
     assert event == {
         "level": "info",
-        "event": "header_ignored",
+        "event": "update_missed",
         "message": sentence,
         "value": "1\n\x1b[2J\u202e",
         "leg": 2,

@@ -121,15 +121,6 @@ def verified(item: WorkItem, context: VerifyContext) -> Finished:
     return done
 
 
-def test_the_same_bytes_are_sent_once(service: ScriptedService, context: VerifyContext, item: WorkItem) -> None:
-    """The second item takes the first one's answer, and names it."""
-    first, second = verified(item, context), verified(replace(item, manifest_row=8), context)
-
-    assert second.original is first
-    assert (second.outcome, second.exchanges) == (first.outcome, [])
-    assert service.calls == [Call.UPLOADS, Call.SLOT, Call.VERIFY]
-
-
 def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
     service: ScriptedService, context: VerifyContext, item: WorkItem, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from proofsweep.client.client import Partner
 from proofsweep.client.stop import StopSwitch
 from proofsweep.config.sections import RetrySettings
-from proofsweep.domain.errors import ConfigError, RunMustStop
+from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.verify.service import ServiceStatus, await_service, examine_service, refuse_without_quota
 
@@ -30,29 +30,6 @@ def test_a_healthy_service_tells_its_version_and_the_quota(partner: Partner, ser
 
     assert status == ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=900, quota_reset=RESET)
     assert service.calls == [Call.HEALTH, Call.USAGE]
-
-
-@pytest.mark.parametrize("answer", [NO_CONNECTION, Scripted(status=503), Scripted(status=429)])
-def test_a_service_that_is_down_is_left_alone(partner: Partner, service: ScriptedService, answer: Scripted) -> None:
-    """It is tried twice; then another day is better than a person's change of the settings."""
-    service.usual[Call.HEALTH] = answer
-
-    with pytest.raises(RunMustStop, match=r"The service at https://partner\.example/v1 does not answer") as stopped:
-        examine_service(partner)
-
-    assert stopped.value.ended_by == "breaker"
-    assert service.calls == [Call.HEALTH] * 2
-
-
-@pytest.mark.parametrize("call", [Call.HEALTH, Call.USAGE])
-def test_an_address_where_something_else_answers_is_for_the_person(
-    partner: Partner, service: ScriptedService, call: Call
-) -> None:
-    """A 404 says that there is no such API; the message names the setting."""
-    service.usual[call] = Scripted(status=404)
-
-    with pytest.raises(ConfigError, match=r"is not the partner's API .*Status 404.*; check service\.base_url"):
-        examine_service(partner)
 
 
 def test_a_quota_that_is_used_up_is_no_headroom(partner: Partner, service: ScriptedService) -> None:
@@ -109,19 +86,6 @@ def uptime(stop: StopSwitch, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(StopSwitch, "rest", rest)
     return passed
-
-
-@pytest.mark.parametrize("trouble", [NO_CONNECTION, Scripted(status=503), Scripted(document={"ok": False})])
-def test_a_run_waits_for_a_service_that_is_down_before_it_begins(
-    partner: Partner, service: ScriptedService, uptime: list[float], trouble: Scripted
-) -> None:
-    """An outage before the first row is waited for like one after it."""
-    service.script[Call.HEALTH] = [trouble] * 9
-
-    status = await_service(partner, 20.0, lambda: uptime[-1])
-
-    assert status.headroom == 900
-    assert service.calls.count(Call.HEALTH) == 10
 
 
 def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.domain.runs import Bounds
-from proofsweep.verify.forecast import Bind, Means, Measurement, Need, forecast, speed_of
+from proofsweep.verify.forecast import Bind, Means, Measurement, forecast, speed_of
 
 NOW = datetime(2026, 11, 20, 21, 0, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
-NEED = Need(eligible=1_000, audio_bytes=10_000_000)
+NEED = 1_000, 10_000_000
 LEG = Measurement(rows=100, seconds=50.0, calls=202, sent_bytes=2_000_000, start_seconds=3.125)
 TWENTY = Means(rate=20.0)
 """A rate of 20 calls a second: ten files a second, and five seconds for the program."""
@@ -19,7 +19,7 @@ SLOW_UPLOADS = replace(LEG, call_seconds=1.1, upload_seconds=1.0)
 
 def test_without_history_a_range_is_said() -> None:
     """Calls and quota are forecast all the same."""
-    cost = forecast(NEED, Means(headroom=2_001, reset=DECEMBER), [], NOW)
+    cost = forecast(*NEED, Means(headroom=2_001, reset=DECEMBER), [], NOW)
 
     assert (cost.calls, cost.calls_expected, cost.rows_short) == (2_000, 2_002, 0)
     assert (cost.seconds, cost.ends_at, cost.binds, cost.measured_rows) == (None, None, None, None)
@@ -51,7 +51,7 @@ def test_the_end_goes_by_the_lowest_limit(
     leg: Measurement, means: Means, audio_bytes: int, binds: Bind, seconds: float
 ) -> None:
     """A thing that was not full in a leg bounds nothing."""
-    cost = forecast(Need(eligible=1_000, audio_bytes=audio_bytes), means, [leg], NOW)
+    cost = forecast(1_000, audio_bytes, means, [leg], NOW)
 
     assert (cost.binds, cost.pace_binds, cost.seconds) == (binds, binds, pytest.approx(seconds, rel=0.02))
     assert cost.ends_at == NOW + timedelta(seconds=cost.seconds or 0)
@@ -65,7 +65,7 @@ def test_rows_that_the_quota_does_not_cover_are_counted(headroom: int | None, re
     """Each row takes two calls, and the last probe one; reserved calls do not count."""
     means = replace(TWENTY, headroom=headroom, bounds=Bounds(reserve=reserve))
 
-    assert forecast(NEED, means, [], NOW).rows_short == short
+    assert forecast(*NEED, means, [], NOW).rows_short == short
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_leg_ends_by_the_bound_that_it_meets_first(
 ) -> None:
     """The forecast says how many rows are left, and the leg ends earlier."""
     means = replace(TWENTY, headroom=headroom, bounds=bounds)
-    cost = forecast(NEED, means, [LEG], NOW)
+    cost = forecast(*NEED, means, [LEG], NOW)
 
     assert (cost.rows_left, cost.binds, cost.seconds) == (left, binds, pytest.approx(seconds))
 

@@ -45,22 +45,6 @@ BEGUN: Row = {"key_fingerprint": "abc", "flow_run_id": "flow-7", "quota_before":
 BEGUN |= {"service_commit": "c0ffee", "service_deployed_at": NOW}
 
 
-class SteppingStore(FolderStore):
-    """A store that notes what kind of object is created."""
-
-    kinds = ("lease", "verdicts", "exchanges", "receipt", "runs/run_date")
-
-    def __init__(self, root: Path, steps: list[str]) -> None:
-        super().__init__(root)
-        self.steps = steps
-
-    def create(self, name: str, content: bytes) -> None:
-        """Note it once it is there; the segments of a journal are no step."""
-        super().create(name, content)
-        if "/journal/" not in name:
-            self.steps += [kind for kind in self.kinds if kind in name]
-
-
 @dataclass
 class Planned:
     """A run of three files, whose next leg a test begins."""
@@ -106,20 +90,6 @@ def row_of(results: Results, plan: Plan) -> dict[str, object]:
 
 def end_by(ended_by: str) -> Callable[[Leg], None]:
     return lambda leg: leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
-
-
-def test_a_leg_goes_from_lease_to_receipt(
-    planned: Planned, new_leg: LegBuilder, service: ScriptedService, tmp_path: Path
-) -> None:
-    """What it finished comes before the receipt."""
-    steps: list[str] = []
-    new_leg.results = Results(SteppingStore(tmp_path / "results", steps))
-    service.on_call = lambda call: call is Call.VERIFY and steps.append("verify")
-
-    run(replace(planned, results=new_leg.results), lambda _leg: steps.append("work"))
-
-    assert steps == ["lease", "work", *["verify"] * 3, "verdicts", "exchanges", "receipt", "runs/run_date"]
-    assert rows_of(planned.results, planned.plan) == [0, 1, 2]
 
 
 def test_the_row_of_a_leg_says_how_it_began_and_ended(planned: Planned, new_leg: LegBuilder) -> None:

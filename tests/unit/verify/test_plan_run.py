@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
-from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.runs import Plan
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS
@@ -70,17 +69,3 @@ def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
 
     items = [layout.items_name(plan.run_id, number) for number in range(3)]
     assert store.created[:4] == [*items, layout.plan_name(plan.run_id)]  # an index of all runs follows
-
-
-def test_what_speaks_against_a_run_is_heard_before_it_is_written(manifest: Path, tmp_path: Path) -> None:
-    """What is raised when the catalog is read leaves the store untouched."""
-    store = OrderedStore(tmp_path / "results")
-
-    def refuse() -> None:
-        raise ConfigError("Not tonight.")
-
-    with pytest.raises(ConfigError, match="Not tonight"):
-        planner(Results(store)).plan(open_catalog(str(manifest)), ALL_ROWS, refuse)
-
-    assert store.created == []
-    assert not (tmp_path / "results").exists()

@@ -66,14 +66,6 @@ def test_a_healthy_item_takes_three_steps(
     assert done.exchanges == recorded
 
 
-def test_a_spent_slot_is_replaced(service: ScriptedService, verify_context: VerifyContext, item: WorkItem) -> None:
-    """A 403 of the storage target says that the slot has expired: the item begins again with a fresh one."""
-    service.script[Call.SLOT] = [Scripted(status=403)]
-
-    assert isinstance(finished(item, verify_context).outcome, Accepted)
-    assert service.calls == [*THREE_CALLS[:2], *THREE_CALLS]
-
-
 def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(
     service: ScriptedService, verify_context: VerifyContext, pair: WorkItem
 ) -> None:
@@ -89,20 +81,6 @@ def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(
     assert Call.VERIFY not in service.calls
     assert done.read is not None
     assert (done.read.audio_format, done.read.sha256, done.read.sidecar_sha256) == ("wav", None, None)
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [(b"", Reason.EMPTY), (b"fLaC" + bytes(64), Reason.UNLISTED_FORMAT), (b"caff" + bytes(64), Reason.NOT_WAV)],
-)
-def test_content_that_cannot_be_sent_costs_no_call(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, content: bytes, reason: Reason
-) -> None:
-    """The name says WAV, and the content counts."""
-    Path(item.audio).write_bytes(content)
-
-    assert reason_of(finished(item, verify_context)) == ("ineligible", reason)
-    assert service.calls == []
 
 
 def test_a_file_that_is_still_missing_has_the_words_of_its_plan(verify_context: VerifyContext, item: WorkItem) -> None:

@@ -14,17 +14,13 @@ from proofsweep.domain.runs import Bounds
 from proofsweep.store.parts import Results
 from proofsweep.verify import worker
 from proofsweep.verify.duplicates import DuplicateCache
-from proofsweep.verify.heartbeat import Heartbeat
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch, work_item, work_last
 
 from ..conftest import WAV, LegBuilder
 from ..left_behind import journal_rows
-from ..scripted_service import VALID, Scripted, ScriptedService
+from ..scripted_service import Scripted, ScriptedService
 
-DOWN = Scripted(status=500)
-REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
-NO_ANSWER = Scripted(document={"good": "perhaps"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 LAST_BATCH = range(200, 202)
 """Of a run that is too large for a task for each item: its second batch, of two rows."""
@@ -47,16 +43,6 @@ def item_of(leg: Leg, number: int = 0) -> WorkItem:
 def written(leg: Leg) -> list[int]:
     leg.trail.journal.flush()
     return sorted(row for row in journal_rows(leg.results, leg.plan, leg.number) if row is not None)
-
-
-def test_an_item_ends_as_a_row_in_the_journal(leg: Leg, service: ScriptedService) -> None:
-    """Its exchanges are there too, under its row, and it is counted for the display."""
-    assert work_item(leg, item_of(leg, 1))
-    assert written(leg) == [1]
-    assert [item.manifest_row for item in leg.completed.items()] == [0, 2]
-    assert journal_rows(leg.results, leg.plan, 1, "exchanges") == [1, 1, 1]
-    assert service.calls == THREE_CALLS
-    assert leg.trail.rows == {"accepted": 1}
 
 
 def test_a_row_that_costs_no_call_needs_no_budget(new_leg: LegBuilder, service: ScriptedService) -> None:
@@ -108,59 +94,10 @@ def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: Leg, service: S
     assert large_leg.stop.reason.ended_by == "error"
 
 
-def test_nothing_begins_while_the_store_fails(
-    leg: Leg, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What could not be written down is not asked; the item begins when the store is well again."""
-    is_well, calls_then = [False], []
-
-    def rest(_stop: StopSwitch, _seconds: float) -> None:
-        calls_then.append(list(service.calls))
-        is_well[0] = True
-
-    monkeypatch.setattr(Heartbeat, "store_is_well", property(lambda _self: is_well[0]))
-    monkeypatch.setattr(StopSwitch, "rest", rest)
-
-    assert work_item(leg, item_of(leg))
-    assert calls_then == [[]]
-    assert service.calls == THREE_CALLS
-
-
-def work(leg: Leg, rows: int = 3) -> None:
-    """Work through the first rows one by one, and then try last what is left."""
-    for row in range(rows):
-        verify_batch(leg, range(row, row + 1))
-    work_last(leg)
-
-
 def why(leg: Leg) -> str:
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "breaker"
     return leg.stop.reason.message
-
-
-def test_what_failed_in_an_outage_is_tried_again(leg: Leg, service: ScriptedService) -> None:
-    """It came to nothing while probes failed, and it is answered now."""
-    leg.attribution.outage_seconds = 60.0
-    service.script[Call.VERIFY] = [*[DOWN] * 12, *[DOWN] * 4, REJECTED]
-
-    work(leg)
-
-    assert leg.stop.reason is None
-    assert written(leg) == [0, 1, 2]
-    assert leg.trail.rows == {"accepted": 3}
-    assert leg.attribution.put_aside == set()
-
-
-def test_a_file_that_fails_is_tried_once_more_beside_others(leg: Leg, service: ScriptedService) -> None:
-    """Their answers show that the service works, so it costs no call of another kind."""
-    service.script[Call.VERIFY] = [*[DOWN] * 2, VALID, *[DOWN] * 2, VALID]
-
-    work(leg)
-
-    assert written(leg) == [0, 1, 2]
-    assert leg.trail.rows == {"failed": 1, "accepted": 2}
-    assert service.calls.count(Call.UPLOADS) == 4
 
 
 def test_the_last_round_asks_the_service_for_each_file(leg: Leg, service: ScriptedService, stop: StopSwitch) -> None:
