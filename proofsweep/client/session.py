@@ -1,9 +1,7 @@
 """The one retry layer: repeats a call until it is answered, and does what the retry rule says in between."""
 
-import math
 import random
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,8 +35,6 @@ from proofsweep.domain.text import reset_clause
 _Result = TypeVar("_Result")
 _LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
 _ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
-FIRST_CONTACT_SECONDS = 30.0  # how long a service is tried that was never reached
-_SILENT_SECONDS = 2.5  # after which somebody is told that it is not reached yet
 KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
 
@@ -57,39 +53,12 @@ class SingleFlight(Generic[_Result]):
             return self._results[0][1]
 
 
-class FirstContact:
-    """Whether the service was ever `reached`; until then it is tried for a short time only.
-
-    `on_silence` is called in another thread if nothing is reached for some seconds after the first call.
-    """
-
-    def __init__(self, reached: threading.Event, on_silence: Callable[[], object] = lambda: None) -> None:
-        self.reached = reached
-        self._tried_since = math.inf
-        self._silence = threading.Timer(_SILENT_SECONDS, lambda: reached.is_set() or on_silence())
-        self._silence.daemon = True
-
-    def begin(self) -> None:
-        if self._tried_since == math.inf:
-            self._tried_since = time.monotonic()
-            self._silence.start()
-
-    @property
-    def left_seconds(self) -> float:
-        """Return how long it is tried yet; once it was reached, without an end."""
-        return math.inf if self.reached.is_set() else self._tried_since + FIRST_CONTACT_SECONDS - time.monotonic()
-
-    def close(self) -> None:
-        self._silence.cancel()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientContext:
     """What all sessions of a leg share."""
 
     service: ServiceSettings
     transport: Transport
-    contact: FirstContact
     dispatcher: Dispatcher
     key: CurrentKey
     record_unattributed: Callable[[Exchange], None]  # takes the exchanges that belong to no row
@@ -164,8 +133,6 @@ class Session:
         history.attempts += 1
         self._key = self.context.key.current
         sent_key = self._key if request.call.is_keyed else None
-        if not self.context.contact.reached.is_set():
-            self.context.contact.begin()
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
         self._ended_at = dispatcher.clock()
         self.record(reply.exchange)
@@ -180,7 +147,7 @@ class Session:
         history, stop = self._history[exchange.call], self.stop
         if exchange.failure is not None and stop.is_aborted:
             stop.check()
-        if self.context.contact.left_seconds <= 0.0:
+        if self.context.transport.left_seconds <= 0.0:
             _give_up(exchange)
         if exchange.is_throttled:
             self._stop_if_used_up(exchange)

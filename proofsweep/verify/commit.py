@@ -35,7 +35,7 @@ ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
 _KINDS = ["outcome", "verdict", "reason"]
 OF_GROUP = [*_KINDS, "audio"]
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
-COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at"]
+COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at", "manifest_row"]
 _CALLS_OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
 _LEAST_BETWEEN_SECONDS = 3.0  # between two refusals: a shorter time is a matter of chance
 _KEYED = [str(call) for call in Call if call.is_keyed]
@@ -155,7 +155,8 @@ class LegParts:
     def publish_as_it_grows(self, journal: Journal, stop: StopSwitch, over: threading.Event) -> None:
         """Publish whenever so many rows wait, until `over` is set."""
         while not over.wait(FLUSH_SECONDS):
-            if any(journal.written[table] - _rows(parts) >= ROWS_PER_PART for table, parts in self.parts.items()):
+            waiting = (journal.written[table] - sum(part.rows for part in had) for table, had in self.parts.items())
+            if max(waiting) >= ROWS_PER_PART:
                 try:
                     self.publish(journal)
                 except RunIsActive as lost:
@@ -208,10 +209,6 @@ class LegParts:
         self._marks[table] = mark
 
 
-def _rows(parts: Iterable[Part]) -> int:
-    return sum(part.rows for part in parts)
-
-
 def _each_once(verdicts: pa.Table) -> pa.Table:
     """Sort rows by their place in the manifest, each of them once."""
     numbers = verdicts["manifest_row"].to_pylist()
@@ -239,7 +236,9 @@ def count_leg(
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }
-    row |= exchange_counts(results.tables(names, COUNTED))
+    counts = exchange_counts(results.tables(names, COUNTED))
+    check_calls = counts.pop("check_calls")
+    row |= counts
     counted: list[pa.Table] = []
     duplicates = 0
     for table in results.tables([part.name for part in verdicts], [*OF_GROUP, *_BY_OTHERS, "finished_at"]):
@@ -252,7 +251,7 @@ def count_leg(
     row["calls_again"] = _calls_again(results, plan, leg, names)
     return row, {
         "duplicates": duplicates,
-        "check_calls": _check_calls(results, names),
+        "check_calls": check_calls,
         "groups": groups,
         "pace": leg_pace(results, names[:1]),
     }
@@ -278,7 +277,9 @@ def _latest(*times: object) -> datetime | None:
 
 def exchange_counts(tables: Iterable[pa.Table]) -> Row:
     """Add up the audit trail; an exchange without `bytes_sent` was never sent, so it was no call."""
-    counts = dict.fromkeys(("bytes_sent", "calls", "throttled"), 0)
+    counts = dict.fromkeys(("bytes_sent", "calls", "throttled", "check_calls"), 0)
+    is_check = pc.field("call").isin([Call.UPLOADS, Call.VERIFY]) & pc.field("manifest_row").is_null()
+    is_sent_check = is_check & pc.field("bytes_sent").is_valid()
     began: list[datetime] = []
     sunset = None
     for table in tables:
@@ -287,17 +288,12 @@ def exchange_counts(tables: Iterable[pa.Table]) -> Row:
             counts["bytes_sent"] += group["bytes_sent_sum"] or 0
             counts["calls"] += group["bytes_sent_count"] if Call(group["call"]).is_keyed else 0
             counts["throttled"] += group["call_count"] if group["status"] == HTTPStatus.TOO_MANY_REQUESTS else 0
+        counts["check_calls"] += table.filter(is_sent_check).num_rows
         began += filter(None, (pc.min(table["started_at"]).as_py(), pc.max(table["started_at"]).as_py()))
         sunsets = table["sunset"].drop_null()
         sunset = sunsets[-1].as_py() if len(sunsets) else sunset
     times = {"started_at": min(began, default=None), "finished_at": max(began, default=None)}
     return {**counts, **times, "sunset": sunset}
-
-
-def _check_calls(results: Results, names: Iterable[str]) -> int:
-    is_check = pc.field("call").isin([Call.UPLOADS, Call.VERIFY]) & pc.field("manifest_row").is_null()
-    tables = results.tables(names, ["call", "manifest_row", "bytes_sent"])
-    return sum(table.filter(is_check & pc.field("bytes_sent").is_valid()).num_rows for table in tables)
 
 
 def _calls_again(results: Results, plan: Plan, leg: int, own: Iterable[str]) -> int:

@@ -19,9 +19,9 @@ from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
-from proofsweep.client.session import FIRST_CONTACT_SECONDS, ClientContext, FirstContact, Session
+from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import Transport
+from proofsweep.client.transport import FIRST_CONTACT_SECONDS, Transport
 from proofsweep.config.logs import Event, log
 from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
@@ -75,7 +75,6 @@ class Service:
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
         self.files = Files()
         self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies)
-        self._contact = FirstContact(self.transport.reached, self._log_silence)
         most = workers_that_fit(pace.workers, most_open_files())
         self.workers = Workers(most)
         self.dispatcher = Dispatcher(
@@ -88,7 +87,6 @@ class Service:
         context = ClientContext(
             service=settings,
             transport=self.transport,
-            contact=self._contact,
             dispatcher=self.dispatcher,
             key=self.key,
             record_unattributed=self.unattributed.append,
@@ -127,7 +125,6 @@ class Service:
         self.transport.abort()
 
     def close(self) -> None:
-        self._contact.close()
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.transport.close()
 
@@ -135,10 +132,6 @@ class Service:
         self._status = status
         self._on_answer(self.key_fingerprint)
         return status
-
-    def _log_silence(self) -> None:
-        most_seconds = min(FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
-        log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
 
     def _log_lane(self, lane: LaneStatus) -> None:
         log(
@@ -183,17 +176,19 @@ def await_service(
         ConfigError: another service answers.
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
     """
-    stop, retry, contact = partner.session.stop, partner.session.retry, partner.session.context.contact
+    stop, retry, transport = partner.session.stop, partner.session.retry, partner.session.context.transport
     due_at, examinations = clock() + outage_seconds, 0
     while True:
         try:
             return examine_service(partner)
         except RunMustStop as down:
-            left_seconds = min(due_at - clock(), contact.left_seconds)
+            left_seconds = min(due_at - clock(), transport.left_seconds)
             if down.ended_by != "breaker" or left_seconds <= 0.0:
                 raise
-        if examinations == 0 and contact.reached.is_set():  # else the silence is told
-            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
+        if examinations == 0:
+            is_reached = transport.reached.is_set()
+            most_seconds = outage_seconds if is_reached else min(FIRST_CONTACT_SECONDS, outage_seconds)
+            log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=is_reached)
         examinations += 1
         stop.rest(min(left_seconds, backoff(retry, examinations, 1.0)))
 
@@ -229,7 +224,7 @@ def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop
     url = urlsplit(where)
     proxy = context.transport.proxies.to(url.scheme, url.hostname or "")
     is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
-    if proxy is not None and (is_refused or (failed.status is None and not context.contact.reached.is_set())):
+    if proxy is not None and (is_refused or (failed.status is None and not context.transport.reached.is_set())):
         return ConfigError(
             f"The service at {where} is not reached through the proxy in {proxy.variable}: {failed.message} {OTHERWISE}"
         )

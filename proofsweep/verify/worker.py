@@ -45,31 +45,26 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> Iterator[int]:
             latest = latest or (Latest(leg.results) if touched else None)
             earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
         known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
-        begun = [leg.workers.submit(_work_item, leg, item) for item in known]
+        begun = [leg.workers.submit(work_item, leg, item) for item in known]
         yield sum(future.result() for future in before)
         before = begun
     yield sum(future.result() for future in before)
-
-
-def _work_item(leg: Leg, item: WorkItem) -> bool:
-    """Verify one item and write its row down; a mistake of this program ends the leg."""
-    try:
-        return work_item(leg, item)
-    except Exception:
-        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
-        raise
 
 
 def work_item(leg: Leg, item: WorkItem) -> bool:
     """Verify one item and write its row down; False when the row remains, or waits for evidence.
 
     Once the service was seen to work, an item that failed before is tried again beside it: what is answered after that
-    is evidence for both.
+    is evidence for both. A mistake of this program ends the leg.
     """
-    is_written = _work(leg, item)
-    again = leg.attribution.next_to_try_again()
-    if again is not None:
-        _work(leg, again)
+    try:
+        is_written = _work(leg, item)
+        again = leg.attribution.next_to_try_again()
+        if again is not None:
+            _work(leg, again)
+    except Exception:
+        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
+        raise
     return is_written
 
 

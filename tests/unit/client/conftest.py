@@ -22,7 +22,7 @@ from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.session import ClientContext, FirstContact, Session
+from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Transport
 from proofsweep.config.proxies import Proxies
@@ -230,7 +230,6 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
                 base_url=base_url or f"{api.url}/v1", environment="test", sidecar_field=sidecar_field
             ),
             transport=transport,
-            contact=FirstContact(transport.reached),
             dispatcher=dispatcher,
             key=CurrentKey(key_file(key_path)),
             record_unattributed=lambda _exchange: None,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.client.session import FirstContact
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
 from proofsweep.domain.models import UploadResponse
 
@@ -16,22 +14,6 @@ if TYPE_CHECKING:
     from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
 
 SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
-
-
-@pytest.mark.parametrize("failure", [500, 502, 503, 599, None])
-def test_an_outage_that_passes_leaves_no_trace_but_its_exchanges(
-    api: ScriptedServer, client: Client, answer: Write, failure: int | None
-) -> None:
-    """A 5xx or a lost connection is repeated, and each attempt is recorded with its number and request ID."""
-    broken = b"" if failure is None else answer(failure, b"", x_request_id="rid-0")
-    api.script = [broken, broken, answer(body=SLOT, x_request_id="rid-2")]
-
-    slot = client.partner.request_slot()
-
-    assert slot.upload_id == "u-2"
-    assert [exchange.attempt for exchange in client.exchanges] == [1, 2, 3]
-    assert [exchange.status for exchange in client.exchanges] == [failure, failure, 200]
-    assert client.exchanges[-1].request_id == "rid-2"
 
 
 def test_an_outage_that_stays_fails_the_call(api: ScriptedServer, client: Client, answer: Write) -> None:
@@ -130,26 +112,11 @@ def test_a_service_that_was_never_reached_is_tried_for_a_short_time_only(
 ) -> None:
     """Whatever the policy for outages: its address may be wrong."""
     client = new_client(base_url="http://127.0.0.1:1/v1")
-    monkeypatch.setattr("proofsweep.client.session.FIRST_CONTACT_SECONDS", 0.0)
+    monkeypatch.setattr("proofsweep.client.transport.FIRST_CONTACT_SECONDS", 0.0)
     if is_reached:
-        client.partner.session.context.contact.reached.set()
+        client.partner.session.context.transport.reached.set()
 
     with pytest.raises(CallFailed, match="the connection was refused"):
         client.partner.health()
 
     assert client.facts() == [("health", None, "connection")] * tries
-
-
-def test_that_nothing_is_reached_is_told_once_and_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And never, where the first call has reached the service."""
-    monkeypatch.setattr("proofsweep.client.session._SILENT_SECONDS", 0.05)
-    told: dict[str, threading.Event] = {"silent": threading.Event(), "reached": threading.Event()}
-    silent, reached = (FirstContact(threading.Event(), event.set) for event in told.values())
-
-    for contact in (silent, reached, silent):
-        contact.begin()
-    reached.reached.set()
-
-    assert told["silent"].wait(10.0)
-    assert not told["reached"].wait(0.2)
-    assert (silent.left_seconds < 30.0, reached.left_seconds) == (True, math.inf)
