@@ -10,7 +10,7 @@ from rich.text import Text
 
 from proofsweep.domain.text import duration_text
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
-from proofsweep.reports.run import advice_for, calls_of, ending_of, label_of, notes_of
+from proofsweep.reports.run import calls_of, ending_of, notes_of
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.progress import LegProgress
 from proofsweep.verify.forecast import Bind, Forecast
@@ -202,10 +202,10 @@ def print_summary(out: Screen, run: RunStatus, results_url: str, *, resume: str,
 def _print_kinds(out: Screen, run: RunStatus) -> None:
     """Print the rows by outcome and reason: what to do, and one file of those that need attention."""
     digits = max(len(f"{group.rows:,}") for group in run.groups)
-    letters = max(len(label_of(group)) for group in run.groups)
+    letters = max(len(group.label) for group in run.groups)
     for group in run.groups:
-        kind = styled(f"{group.rows:>{digits},}  {label_of(group):<{letters}}", COLOURS.get(group.outcome, ""))
-        out.line("  ", kind, f"  {advice_for(group)}", sep="")
+        kind = styled(f"{group.rows:>{digits},}  {group.label:<{letters}}", COLOURS.get(group.outcome, ""))
+        out.line("  ", kind, f"  {group.what_to_do}", sep="")
         if group.example_to_look_at:
             such_as = "" if group.rows == 1 else "such as "
             out.line(f"  {'':{digits}}  {such_as}{group.example_to_look_at}", style="dim")

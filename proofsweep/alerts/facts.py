@@ -38,7 +38,7 @@ from proofsweep.domain.text import minute_of
 from proofsweep.ingest.report import PassReport
 from proofsweep.operations.rotations import recorded_rotations
 from proofsweep.queries.status import RunStatus
-from proofsweep.reports.run import advice_for, ending_of, label_of
+from proofsweep.reports.run import ending_of
 from proofsweep.store import layout
 from proofsweep.store.lease import Holder, Lease
 from proofsweep.store.legs import Legs
@@ -119,7 +119,7 @@ class AlertFacts:
         but = "" if run.answered else ", and none was answered"
         some_failed = f"{failed:,} of {items:,} rows failed{but}" if failed else None
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
-        kinds = [f"- {group.rows:,} {quoted(label_of(group))}: {advice_for(group)}" for group in run.groups]
+        kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
         counts = f"{items - remaining:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
         heads = [f"Head of the ledger: `{run.head}`"] if run.head else []
         url, catalog = self.results.store.url, run.plan.catalog

@@ -149,15 +149,16 @@ def catalog_facts(
     """
     label = environment_in(results, environment)
     index = RunIndex(results).refreshed()
-    runs = [run for run in index.newest_first() if run.legs and _is_of(run.plan, label, catalog)]
+    identities = {plan.identity for plan in index.plans(label, catalog)}
+    every = (run for run in index.newest_first() if run.legs and run.plan.environment == label)
+    runs = [run for run in every if run.plan.identity in identities]
     if not runs:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}.")
     nights = [run for run in runs if not _is_redone(run.plan)] or runs
     newest = {run.plan.identity: run.plan.run_id for run in reversed(nights)}
     with answering(results, label, "catalog", "verdicts", "changes") as connection:
-        chosen = "NULL::VARCHAR" if catalog is None else quoted(catalog)
-        connection.execute(_ITEMS.format(open=OPEN, catalog=chosen))
+        connection.execute(_ITEMS.format(open=OPEN, chosen="true" if catalog is None else _items_of(runs)))
         connection.execute(_SINCE.format(open=OPEN))
         create_changed(connection, list(newest.values()))
         counts = CatalogCounts(*_rows(connection, f"SELECT {_COUNTS} FROM items")[0])
@@ -175,8 +176,11 @@ def catalog_facts(
         )
 
 
-def _is_of(plan: Plan, environment: str, catalog: str | None) -> bool:
-    return plan.environment == environment and catalog in {None, plan.catalog, plan.identity}
+def _items_of(runs: Sequence[RunRecord]) -> str:
+    """Return the condition for the items that the catalogs of some runs list, or that a pass over a folder took."""
+    identities = ", ".join({quoted(run.plan.identity) for run in runs})
+    locations = ", ".join({quoted(run.plan.catalog) for run in runs})
+    return f"list_has_any(identities, [{identities}]) OR catalog IN ({locations})"
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ from proofsweep.config.locations import one_line
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
+from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
@@ -36,6 +37,14 @@ class Group:
     reason: str | None
     rows: int
     example: str  # the first audio file of these rows
+
+    @property
+    def label(self) -> str:
+        return self.outcome if self.reason is None else f"{self.outcome} · {self.reason}"
+
+    @property
+    def what_to_do(self) -> str:
+        return advice_for_outcome(self.outcome, self.reason or "")
 
     @property
     def example_to_look_at(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.reasons import Reason, advice_for_outcome
+from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import markdown
 from proofsweep.domain.verdicts import MEANING_OF_VALID
@@ -86,14 +86,6 @@ def unsent_pairs_note(reasons: Mapping[str, int]) -> list[str]:
     return [note] if pairs else []
 
 
-def label_of(group: Group) -> str:
-    return group.outcome if group.reason is None else f"{group.outcome} · {group.reason}"
-
-
-def advice_for(group: Group) -> str:
-    return advice_for_outcome(group.outcome, group.reason or "")
-
-
 def markdown_of(run: RunStatus, results_url: str) -> str:
     """Write the summary as Markdown, with a file of each kind that needs attention; no proof ID and no secret."""
     attention = [f"{run.rows(outcome):,} {outcome}" for outcome in NEED_ATTENTION if run.rows(outcome)]
@@ -122,7 +114,7 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
 
 
 def _row_of(group: Group) -> str:
-    cells = [markdown(text) for text in (label_of(group), advice_for(group), group.example_to_look_at)]
+    cells = [markdown(text) for text in (group.label, group.what_to_do, group.example_to_look_at)]
     return f"| {group.rows:,} | {' | '.join(cells)} |"
 
 
@@ -144,8 +136,8 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "head": run.head or None,
         "pruned": None if run.pruned is None else asdict(run.pruned),
         "groups": [
-            {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows")}
-            | {"what_to_do": advice_for(group), "example": group.example_to_look_at or None}
+            {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows", "what_to_do")}
+            | {"example": group.example_to_look_at or None}
             for group in run.groups
         ],
         "this_leg": last.counts if last else {},

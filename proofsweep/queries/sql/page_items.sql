@@ -8,6 +8,4 @@ SELECT
     CASE WHEN state IN ({open}) THEN manifest_line END AS manifest_line,
     CASE WHEN state IN ({open}) THEN verify_request_id END AS verify_request_id
 FROM catalog
-WHERE {catalog} IS NULL OR {catalog} = catalog OR list_has_any(
-    identities, (SELECT list(identity) FROM store.plans WHERE {catalog} IN (catalog, identity))
-)
+WHERE {chosen}
