@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import asdict, fields
 
 import typer
-from rich.padding import Padding
 
 from proofsweep.app import App, utc_now
 from proofsweep.config.load import sources_of, words_of
@@ -240,17 +239,13 @@ def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
     for row in rows:
         reasons[row.reason] += 1
         out.line(styled(row.file or "(no audio named)", "bold"), f" {row.where}" if row.where else "", sep="")
-        _print_below(out, f"{row.reason}: {row.detail}", "magenta")
+        out.line(f"  {row.reason}: {row.detail}", style="magenta")
         if row.tags:
-            _print_below(out, " · ".join(f"{name} {value}" for name, value in row.tags.items() if value), "dim")
+            out.line(f"  {' · '.join(f'{name} {value}' for name, value in row.tags.items() if value)}", style="dim")
     if not reasons:
         out.print("Every row will be sent", style="bold")
         return
     out.print()
     out.print(f"{counted(reasons.total(), 'row')} will not be sent. What to do:", style="bold")
     for reason, count in reasons.most_common():
-        _print_below(out, f"{count:,} {reason}: {remedy_for(reason)}", "")
-
-
-def _print_below(out: Screen, text: str, style: str) -> None:
-    out.print(Padding(styled(text, style), (0, 0, 0, 2), expand=False))
+        out.line(f"  {count:,} {reason}: {remedy_for(reason)}")

@@ -189,7 +189,9 @@ def _print_runs(out: Screen, newest: list[RunStatus]) -> None:
         plan = run.plan
         out.line(styled(plan.run_id, "bold"), f"{plan.created_at[:16].replace('T', ' ')} UTC")
         rows = f"{run.remaining_now:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
-        out.line(f"  {run.state}: {_outcomes(run) or 'no row yet'}; {rows}")
+        hosts = " and ".join(sorted({leg.holder.host for leg in run.active}))
+        state = f"active on {hosts}" if hosts else run.state
+        out.line(f"  {state}: {_outcomes(run) or 'no row yet'}; {rows}")
         out.line(f"  {plan.environment}, {plan.catalog}")
 
 
@@ -205,20 +207,17 @@ def _calls(run: RunStatus) -> str:
 
 
 def _print_legs(out: Screen, run: RunStatus) -> None:
+    where = {leg.leg: f"; {where_line(leg)}" for leg in run.open_legs}
     for leg in run.legs:
         if leg.leg in {active.leg for active in run.active}:
             continue
-        if not leg.counts:
-            last = next((f" ({where_line(each)})" for each in run.open_legs if each.leg == leg.leg), "")
-            out.line(f"  leg {leg.leg}: killed; its rows are counted when the run is resumed{last}")
-            continue
-        began = str(leg.counts.get("started_at") or "")[:19]
-        rows = sum(leg.count(word) or 0 for word in COLOURS)
+        began = (
+            "" if leg.started_at is None else f"{leg.started_at:%Y-%m-%d %H:%M:%S} UTC, {counted(leg.rows, 'row')}, "
+        )
         calls = counted(leg.count("calls"), "call")
-        ended = f" {counted(rows, 'row')}, {calls}, ended by {leg.ended_by}"
         rate = leg.counts.get("rate_learned")
         lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
-        out.line(f"  leg {leg.leg}: {began}{ended}{lane}")
+        out.line(f"  leg {leg.leg}: {began}{calls}, ended by {leg.ended_by}{lane}{where.get(leg.leg, '')}")
 
 
 def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:

@@ -94,6 +94,17 @@ def test_a_run_that_starts_is_waited_for(catalog: Path, monkeypatch: pytest.Monk
     assert codes == [6, 3]
 
 
+def test_a_killed_leg_is_told_with_its_process(proofsweep: Command, delivery: Path) -> None:
+    """And how many calls it wrote down; its rows are in the counts above."""
+    killed = stored_run(plan(delivery))
+    killed.take(is_killed=True)
+
+    told = proofsweep("status", killed.plan.run_id).stdout
+
+    assert "  leg 1: 0 calls, ended by killed; process " in told
+    assert " is gone, last sign of life " in told
+
+
 @pytest.mark.parametrize("others", [["RUN"], ["--catalog", "music"], ["--follow"]])
 def test_a_list_of_runs_is_of_all_runs(proofsweep: Command, others: list[str]) -> None:
     """What chooses one run is refused."""

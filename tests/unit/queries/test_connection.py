@@ -39,16 +39,6 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
     assert seen["all"][2] == [a + b for a, b in zip(seen["it's beta"][2], seen["production"][2], strict=True)]
 
 
-def test_an_unknown_environment_and_an_empty_store_are_one_line(results: Results) -> None:
-    """The message names the environments that there are."""
-    with pytest.raises(ResultsError, match="There is no run in"):
-        opened(results)
-    night(results, MONDAY, {"a": ACCEPTED})
-
-    with pytest.raises(ResultsError, match=r"no run of the environment produktion in .*; there are beta"):
-        opened(results, "produktion")
-
-
 def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
     """DuckDB has no error of its own for it; any other of its errors says that the store cannot be read."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -3,8 +3,6 @@
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from proofsweep import __version__
 from proofsweep.domain.headers import CONTRACT_VERSION
 from proofsweep.operations.erase import Erasure
@@ -118,18 +116,3 @@ def test_what_the_partner_wrote_cannot_forge_a_line() -> None:
     assert "a\\nPOST" in text
     assert "x\\ny" in text
     assert len(text.splitlines()) == 4
-
-
-@pytest.mark.parametrize(
-    ("cells", "words"),
-    [
-        ({"status": 200}, "200"),
-        ({"status": 429, "error_code": "RATE"}, "429 RATE"),
-        ({"status": 200, "failure": "bad_answer"}, "200 unusable answer"),
-        ({"status": None, "failure": "connection"}, "connection broken"),
-        ({"status": None}, "no answer"),
-    ],
-)
-def test_an_answer_has_few_words(cells: dict[str, object], words: str) -> None:
-    """Its status and code, or why it cannot be used."""
-    assert f": {words}. 1 call," in packet(exchange(RUN, 0, **cells))

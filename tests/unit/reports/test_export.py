@@ -15,7 +15,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.export import CELLS, export, file_name_of, own_cells
-from proofsweep.reports.letters import letter_texts, name_for_supplier, shipped_template, tells_supplier
+from proofsweep.reports.letters import letter_texts, name_for_supplier, tells_supplier
 from proofsweep.sources.columns import OWN_HEADER, RUN_COLUMN
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.store import schemas
@@ -267,14 +267,6 @@ def test_own_texts_take_the_place_of_the_shipped_ones(tmp_path: Path) -> None:
     assert texts.for_supplier(row_of("empty"), {}) == "{Leer}. Bitte neu senden."
     assert texts.about("tampered") == TEXTS.about("tampered")
     assert texts.about("a_reason_of_tomorrow") == texts.other
-
-
-def test_the_printed_template_can_be_read_back(tmp_path: Path) -> None:
-    """Who edits it begins with it; an editor may put a mark at its start."""
-    own = tmp_path / "en.toml"
-    own.write_text(shipped_template(), encoding="utf-8-sig")
-
-    assert letter_texts(own) == TEXTS
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from proofsweep.queries.catalog import catalog_facts
 from proofsweep.queries.run_facts import run_facts
 from proofsweep.reports.pages import (
     catalog_page,
-    jinja_environment,
     percent_of,
     run_page,
     shown_name,
@@ -174,10 +173,3 @@ def test_a_name_is_one_line_without_a_proof_id(file: str, audio: str | None, sho
     known = {"item_id": "item-1", "line": None, "request_id": None, "since": None, "tags": ()}
 
     assert shown_name(AttentionFile(file=file, audio=audio, **known)) == shown  # type: ignore[arg-type]  # our own words
-
-
-def test_a_value_is_escaped_and_stays_on_its_line() -> None:
-    """Markup, and characters that are not seen."""
-    environment = jinja_environment()
-
-    assert environment.from_string("{{ value }}").render(value="<b>\u202e\n") == "&lt;b&gt;\\u202e\\n"
