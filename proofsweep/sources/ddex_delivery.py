@@ -131,11 +131,10 @@ class Deliveries:
                 self._add(release, each)
         known = {posixpath.basename(each.location) for each in xml}
         left = replace(folder, files=[name for name in folder.files if name not in known]) if known else folder
-        top = folder.location if messages else self._listed.top_of(folder.location) if self._releases else None
-        if top is None:
+        if (above := self._release_of(folder.location)) is None:
             return left, messages
-        self._listed.add(left, is_top=bool(messages))
-        self._releases[top].folders.append(left)
+        self._listed.add(left)
+        above.folders.append(left)
         return None, messages
 
     def rows(
@@ -180,6 +179,15 @@ class Deliveries:
         pickle.dump(found.message, self._file)
         release.messages.append(replace(found.message, recordings=(), no_rows=()))
 
+    def _release_of(self, folder: str) -> _ReleaseFolder | None:
+        """Return the nearest release in whose folder a folder lies, or which it is; None if it is of none."""
+        while self._releases and folder not in self._releases:
+            above = posixpath.dirname(folder)
+            if above == folder:
+                return None
+            folder = above
+        return self._releases.get(folder)
+
     def _whole(self, message: ErnMessage) -> ErnMessage:
         self._file.seek(self._offsets[message.location])
         whole: ErnMessage = pickle.load(self._file)  # noqa: S301 - this process wrote it, into a file without a name
@@ -197,7 +205,7 @@ class Deliveries:
             self._batch_of[location] = above if is_batch else location
         found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for release in self._releases.values():
-            found[self._batch_of[release.location]][release.location] = self._release_of(release)
+            found[self._batch_of[release.location]][release.location] = self._described(release)
         self.batches = {
             location: Batch(location=location, completion=self._completions.get(location), releases=releases)
             for location, releases in found.items()
@@ -207,7 +215,7 @@ class Deliveries:
         self.counts.senders = len({message.sender for message in messages})
         self.counts.without_files = sum(not message.has_files for message in messages)
 
-    def _release_of(self, folder: _ReleaseFolder) -> Release:
+    def _described(self, folder: _ReleaseFolder) -> Release:
         newest, at = folder.newest, folder.location
         if newest is None:
             return Release(at)
@@ -222,14 +230,14 @@ class Deliveries:
         newest_first = sorted(threads.values(), key=lambda thread: thread[-1].order, reverse=True)
         for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):
             messages = [self._whole(each) for each in reversed(thread)]
-            found.no_rows |= dict.fromkeys(self._add_named(found, messages, release.location), Cause.REPLACED)
+            found.no_rows |= dict.fromkeys(self._add_named(found, messages, release), Cause.REPLACED)
             for message in messages:
                 for written, cause in message.no_rows:
                     found.no_rows |= dict.fromkeys(self._located_in(message, written), cause)
         found.no_rows = {each: cause for each, cause in found.no_rows.items() if each not in found.here}
         return found
 
-    def _add_named(self, found: NamedFiles, messages: Sequence[ErnMessage], folder: str) -> set[str]:
+    def _add_named(self, found: NamedFiles, messages: Sequence[ErnMessage], release: _ReleaseFolder) -> set[str]:
         """Add the files that a release's messages, newest first, name here or nowhere; return what they replaced."""
         namings: dict[tuple[str, str], tuple[Naming, list[ErnMessage]]] = {}
         for message in messages:
@@ -240,11 +248,10 @@ class Deliveries:
         for naming, naming_it in namings.values():
             written = naming.file.location
             locations = [each for message in naming_it for each in self._located_in(message, written)]
-            top = self._listed.top_of(posixpath.dirname(locations[0])) if locations else None
-            if top == folder:
+            if locations and self._release_of(posixpath.dirname(locations[0])) is release:
                 found.here.setdefault(locations[0], naming)
-            elif posixpath.dirname(naming.message.location) == folder and top is None:
-                found.missing.append((locations[0], naming, None) if locations else self._expected(naming))
+            elif not locations and posixpath.dirname(naming.message.location) == release.location:
+                found.missing.append(self._expected(naming))
             replaced.update(each for each in locations[1:] if each != locations[0])
         return replaced
 
@@ -391,29 +398,25 @@ def below(folder: str, path: str) -> str:
 
 
 class ListedFolders:
-    """Folders by their location, and what is asked of a source for files that lie in none of them."""
+    """Folders of releases by their location, and what is asked of a source for hidden files in them."""
 
     def __init__(self, source: Files, top: str) -> None:
         self._source = source
         self._folders: dict[str, Folder] = {}
         self._below: defaultdict[str, list[str]] = defaultdict(list)
-        self._tops: set[str] = set()
         self._top = top
         self._lookup = NameLookup(self._names_in, top)
 
-    def add(self, folder: Folder, *, is_top: bool) -> None:
-        """Keep a folder; all that lies in a top one is listed, unless it is hidden."""
+    def add(self, folder: Folder) -> None:
         self._folders[folder.location] = folder
         above, name = posixpath.split(folder.location)
         self._below[above].append(name)
-        if is_top:
-            self._tops.add(folder.location)
 
     def found(self, location: str) -> str | None:
         """Return the location of a file as it is listed, in whatever form of Unicode; None if it is absent."""
         if (listed := self._lookup.found(location)) is not None:
             return None if listed in self._folders else listed
-        if "/." not in location and self.top_of(posixpath.dirname(location)) is not None:
+        if "/." not in location:
             return None
         try:
             return None if self._source.facts(location) is None else location
@@ -423,13 +426,6 @@ class ListedFolders:
     def hint(self, location: str) -> str:
         """Name in brackets a file whose name differs only in case from an absent one's; empty if none is there."""
         return other_case(self._lookup.found(location, caseless), self._top)
-
-    def top_of(self, location: str) -> str | None:
-        """Return the nearest top folder that holds a folder, or is it."""
-        while location and location not in self._tops:
-            above = posixpath.dirname(location)
-            location = "" if above == location else above
-        return location or None
 
     def _names_in(self, location: str) -> list[str]:
         folder = self._folders.get(location)

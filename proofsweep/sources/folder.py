@@ -43,10 +43,7 @@ class FolderScan(Catalog):
         source: Files,
         settings: CatalogSettings = USUAL_CATALOG,
         base: CatalogBase | None = None,
-        *,
-        anywhere: Files | None = None,
     ) -> None:
-        """Take a folder; the checksum lists that a person names are read `anywhere`, all else in the source."""
         self._base = base or CatalogBase(path)
         self.name, self.root = self._base.name, self._base.boundary
         self.location = utf8_text(path)
@@ -55,7 +52,7 @@ class FolderScan(Catalog):
         self._sidecar_names = SidecarNames(settings.sidecar_names)
         self._supplier = SupplierFolder(settings.supplier_from)
         self._lists = checksum_lists_in(settings.checksums)
-        self._anywhere = anywhere or source
+        self._anywhere = source.within(None)  # for the checksum lists that a person names
         self._start_over()
 
     def _start_over(self) -> None:

@@ -72,7 +72,7 @@ def open_catalog(
     within = files.within(base.boundary)
     settings = settings.model_copy(update={"checksums": checksums})
     if not paths:
-        return FolderScan(folder, within, settings, base, anywhere=files)
+        return FolderScan(folder, within, settings, base)
     manifests = Manifests(path, paths, within, base, settings=settings)
     if is_checked:
         manifests.check()
