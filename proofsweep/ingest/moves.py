@@ -2,14 +2,14 @@
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from proofsweep.config.locations import is_within, one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem, utf8_text
+from proofsweep.domain.items import FileFacts, WorkItem, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.ingest.deliveries import DeliveredBatch
 from proofsweep.ingest.rules import Disposition, PastAnswer
@@ -108,16 +108,16 @@ class Disposal:
         return move or DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(target))
 
     def chosen_for_batch(
-        self, batch: DeliveredBatch, item_of: Callable[[ManifestRow], WorkItem]
+        self, batch: DeliveredBatch, answered: Sequence[tuple[WorkItem, PastAnswer]]
     ) -> Move | DisposalResult:
-        """Choose the names for all files of a batch whose rows have their answers; or say why it stays.
+        """Choose the names for all files of a batch, whose items have their answers; or say why it stays.
 
         All go where the worst one goes. Files of tests and of withdrawn releases stay. Nothing is changed.
         """
-        is_accepted = all(each.answer is not None and each.answer.outcome == "accepted" for each in batch.moved_rows)
+        is_accepted = all(answer.outcome == "accepted" for _, answer in answered)
         disposition = Disposition.ACCEPTED if is_accepted else Disposition.QUARANTINED
         target = self.target(disposition)
-        if target is None or not batch.moved_rows:
+        if target is None or not answered:
             return DisposalResult(Disposition.LEFT)
         try:
             files = self._files_of(batch)
@@ -128,8 +128,7 @@ class Disposal:
             return DisposalResult(Disposition.LEFT, detail=error.message)
         if chosen is None:
             return DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(target))
-        items = tuple((item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None)
-        return Move(files=chosen, items=items, disposition=disposition, folder=batch.location)
+        return Move(files=chosen, items=tuple(answered), disposition=disposition, folder=batch.location)
 
     def moved(self, move: Move) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.

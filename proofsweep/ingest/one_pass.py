@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -97,19 +97,7 @@ class WatchedFolder:
             raise self.lease.active_error(self.lease.last())
 
     def one_pass(self) -> "IngestPass":
-        context, state = self.context, FolderState.load(self.lease.store, self.lease.name)
-        return IngestPass(
-            context=context,
-            folder=self,
-            state=state,
-            records=Records(
-                results=context.results,
-                state=state,
-                disposal=self.disposal,
-                environment=context.environment,
-                clock=context.clock,
-            ),
-        )
+        return IngestPass(self)
 
     def catalog(self) -> Catalog:
         """List the folder anew."""
@@ -120,13 +108,18 @@ class WatchedFolder:
         return catalog
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestPass:
-    context: IngestContext
-    folder: WatchedFolder
-    state: FolderState
-    records: Records
-    report: PassReport = field(default_factory=PassReport)
+    def __init__(self, folder: WatchedFolder) -> None:
+        self.folder, self.context = folder, folder.context
+        self.state = FolderState.load(folder.lease.store, folder.lease.name)
+        self.records = Records(
+            results=self.context.results,
+            state=self.state,
+            disposal=folder.disposal,
+            environment=self.context.environment,
+            clock=self.context.clock,
+        )
+        self.report = PassReport()
 
     def runs(self) -> Iterator[str]:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
@@ -242,9 +235,8 @@ class IngestPass:
     def _close_batches(self, scan: Scan) -> None:
         item_of = partial(work_item_of, catalog_name=scan.catalog_name, sidecar_field=self.context.sidecar_field)
         for batch in (batch for batch in scan.batches if batch.is_answered):
-            chosen = self.folder.disposal.chosen_for_batch(batch, item_of)
             answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]
-            rows = self.records.of_batch(chosen, answered)
+            rows = self.records.of_batch(self.folder.disposal.chosen_for_batch(batch, answered), answered)
             written = {row["item_id"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows
 

@@ -268,7 +268,8 @@ def chosen(delivered: DeliveredBatch, root: Path, **targets: str | None) -> Move
         accepted=targets.get("accepted", str(root / "ok")),
         quarantine=targets.get("quarantine", str(root / "bad")),
     )
-    return disposal.chosen_for_batch(delivered, lambda row: work_item_of(row, "in", "sidecar"))
+    answered = [(work_item_of(each.row, "in", "sidecar"), each.answer) for each in delivered.rows if each.answer]
+    return disposal.chosen_for_batch(delivered, answered)
 
 
 def names_of(move: Move | DisposalResult, root: Path) -> list[str]:
