@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from typing import TypeVar
@@ -43,20 +43,18 @@ _BUSY = "Another process erases proofs with this results store; wait until it ha
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(slots=True, kw_only=True)
 class OperationLeg:
     """What a process does of an operation; safe to use from several threads."""
 
-    operation: Operation
-    leg: int
-    results: Results
-    service: Service
-    budget: Budget
-    journal: Journal
-    said: dict[str, object] = field(default_factory=dict)  # what the receipt says besides
-    _numbers: Iterator[int] = field(default_factory=count)
-    _failures: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, operator: "Operator", operation: Operation, leg: int, max_calls: int | None = None) -> None:
+        service, writer = operator.service, f"{os.getpid()}_{secrets.token_hex(4)}"
+        bounds = operator.bounds if max_calls is None else replace(operator.bounds, max_calls=max_calls)
+        self.operation, self.leg, self.results, self.service = operation, leg, operator.results, service
+        self.budget = Budget(bounds, service.partner, service.stop, service.clock, kept=0)
+        table = OperationKind(operation.kind).table
+        self.journal = Journal(operator.results, operation.operation_id, leg, writer, table)
+        self.said: dict[str, object] = {}  # what the receipt says besides
+        self._numbers, self._failures, self._lock = count(), 0, threading.Lock()
 
     def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, Exchange | None]:
         """Make one call; give its answer, or how it failed, and its last exchange.
@@ -152,19 +150,8 @@ class Operator:
         if kind is OperationKind.ERASURE and _is_beside_another(self.results, operation):
             legs.release(leg)
             raise RunIsActive(_BUSY)
-        writer = f"{os.getpid()}_{secrets.token_hex(4)}"
-        journal = Journal(self.results, operation.operation_id, leg, writer, kind.table)
-        bounds = self.bounds if max_calls is None else replace(self.bounds, max_calls=max_calls)
-        budget = Budget(bounds, self.service.partner, self.service.stop, self.service.clock, kept=0)
-        budget.take_reading(status.headroom, status.quota_reset)
-        work = OperationLeg(
-            operation=operation,
-            leg=leg,
-            results=self.results,
-            service=self.service,
-            budget=budget,
-            journal=journal,
-        )
+        work = OperationLeg(self, operation, leg, max_calls)
+        work.budget.take_reading(status.headroom, status.quota_reset)
         with _settled(work, legs, facts):
             yield work  # (4)
 

@@ -126,3 +126,15 @@ def test_rows_that_only_a_killed_legs_journal_has_are_told(results: Results) -> 
 
     assert (dead.ended_by, dead.unpublished) == ("killed", 3)
     assert describe_run(results, plan).unpublished == 3
+
+
+def test_newest_answers_that_fall_behind_are_told(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that says why: nobody sees how the process ended that was to make them."""
+    assert store_status(results, NOW).note is None
+    monkeypatch.setattr("proofsweep.store.latest._MOST_LEGS", 0)
+    end_leg(results, plan_ago(timedelta(hours=1), "dddddd"))
+
+    note = store_status(results, NOW).note or ""
+
+    assert note.startswith("_latest lacks the newest answers of 2 legs")
+    assert note.endswith(f"-m proofsweep.store.latest {results.store.url}")
