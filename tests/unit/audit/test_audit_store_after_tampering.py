@@ -23,7 +23,7 @@ from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
 from ..ended_operations import call_of, leave_operation, operation_named
 from .conftest import forge_newest_entry
 
-TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "16"))
+TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "8"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261120)
 AUDITED = ("verdicts/**/*.parquet", "exchanges/**/*.parquet", "_runs/*/plan.json", "_runs/*/legs/*/receipt.json")
 AUDITED += ("_ledger/*/*.json", "_pruned/*-intent.json")

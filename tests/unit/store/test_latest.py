@@ -70,7 +70,7 @@ def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, mon
     monkeypatch.setattr(module, "_FILE_ROWS", 10)
     lots = random.Random(7)  # noqa: S311 - draws rows
     rows: list[Row] = []
-    for run_id in RUNS[:6]:
+    for run_id in RUNS[:4]:
         plan = plan_of_run(run_id, items=60)
         tags = [lots.choice([None, None, f'{{"of": "{run_id}"}}']) for _ in range(60)]
         drawn = [
@@ -84,7 +84,7 @@ def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, mon
     grown = base_of(results)
     for file in Path(results.store.url, "_latest").iterdir():
         file.unlink()
-    monkeypatch.setattr(module, "_RANGE_ROWS", 50)  # of 360: several ranges of items, one after the other
+    monkeypatch.setattr(module, "_RANGE_ROWS", 50)  # of 240: several ranges of items, one after the other
     refresh(results)
 
     assert base_of(results) == grown
