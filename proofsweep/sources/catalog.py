@@ -28,11 +28,6 @@ _MOST_NOTES = 20
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
-_ALWAYS_TOLD = frozenset(
-    {Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.UNREADABLE, Cause.OUTSIDE, Cause.REPEATED_FOLDERS}
-)
-
-
 class Ignored(Counter[Cause]):
     """Ignored entries by cause; `notes` say where the first cells over lines are."""
 
@@ -45,8 +40,7 @@ class Ignored(Counter[Cause]):
         self.notes += [words] if len(self.notes) < _MOST_NOTES else []
 
     def __str__(self) -> str:
-        told = (cause for cause in Cause if self[cause] or cause in _ALWAYS_TOLD)
-        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in told)
+        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in Cause if self[cause])
 
 
 @dataclass(slots=True, kw_only=True)
