@@ -18,7 +18,7 @@ from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import ConfigError, ResultsError
-from proofsweep.domain.runs import Bounds, Plan, closing_of, new_run_id
+from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
 if TYPE_CHECKING:
@@ -270,13 +270,14 @@ class App:
     def run_to_resume(self, location: str | None = None) -> Plan | None:
         """Return the newest unfinished run, of a catalog only a whole one of 35 days; RunIsActive if it is active."""
         from proofsweep.queries.status import unfinished_runs
-        from proofsweep.verify.resume import is_whole_run_of, resumable_since, run_to_resume
+        from proofsweep.verify.resume import resumable_since, run_to_resume
 
         plans = (plan for plan in unfinished_runs(self.results) if plan.environment == self.environment)
         if location is not None:
             identity = self.planner.identity_of(self.catalog(location))
             oldest = new_run_id(resumable_since(utc_now()), "")
-            plans = (plan for plan in plans if is_whole_run_of(plan, self.environment, identity, oldest))
+            young = (plan for plan in plans if plan.identity == identity and plan.run_id >= oldest)
+            plans = (plan for plan in young if plan.catalog_kind != INGEST)  # a pass goes on with its own
         return run_to_resume(self.results, plans, utc_now)
 
     def run_of_retry(self, flow_run_id: str | None, bounds: Bounds) -> tuple[str | None, Bounds]:

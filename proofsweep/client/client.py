@@ -44,7 +44,7 @@ _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's
 
 
 class AudioBody(Protocol):
-    """Audio to send: as many bytes as its facts say, which can be read again from the start."""
+    """Audio to send: as many bytes as its facts say."""
 
     facts: FileFacts
 
@@ -248,7 +248,7 @@ def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
         method="POST",
         url=slot.url.get_secret_value(),
         headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
-        content=_FormBody(head, audio, tail),
+        content=_form_body(head, audio, tail),
         content_bytes=len(head) + audio.facts.size_bytes + len(tail),
     )
 
@@ -257,20 +257,12 @@ def _part(boundary: str, disposition: str, value: str) -> str:
     return f"--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{value}\r\n"
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class _FormBody:
-    head: bytes
-    audio: AudioBody
-    tail: bytes
-
-    def __iter__(self) -> Iterator[bytes]:
-        held = self.head
-        for piece in self.audio.chunks():
-            if (
-                len(held) + len(piece) < _PACKET_BYTES
-            ):  # a small file goes in one packet: it waits mostly for the network
-                held += piece
-            else:
-                yield held
-                held = piece
-        yield from (held + self.tail,) if len(held) < _PACKET_BYTES else (held, self.tail)
+def _form_body(head: bytes, audio: AudioBody, tail: bytes) -> Iterator[bytes]:
+    held = head
+    for piece in audio.chunks():
+        if len(held) + len(piece) < _PACKET_BYTES:  # a small file goes in one packet: it waits mostly for the network
+            held += piece
+        else:
+            yield held
+            held = piece
+    yield from (held + tail,) if len(held) < _PACKET_BYTES else (held, tail)

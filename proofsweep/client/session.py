@@ -1,11 +1,12 @@
 """The one retry layer: repeats a call until it is answered, and does what the retry rule says in between."""
 
+import math
 import random
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Generic, NoReturn, TypeVar, assert_never
+from typing import NoReturn, assert_never
 
 from pydantic import SecretStr
 
@@ -32,25 +33,26 @@ from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotS
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.text import reset_clause
 
-_Result = TypeVar("_Result")
 _LONG_WAIT_SECONDS = 120.0  # a longer wait asks for a check of the quota
 _ANSWER_HOLDS_SECONDS = 10.0  # how long an answer on behalf of all holds
 KEY_REFUSED = "The service refused the key (403): is it a key of this very service, and has it not expired?"
 
 
-class SingleFlight(Generic[_Result]):
-    """Lets one thread make a call on behalf of all that wait for the same answer; times are monotonic seconds."""
+class HeadroomCheck:
+    """Lets one thread ask for the calls that are left, on behalf of all that wait for the same answer."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._results: list[tuple[float, _Result]] = []
+        self._asked_at = -math.inf
+        self._headroom: int | None = None
 
-    def result(self, since: float, clock: Callable[[], float], call: Callable[[], _Result]) -> _Result:
+    def headroom(self, since: float, clock: Callable[[], float], ask: Callable[[], int | None]) -> int | None:
+        """Return the last answer, if it was asked for since then, in monotonic seconds; else ask."""
         with self._lock:
-            if not self._results or self._results[0][0] < since:
+            if self._asked_at < since:
                 began_at = clock()
-                self._results = [(began_at, call())]
-            return self._results[0][1]
+                self._headroom, self._asked_at = ask(), began_at
+            return self._headroom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,7 @@ class ClientContext:
     dispatcher: Dispatcher
     key: CurrentKey
     record_unattributed: Callable[[Exchange], None]  # takes the exchanges that belong to no row
-    # asks for the calls that are left, on behalf of all sessions.
-    headroom_check: SingleFlight[int | None] = field(default_factory=SingleFlight)
+    headroom_check: HeadroomCheck = field(default_factory=HeadroomCheck)
 
 
 @dataclass(slots=True)
@@ -192,7 +193,7 @@ class Session:
         if exchange.call is not Call.USAGE:
             dispatcher, since = self.context.dispatcher, self._ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
             dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
-            headroom = self.context.headroom_check.result(since, dispatcher.clock, self._ask_headroom)
+            headroom = self.context.headroom_check.headroom(since, dispatcher.clock, self._ask_headroom)
         if headroom is not None and headroom <= 0:
             used_up = f"The key's quota is used up; {reset_clause(headers.rate_reset, exchange.ended_at)}."
             self._stop(RunMustStop(used_up, ended_by=EndedBy.QUOTA, quota_reset=headers.rate_reset))

@@ -278,8 +278,5 @@ def _names() -> dict[str, list[str]]:
 
 
 def _secret_variables(profile: dict[str, Any]) -> set[str]:
-    named = [_members(profile, section).get(f"{prefix}env") for section, prefix in _SECRET_SOURCES.items()]
-    named += [
-        os.environ.get(f"PROOFSWEEP_{section}__{prefix}env".upper()) for section, prefix in _SECRET_SOURCES.items()
-    ]
+    named = value_in(profile, "service.api_key_env"), os.environ.get(variable_of("service.api_key_env"))
     return {name for name in named if isinstance(name, str)}

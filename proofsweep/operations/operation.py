@@ -32,7 +32,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import COUNTED, LegParts, exchange_counts, write_receipt
-from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg import Heartbeat
 from proofsweep.verify.service import Service
 
 CALLS_AT_ONCE = 8  # calls that wait for an answer at once

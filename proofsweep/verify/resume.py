@@ -45,12 +45,6 @@ def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) ->
     return None
 
 
-def is_whole_run_of(plan: Plan, environment: str, identity: str, oldest: str) -> bool:
-    """Return whether a run is of a whole catalog, and no older than an ID: a pass, or a person, goes on with others."""
-    is_whole = plan.catalog_kind != INGEST
-    return is_whole and plan.run_id >= oldest and (plan.environment, plan.identity) == (environment, identity)
-
-
 def runs_in_turn(
     unfinished: Plan | None,
     plan: Callable[[Bounds], Plan],

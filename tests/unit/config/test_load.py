@@ -181,12 +181,6 @@ def test_a_broken_config_is_refused_in_one_line(
     assert words in mistake_in(tmp_path / "broken.toml")
 
 
-def test_a_missing_config_is_named(tmp_path: Path) -> None:
-    """A path is shown as a path; for a name, the message lists the known names."""
-    assert "cannot be read (No such file" in mistake_in(tmp_path / "none.toml")
-    assert "beta, ingest, nightly, production, sandbox" in mistake_in("producton")
-
-
 NAMES = {
     "service": ["base_url", "environment", "api_key_file"],
     "pace": ["workers", "first_rate"],

@@ -15,7 +15,7 @@ from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify.budget import Budget
-from proofsweep.verify.heartbeat import Heartbeat
+from proofsweep.verify.leg import Heartbeat
 
 from ...worlds.waiting import wait_for
 
@@ -175,7 +175,7 @@ def test_nothing_begins_while_a_write_is_unanswered(
 ) -> None:
     """After five seconds the store counts as failing, though it has not said so."""
     now = [50.0]
-    monkeypatch.setattr("proofsweep.verify.heartbeat.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("proofsweep.verify.leg.time.monotonic", lambda: now[0])
     said: list[bool] = []
 
     def wait() -> None:

@@ -30,8 +30,7 @@ from proofsweep.verify.attempt import (
     unfinished_partitions,
 )
 from proofsweep.verify.budget import Budget
-from proofsweep.verify.heartbeat import Heartbeat
-from proofsweep.verify.leg import Leg
+from proofsweep.verify.leg import Heartbeat, Leg
 from proofsweep.verify.worker import verify_batch
 
 from ...worlds import audited_store
