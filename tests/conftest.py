@@ -1,9 +1,11 @@
 """Fixtures and rules for every test: settings of its own, and no skip in CI for a missing part."""
 
+import logging
 import os
 import signal
 import ssl
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
     import proofsweep_sandbox as sandbox
+    from proofsweep_cli.run_request import RunRequest
 
     from .servers.alert_receivers import Webhook
     from .servers.buckets import AzureServer, S3Server
@@ -119,6 +122,22 @@ def prefect_here(prefect_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     chosen = {settings.PREFECT_API_URL: prefect_url, settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
     with settings.temporary_settings(chosen):
         yield prefect_url
+
+
+@pytest.fixture
+def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands verify in this process, where it makes no difference that a flow does the work."""
+    from proofsweep_cli import run_flow, verify  # noqa: PLC0415 - few tests need them
+
+    from .worlds import core  # noqa: PLC0415 - the same
+
+    def verify_here(run_id: str, request: "RunRequest", before: object, server: object) -> None:
+        del before, server
+        core.work(run_id, 1, request.config, request.results_url, bounds=request.bounds)
+
+    monkeypatch.setattr(run_flow, "_run", verify_here)
+    monkeypatch.setattr(logging, "raiseExceptions", False)  # Prefect's handler wants a flow for each line
+    monkeypatch.setattr(verify, "prefect_api", nullcontext)
 
 
 @pytest.fixture(scope="session")

@@ -4,18 +4,13 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import proofsweep_sandbox as sandbox
-from proofsweep_cli import run_flow, verify
 from proofsweep_cli.app import run
-from proofsweep_cli.run_request import RunRequest
-
-from ..worlds import core
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = ("first-night", "operators", "analysts")
@@ -69,18 +64,6 @@ def missing_lines(step: Step, said: str, folder: str) -> list[str]:
         else:
             place, may_skip = place + found + 1, False
     return missing if may_skip or place == len(printed) or missing or not step.lines else [f"more: {printed[place]}"]
-
-
-@pytest.fixture
-def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Verify in this process: tests/flows has Prefect."""
-
-    def verify_here(run_id: str, request: RunRequest, before: object, server: object) -> None:
-        del before, server
-        core.work(run_id, 1, request.config, request.results_url, bounds=request.bounds)
-
-    monkeypatch.setattr(run_flow, "_run", verify_here)
-    monkeypatch.setattr(verify, "prefect_api", nullcontext)
 
 
 def test_the_first_two_need_no_sql() -> None:

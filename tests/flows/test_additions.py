@@ -1,6 +1,10 @@
 """The service may add to its answers at any time, also during a run (contract, Versioning 2-3)."""
 
+import pytest
+
 from ..worlds.sandbox_world import Samples, SandboxWorld
+
+pytestmark = pytest.mark.usefixtures("without_prefect")
 
 NEW_MEMBER = {"addedLater": {"since": "2.5.0", "list": [1, None, {"deep": True}]}}
 SUNSET = "Sat, 01 May 2027 00:00:00 GMT"

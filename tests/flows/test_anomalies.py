@@ -10,6 +10,8 @@ import proofsweep_sandbox as sandbox
 from ..worlds.core import set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
+pytestmark = pytest.mark.usefixtures("without_prefect")
+
 
 @pytest.fixture(autouse=True)
 def _soon_probed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,8 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
+pytestmark = pytest.mark.usefixtures("without_prefect")
+
 
 @pytest.fixture
 def copies(world: SandboxWorld, samples: Samples) -> list[tuple[str, str]]:

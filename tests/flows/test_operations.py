@@ -16,6 +16,8 @@ from proofsweep_cli.app import run
 from ..servers.alert_receivers import Webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
+pytestmark = pytest.mark.usefixtures("without_prefect")  # but operations are flows
+
 
 def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     world: SandboxWorld, hook: Webhook, capsys: pytest.CaptureFixture[str]

@@ -8,6 +8,8 @@ from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
+pytestmark = pytest.mark.usefixtures("without_prefect")
+
 SPELLINGS = ("Nordlicht", "NORDLICHT ", " nordlicht")
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
+pytestmark = pytest.mark.usefixtures("without_prefect")
+
 SUPPLIERS = ("acme", "zeta", "acme", "zeta", "")
 OLD = 1_700_000_000.0
 BARE = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)

@@ -9,6 +9,8 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
+pytestmark = pytest.mark.usefixtures("without_prefect")
+
 ANSWER = (
     "outcome",
     "verdict",
