@@ -1,4 +1,4 @@
-"""One sandbox for all tests; for each test a folder and a key; commands run in this process."""
+"""For each test a folder and a key of the sandbox; commands run in this process."""
 
 import json
 import shutil
@@ -17,12 +17,6 @@ from proofsweep_cli.app import run
 from ..worlds import core
 
 Command = Callable[..., CompletedProcess[str]]
-
-
-@pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
-    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
-        yield running
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -13,7 +12,8 @@ import pytest
 import proofsweep_sandbox as sandbox
 from proofsweep_sandbox.samples import sounds
 
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
+
 Check = Callable[..., dict[str, Any]]
 SLOT_BYTES = 65 * 1024 * 1024
 

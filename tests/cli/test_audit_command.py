@@ -2,16 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 from ..worlds.audited_store import NEWEST, audited_store
 from ..worlds.core import results_at
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 @pytest.fixture(scope="module")

@@ -5,15 +5,14 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
 from ..worlds.nights import Label, verify_night
+from .conftest import Command
 
-Command = Callable[..., CompletedProcess[str]]
 Counts = dict[str, int]
 
 COOKBOOK = (Path(__file__).parents[2] / "docs" / "cookbook.md").read_text(encoding="utf-8")

@@ -2,17 +2,15 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
 from ..worlds.nights import Label, verify_night
+from .conftest import Command
 
-Command = Callable[..., CompletedProcess[str]]
 PROPOSED = (
     '4 rows of this list are known from {}. If it is the next edition of that list, give both one name: name = "music"'
 )

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
@@ -14,8 +13,7 @@ import proofsweep_sandbox as sandbox
 
 from ..worlds import core
 from ..worlds.hostile_names import HOSTILE, assert_shows_no_command, write_hostile_files
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 @pytest.fixture

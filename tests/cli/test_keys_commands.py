@@ -4,17 +4,14 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
 from ..worlds.waiting import wait_for
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pyarrow.dataset
 import pytest
@@ -14,8 +12,7 @@ import pytest
 import proofsweep_sandbox as sandbox
 
 from ..worlds.nights import Label, ingest_pass, verify_night
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 @pytest.fixture

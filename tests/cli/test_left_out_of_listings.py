@@ -3,14 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 from ..worlds.ddex_messages import Sending, Track, put_release
+from .conftest import Command
 
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
-Command = Callable[..., CompletedProcess[str]]
 Planned = Callable[[Path], dict[str, object]]
 
 

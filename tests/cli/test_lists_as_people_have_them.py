@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from subprocess import CompletedProcess
 from zipfile import ZipFile
 
 import pyarrow as pa
@@ -15,7 +14,8 @@ import pytest
 from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
 from xlsxwriter import Workbook as FastWorkbook  # type: ignore[import-untyped]  # the same
 
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
+
 ID = 4006381333931
 
 

@@ -3,16 +3,15 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from unicodedata import normalize
 
 import pytest
 
 from ..worlds.ddex_messages import Sending, Track, put_release
+from .conftest import Command
 
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
 NAMES = ("Björk/Jóga Änderung.wav", "Björk/Café.mp3", "Björk/Café.mp3.sidecar")
-Command = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """`valid` means that a process was recorded (contract). No text of ours claims more."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("cli", "configs", "docs", "flows", "proofsweep", "sandbox", "tasks")

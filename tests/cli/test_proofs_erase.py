@@ -1,16 +1,14 @@
 """Proofs are erased over a real socket, after a confirmation that fits."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pyarrow.dataset
 import pytest
 
 import proofsweep_sandbox as sandbox
 
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 @pytest.fixture

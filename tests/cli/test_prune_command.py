@@ -5,14 +5,12 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 from ..worlds.core import results_at
 from ..worlds.year_old_store import PARTLY, SUPERSEDED, year_old_store
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 OLD = ("prune", "--older-than", "400d")
 

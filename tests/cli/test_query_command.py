@@ -2,15 +2,13 @@
 
 import json
 import sys
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pyarrow.parquet as pq
 import pytest
 
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 def test_an_answer_comes_in_each_format(proofsweep: Command, finished_run: str, workdir: Path) -> None:

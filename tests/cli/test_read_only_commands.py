@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import wave
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -13,8 +12,7 @@ import pytest
 import proofsweep_sandbox as sandbox
 
 from ..worlds.core import plan, stored_run
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
@@ -125,22 +123,19 @@ def test_plan_explains_locations_at_which_nothing_is(proofsweep: Command, workdi
     assert "(`~` is not expanded here" in proofsweep("plan", "~/music").stderr
 
 
-def test_plan_prints_what_the_quota_allows(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reserved calls do not count."""
-    monkeypatch.setenv("PROOFSWEEP_BOUNDS__RESERVE", "999990")
-    done = proofsweep("plan", catalog)
-
-    assert "short by" in done.stdout
-    assert "the rest after" in done.stdout
-
-
-def test_plan_prints_the_rows_beyond_a_legs_bounds(proofsweep: Command, catalog: Path) -> None:
-    """Twelve calls, less two requests for the quota, are enough for five files."""
-    done = proofsweep("plan", catalog, "--max-calls", "12")
+def test_plan_prints_what_the_quota_and_a_legs_bounds_allow(
+    proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve calls, less two requests for the quota, are enough for five files; reserved calls do not count."""
+    bounded = proofsweep("plan", catalog, "--max-calls", "12")
     document = json.loads(proofsweep("plan", catalog, "--max-calls", "12", "--json").stdout)
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__RESERVE", "999990")
+    reserved = proofsweep("plan", catalog)
 
-    assert f"left over: about {document['eligible'] - 5} rows" in done.stdout
+    assert f"left over: about {document['eligible'] - 5} rows" in bounded.stdout
     assert (document["rows_left"], document["binds"], document["rows_short"]) == (document["eligible"] - 5, "calls", 0)
+    assert "short by" in reserved.stdout
+    assert "the rest after" in reserved.stdout
 
 
 def test_check_accepts_a_good_file(proofsweep: Command, workdir: Path, song: sandbox.Issued) -> None:
@@ -154,12 +149,17 @@ def test_check_accepts_a_good_file(proofsweep: Command, workdir: Path, song: san
     assert list(workdir.iterdir()) == []
 
 
-def test_check_verifies_a_pair(proofsweep: Command, pair: sandbox.Issued) -> None:
-    """With a sidecar, the pair is verified; `--json` gives the row of a run."""
+def test_check_verifies_a_pair(proofsweep: Command, running: sandbox.Running, pair: sandbox.Issued) -> None:
+    """`--json` gives the row of a run. Without its sidecar the MP3 is ineligible, and no call is made."""
     done = proofsweep("check", pair.audio, str(pair.sidecar), "--json")
+    calls_before = len(running.operator.exchanges())
+    alone = proofsweep("check", pair.audio)
 
     row = json.loads(done.stdout)
     assert (row["outcome"], row["verdict"], row["mode"], row["calls"]) == ("accepted", "valid", "legacy_pair", 2)
+    assert alone.returncode == 3
+    assert alone.stdout.startswith("ineligible · not_wav\n")
+    assert len(running.operator.exchanges()) == calls_before
 
 
 def test_check_prints_what_to_do_about_a_rejection(proofsweep: Command, song: sandbox.Issued) -> None:
@@ -173,19 +173,6 @@ def test_check_prints_what_to_do_about_a_rejection(proofsweep: Command, song: sa
     assert done.returncode == 3
     assert done.stdout.startswith("rejected · unreadable\n")
     assert "what to do: reject" in done.stdout
-
-
-def test_check_makes_no_call_for_an_ineligible_file(
-    proofsweep: Command, running: sandbox.Running, pair: sandbox.Issued
-) -> None:
-    """An MP3 without its sidecar is ineligible, and no call is made."""
-    calls_before = len(running.operator.exchanges())
-
-    done = proofsweep("check", pair.audio)
-
-    assert done.returncode == 3
-    assert done.stdout.startswith("ineligible · not_wav\n")
-    assert len(running.operator.exchanges()) == calls_before
 
 
 def known_good(monkeypatch: pytest.MonkeyPatch, *entries: object) -> None:
@@ -276,58 +263,38 @@ def test_doctor_does_not_change_a_store(proofsweep: Command, workdir: Path, fini
     assert sorted((workdir / "results").rglob("*")) == before
 
 
-def test_runs_lists_a_finished_run(proofsweep: Command, finished_run: str) -> None:
-    """The run has a line, and its counts in JSON add up."""
-    text = proofsweep("status", "--runs")
-    document = json.loads(proofsweep("status", "--runs", "--json").stdout)
-
-    assert text.returncode == 0
-    assert finished_run in text.stdout
-    (run,) = document["runs"]
-    assert run["run_id"] == finished_run
-    assert sum(run[outcome] for outcome in OUTCOMES) == run["items"] == 26
-
-
-def test_runs_shows_the_newest_first(proofsweep: Command, finished_run: str, catalog: Path, workdir: Path) -> None:
-    """With a limit, the oldest are not shown."""
+def test_runs_are_listed_with_the_newest_first(
+    proofsweep: Command, finished_run: str, catalog: Path, workdir: Path
+) -> None:
+    """Counts in JSON add up; with a limit, the oldest are not shown."""
     assert (workdir / "results").is_dir()
     again = plan(catalog)
 
+    text = proofsweep("status", "--runs")
     all_runs = json.loads(proofsweep("status", "--runs", "--json").stdout)["runs"]
     newest = json.loads(proofsweep("status", "--runs", "--json", "--limit", "1").stdout)["runs"]
 
-    assert {run["run_id"] for run in all_runs} == {finished_run, again}
+    assert text.returncode == 0
+    assert finished_run in text.stdout
+    assert [run["run_id"] for run in all_runs] == [again, finished_run]
     assert all_runs[0] == newest[0]
-    assert [run["run_id"] for run in all_runs] == sorted((finished_run, again), reverse=True)
+    assert sum(all_runs[1][outcome] for outcome in OUTCOMES) == all_runs[1]["items"] == 26
 
 
 def test_status_of_a_run_is_its_summary(proofsweep: Command, finished_run: str, catalog: Path) -> None:
-    """By its id or its catalog, the output shows the run and its legs, and the exit code is that of the run."""
+    """By its id or its catalog; the exit code is that of the run, and the members of JSON are as documented."""
     newest, named = proofsweep("status", "--catalog", catalog), proofsweep("status", finished_run)
+    document = json.loads(proofsweep("status", finished_run, "--json").stdout)
 
     assert newest.stdout == named.stdout
     assert newest.returncode == named.returncode == 3
     assert f"Run {finished_run}" in newest.stdout
     assert "26 rows, 44 calls, ended by complete" in newest.stdout
-
-
-def test_status_gives_one_json_object(proofsweep: Command, finished_run: str) -> None:
-    """It has the documented members, and the counts add up."""
-    document = json.loads(proofsweep("status", finished_run, "--json").stdout)
-
     assert document["run_id"] == finished_run
     assert sum(document[outcome] for outcome in OUTCOMES) + document["remaining"] == document["items"] == 26
     assert sum(group["rows"] for group in document["groups"]) == 26
-    assert {
-        "leg",
-        "ended_by",
-        "skipped",
-        "calls",
-        "calls_again",
-        "throttled",
-        "bytes_sent",
-        "seconds",
-    } <= document.keys()
+    members = {"leg", "ended_by", "skipped", "calls", "calls_again", "throttled", "bytes_sent", "seconds"}
+    assert members <= document.keys()
     assert document["calls_unrecorded"] == 0
 
 
@@ -346,25 +313,16 @@ def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalo
 
 
 def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """All of its rows remain, so the exit code is 6."""
-    run_id = plan(catalog)
-
-    listed, status = proofsweep("status", "--runs"), proofsweep("status", run_id)
-
-    assert (workdir / "results").is_dir()
-    assert "planned only" in listed.stdout
-    assert f"26 rows to do: proofsweep resume {run_id}\n" in status.stdout
-    assert status.returncode == 6
-
-
-def test_the_printed_resume_command_names_the_same_store(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """It can be copied, even if the store's name has a space."""
+    """All of its rows remain; the printed command can be copied, even if the store's name has a space."""
     run_id = plan(catalog, "my proofs")
 
+    listed = proofsweep("status", "--runs", "--results", "my proofs")
     status = proofsweep("status", run_id, "--results", "my proofs")
 
     assert (workdir / "my proofs").is_dir()
-    assert f"proofsweep resume {run_id} --results 'my proofs'\n" in status.stdout
+    assert "planned only" in listed.stdout
+    assert f"26 rows to do: proofsweep resume {run_id} --results 'my proofs'\n" in status.stdout
+    assert status.returncode == 6
 
 
 def test_events_stay_off_the_terminal(proofsweep: Command, running: sandbox.Running) -> None:

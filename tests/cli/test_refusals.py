@@ -13,7 +13,7 @@ import pytest
 import proofsweep_sandbox as sandbox
 from proofsweep_cli import app
 
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 def is_one_line_with(done: CompletedProcess[str], words: str) -> bool:
@@ -214,32 +214,23 @@ def test_a_refused_key_is_reported(
         ("nothing.csv", None, "nothing.csv"),
         ("nowhere/at/all", None, "nowhere/at/all"),
         ("song.flac", "fLaC", "song.flac"),
+        ("music/notes.txt", "Recorded at home.", "music"),
     ],
 )
 def test_a_catalog_that_cannot_be_read_is_named(
     proofsweep: Command, name: str, content: str | None, words: str, command: str
 ) -> None:
     """Exit code 2, and no results store."""
+    path = Path(name)
     if content is not None:
-        Path(name).write_text(content)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
 
-    done = proofsweep(command, name)
+    done = proofsweep(command, words if words == "music" else name)
 
     assert done.returncode == 2
     assert is_one_line_with(done, words)
     assert not Path("results").exists()
-
-
-def test_a_folder_without_audio_is_an_empty_catalog(proofsweep: Command, workdir: Path) -> None:
-    """Nothing to verify is a usage error."""
-    (workdir / "music").mkdir()
-    (workdir / "music" / "notes.txt").write_text("Recorded at home.")
-
-    done = proofsweep("verify", "music")
-
-    assert done.returncode == 2
-    assert is_one_line_with(done, "music")
-    assert not (workdir / "results").exists()
 
 
 def test_results_that_cannot_be_written_are_reported(proofsweep: Command, workdir: Path, catalog: Path) -> None:

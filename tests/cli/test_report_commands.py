@@ -2,9 +2,7 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
@@ -12,8 +10,7 @@ import proofsweep_sandbox as sandbox
 from proofsweep.results import open_results
 
 from ..worlds.core import verified
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 @pytest.fixture

@@ -5,15 +5,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 FREE = ("--port", "0", "--storage-port", "0", "--operator-port", "0")
 
@@ -46,16 +45,6 @@ def test_the_sandbox_prints_its_address_and_the_next_commands(serving: subproces
     assert "The sandbox has ended" in last_lines
     assert serving.returncode == 0
     assert (workdir / "home" / "key").is_file()
-
-
-def test_a_taken_port_is_reported(proofsweep: Command) -> None:
-    """Two sandboxes cannot share a port; the second prints one line."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = proofsweep("sandbox", *FREE, "--port", str(taken.getsockname()[1]))
-
-    assert done.returncode == 2
-    assert "cannot be used" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_one_port_for_two_servers_is_reported(proofsweep: Command) -> None:

@@ -1,17 +1,15 @@
 """A list that names the audio alone, whose sidecars lie beside it, is a list of pairs."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
 from ..worlds.nights import Label, verify_night
+from .conftest import Command
 
-Command = Callable[..., CompletedProcess[str]]
 SAID = "the manifest has no sidecar column: 2 sidecars lie beside their audio, sent as pairs"
 
 

@@ -3,15 +3,13 @@
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, CompletedProcess, Popen
+from subprocess import DEVNULL, PIPE, Popen
 
 import pytest
 
 from ..worlds.core import plan, stored_run, work
-
-Command = Callable[..., CompletedProcess[str]]
+from .conftest import Command
 
 
 @pytest.fixture
