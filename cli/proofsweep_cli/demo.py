@@ -14,12 +14,13 @@ import typer
 
 from proofsweep import results
 from proofsweep.domain.errors import ConfigError, missing_extra
+from proofsweep.domain.text import counted
 from proofsweep_cli.command import open_app
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_request import RunRequest, report
-from proofsweep_cli.screen import Screen, console, counted
+from proofsweep_cli.screen import Screen, console
 from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
 
 _MARK = "# Made by `proofsweep demo`: the next one in this folder replaces it, and the folders beside it.\n"

@@ -11,7 +11,7 @@ from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import SUPPLIER_TAG
-from proofsweep.domain.text import did_you_mean, printable
+from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.explain import packet_of_failed_calls
 from proofsweep.reports.export import ENDINGS, LETTER, Exported
@@ -21,7 +21,7 @@ from proofsweep.store.ledger import Ledger
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, By, Config, ResultsUrl, RunId
-from proofsweep_cli.screen import Screen, console, counted, gone_words, next_command, print_json
+from proofsweep_cli.screen import Screen, console, gone_words, next_command, print_json
 
 
 def export(

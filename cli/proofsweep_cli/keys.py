@@ -9,13 +9,13 @@ from rich.table import Table
 
 from proofsweep.app import App
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.text import minute_of
+from proofsweep.domain.text import counted, minute_of
 from proofsweep.operations.key_store import key_store_for
 from proofsweep.operations.rotations import ListedKey, list_keys, recorded_rotations
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import answer, console, counted, print_error, table
+from proofsweep_cli.screen import answer, console, print_error, table
 from proofsweep_tasks.key_block import BLOCKS
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."

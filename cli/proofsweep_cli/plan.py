@@ -14,7 +14,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop
 from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.reasons import Reason, remedy_for
-from proofsweep.domain.text import printable
+from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import Selection
@@ -43,7 +43,6 @@ from proofsweep_cli.run_screen import forecast_json, print_forecast
 from proofsweep_cli.screen import (
     Screen,
     console,
-    counted,
     print_csv,
     print_ignored,
     print_json,

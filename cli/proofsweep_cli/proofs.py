@@ -15,7 +15,7 @@ from rich.text import Text
 from proofsweep.app import App
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import ProofSummary
-from proofsweep.domain.text import printable
+from proofsweep.domain.text import counted, printable
 from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList, erase_proofs, names_of, read_proof_list
 from proofsweep.operations.inventory import inventory_proofs, newest_proofs
 from proofsweep.operations.notes import refresh_notes
@@ -24,7 +24,7 @@ from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
 from proofsweep_cli.run_request import RunRequest
-from proofsweep_cli.screen import Screen, answer, console, counted, print_error, styled, table
+from proofsweep_cli.screen import Screen, answer, console, print_error, styled, table
 from proofsweep_cli.verify import verify_catalog
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 

@@ -19,12 +19,12 @@ import typer
 
 from proofsweep.config.local_files import new_file
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.text import printable
+from proofsweep.domain.text import counted, printable
 from proofsweep.queries.connection import OpenStore, opened
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
-from proofsweep_cli.screen import console, counted, json_array, print_error, table
+from proofsweep_cli.screen import console, json_array, print_error, table
 
 _SHOWN_ROWS = 200
 _BATCH_ROWS = 10_000

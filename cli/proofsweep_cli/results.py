@@ -11,7 +11,7 @@ from rich.text import Text
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import Plan, duration_of, new_run_id
-from proofsweep.domain.text import printable
+from proofsweep.domain.text import counted, printable
 from proofsweep.ingest.one_pass import given_up_items
 from proofsweep.queries.attention import AttentionGroup, attention_of
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
@@ -37,7 +37,6 @@ from proofsweep_cli.screen import (
     Screen,
     answer,
     console,
-    counted,
     gone_words,
     next_command,
     print_csv,

@@ -8,13 +8,13 @@ from datetime import datetime
 from rich.live import Live
 from rich.text import Text
 
-from proofsweep.domain.text import duration_text
+from proofsweep.domain.text import counted, duration_text
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import calls_of, ending_of, notes_of
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.progress import LegProgress
 from proofsweep.verify.forecast import Bind, Forecast
-from proofsweep_cli.screen import COLOURS, Screen, counted, print_error, print_ignored, size_text, styled
+from proofsweep_cli.screen import COLOURS, Screen, print_error, print_ignored, size_text, styled
 
 _WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
 BINDS = {

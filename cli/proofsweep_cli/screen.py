@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proofsweep.domain.errors import NothingDue
-from proofsweep.domain.text import defused, printable, printable_json
+from proofsweep.domain.text import counted, defused, printable, printable_json
 from proofsweep.ingest.report import ignored_words
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
@@ -148,10 +148,6 @@ def print_ignored(out: Screen, counts: Mapping[str, int]) -> None:
 
 def gone_words(files: int) -> str:
     return f"{files:,} more {'is' if files == 1 else 'are'} gone: no catalog lists {'it' if files == 1 else 'them'} now"
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size_text(size_bytes: float) -> str:

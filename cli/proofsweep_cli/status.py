@@ -9,7 +9,7 @@ import typer
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import INGEST
-from proofsweep.domain.text import minute_of
+from proofsweep.domain.text import counted, minute_of
 from proofsweep.queries.open_run import StopReport, heartbeats_of, next_leg, stop_run
 from proofsweep.queries.status import RunStatus, describe_run, meant_run, newest_runs, only_active_run
 from proofsweep.reports.run import ending_of, json_of
@@ -19,7 +19,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import active_lines, followed, where_line
-from proofsweep_cli.screen import COLOURS, Screen, answer, console, counted, print_error, print_json, styled
+from proofsweep_cli.screen import COLOURS, Screen, answer, console, print_error, print_json, styled
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus

@@ -13,12 +13,13 @@ from proofsweep.audit.prune import Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.text import counted
 from proofsweep.store.prunings import Pruning
 from proofsweep.store.tables import RECEIPTED
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import Screen, answer, console, counted, print_json, size_text, styled, table
+from proofsweep_cli.screen import Screen, answer, console, print_json, size_text, styled, table
 
 _SHOWN = 20
 _ALL = "all"

@@ -11,6 +11,7 @@ from proofsweep.app import App, utc_now
 from proofsweep.config.locations import path_here, resolved_here
 from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.domain.text import counted
 from proofsweep.queries.status import RunStatus, newest_run
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
@@ -37,7 +38,7 @@ from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import print_forecast
-from proofsweep_cli.screen import counted, print_error, print_nothing_due
+from proofsweep_cli.screen import print_error, print_nothing_due
 
 
 def verify(

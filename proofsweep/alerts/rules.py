@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
 from proofsweep.domain.operations import Rotation
-from proofsweep.domain.text import minute_of, printable
+from proofsweep.domain.text import counted, minute_of, printable
 
 COMPLETED, FAILED, CRASHED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR, EndedBy.KILLED))
 ALREADY_ACTIVE = "AlreadyActive"
@@ -141,7 +141,7 @@ class About:
     def line(self, environment: str) -> str:
         named = {"environment": environment, "catalog": self.catalog, "machine": self.machine}
         parts = [f"{word} {quoted(name)}" for word, name in named.items() if name is not None]
-        parts += [] if self.rows is None else [f"{self.rows:,} {'row' if self.rows == 1 else 'rows'} at risk"]
+        parts += [] if self.rows is None else [f"{counted(self.rows, 'row')} at risk"]
         line = ", ".join(parts)
         return f"{line[0].upper()}{line[1:]}."
 

@@ -64,6 +64,10 @@ def markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", printable(text))
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def minute_of(instant: datetime) -> str:
     return f"{instant:%Y-%m-%d %H:%M} UTC"
 

@@ -56,7 +56,6 @@ class OpenStore:
     connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
     environments: Sequence[str]  # those that the views show
     others: Sequence[str]  # those of the store that the views leave out
-    tags: Sequence[str]  # the names of the tags of these environments, those of the newest run first
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +81,7 @@ def opened(
         tags = list(dict.fromkeys(name for plan in shown for name in plan.tag_names))
         known = views(tags)
         _create_views(connection, chosen, read_by([asked.lower()], known) or known)
-        return OpenStore(connection, chosen, others, tags)
+        return OpenStore(connection, chosen, others)
     except BaseException:
         close(connection)
         raise
@@ -155,15 +154,12 @@ def _chosen(
         raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     if environment == "all":
         return there, []
-    if environment is not None and environment not in there:
+    chosen = environment or (preferred if preferred in there else there[0] if len(there) == 1 else None)
+    if chosen is None or chosen not in there:
+        none_of = f"no run of the environment {environment}: there are" if environment else "the environments"
         raise ResultsError(
-            f"There is no run of the environment {environment} in {results.store.url}; there are {', '.join(there)}."
+            f"{results.store.url} holds {none_of} {', '.join(there)}; name one of them, or all (--environment)."
         )
-    if environment is None and preferred not in there and len(there) > 1:
-        raise ResultsError(
-            f"{results.store.url} holds the environments {', '.join(there)}: name one of them, or all (--environment)."
-        )
-    chosen = environment or next((name for name in there if name == preferred), there[0])
     return [chosen], [name for name in there if name != chosen]
 
 

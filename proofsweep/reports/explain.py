@@ -14,7 +14,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation
 from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.runs import Plan
-from proofsweep.domain.text import minute_of, printable
+from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.domain.verdicts import Verdict
 from proofsweep.queries.search import LikelyItems, Occurrence, searching
 from proofsweep.store.operations import operation_of
@@ -53,7 +53,7 @@ def lines_of(item_id: str, found: Sequence[Occurrence], erasures: Sequence[Row] 
     """Write all that is known about an item, the newest first; text that others wrote is as they wrote it."""
     newest = next((each.row for each in found if each.row is not None), None)
     yield str(newest["audio"]) if newest is not None else item_id
-    yield f"  item {item_id}, in {len(found)} {'run' if len(found) == 1 else 'runs'}"
+    yield f"  item {item_id}, in {counted(len(found), 'run')}"
     if newest is not None:
         yield f"  newest: {_result_of(newest)}"
         yield f"  what to do: {_advice_for(newest, erasures)}"
@@ -143,7 +143,7 @@ def _line_of_call(call: Row) -> str:
 
 
 def lines_of_proof(proof_id: str, found: Sequence[tuple[str, datetime, Row]]) -> Iterator[str]:
-    yield f"proof {proof_id}, in {len(found):,} {'row' if len(found) == 1 else 'rows'}"
+    yield f"proof {proof_id}, in {counted(len(found), 'row')}"
     for table, moment, row in found:
         said = _words_about_proof(table, row)
         request_id = row.get("request_id") or row.get("verify_request_id")
@@ -249,10 +249,9 @@ def _answer_of(exchange: Row) -> str:
 
 
 def _lines_of_kind(kind: _Kind, calls: _Calls) -> Iterator[str]:
-    number = "1 call" if calls.count == 1 else f"{calls.count:,} calls"
     window = f"{calls.first:%Y-%m-%d %H:%M:%S}" + (f" to {calls.last:%H:%M:%S}" if calls.last > calls.first else "")
     service = f"{printable(kind.service)} ({printable(kind.environment)})"
-    yield f"{kind.endpoint}: {kind.answer}. {number}, {window}; {service}"
+    yield f"{kind.endpoint}: {kind.answer}. {counted(calls.count, 'call')}, {window}; {service}"
     shown = [*calls.named, *calls.unnamed][:_MOST_CALLS]
     yield from (f"  {line}" for line in shown)
     if calls.count > len(shown):

@@ -18,7 +18,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
 from proofsweep.domain.reasons import plain_words_for
 from proofsweep.domain.runs import OUTCOMES
-from proofsweep.domain.text import minute_of, printable
+from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.queries.attention import AttentionFile, AttentionGroup
 from proofsweep.queries.catalog import CatalogCounts, CatalogFacts, Night
@@ -121,7 +121,7 @@ def _sentence_of_run(run: RunStatus) -> str:
 
 
 def sentence_of(counts: CatalogCounts) -> str:
-    answered = f"{counts.answered:,} of {counts.files:,} {'file' if counts.files == 1 else 'files'}"
+    answered = f"{counts.answered:,} of {counted(counts.files, 'file')}"
     share = percent_of(counts.answered, counts.files)
     attention = f"{counts.need_attention:,} {'needs' if counts.need_attention == 1 else 'need'} attention"
     parts = [

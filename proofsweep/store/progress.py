@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from proofsweep.domain.text import counted
+
 LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
 QUIET_SECONDS = 10.0  # without a finished row for so long, a person asks what the leg does
 
@@ -74,7 +76,9 @@ class LegProgress:
     def waiting(self) -> str:
         words = "" if self.waits_for is None else _WORDS[self.waits_for]
         until = "" if self.paused_until is None else f" until {self.paused_until:%H:%M:%S} UTC"
-        return words.format(in_flight=_files(self.in_flight), uploads=_files(self.uploads), until=until)
+        return words.format(
+            in_flight=counted(self.in_flight, "file"), uploads=counted(self.uploads, "file"), until=until
+        )
 
     @property
     def lane(self) -> str:
@@ -132,10 +136,6 @@ def progress_in(document: object) -> LegProgress | None:
         return _PROGRESS.validate_python(document)
     except ValidationError:
         return None
-
-
-def _files(count: int) -> str:
-    return f"{count:,} file" if count == 1 else f"{count:,} files"
 
 
 def _text(at: datetime | None) -> str | None:

@@ -24,7 +24,7 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
     some = ("verdicts", "exchanges", "runs", "catalog", "coverage")
     seen = {}
 
-    with pytest.raises(ResultsError, match=r"holds the environments it's beta, production: name one of them"):
+    with pytest.raises(ResultsError, match=r"holds the environments it's beta, production; name one of them"):
         opened(results)
     with opened(results, preferred="production") as store:
         assert store.environments == ["production"]
