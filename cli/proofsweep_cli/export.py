@@ -52,8 +52,8 @@ def export(
 ) -> int:
     """Write a completion report: each file with its outcome, why, what to do, and the request IDs.
 
-    What people read comes first, paths and IDs last; a workbook (xlsx) begins with a sheet of totals. A report is
-    a manifest too: `proofsweep verify` takes it, and each file keeps its item_id. No file is ever overwritten.
+    What people read comes first, paths and IDs last. A report is a manifest too: `proofsweep verify` takes it, and each
+    file keeps its item_id. No file is ever overwritten.
 
     A letter says to a supplier in plain words what is wrong with which files, and what is needed; it names nothing of
     ours. Rows without a supplier are in a letter of their own.
@@ -69,7 +69,7 @@ def export(
     outcomes = _outcomes_told(only, by) if form == LETTER else _outcomes_in(only)
     default = "letter" if form == LETTER else "report" if only is None else "-".join(outcomes)
     selected = SelectedRows.of(app.results, run_id, app.environment, outcomes)
-    done = export_rows(selected, _path_of(file, form, default), by, by or SUPPLIER_TAG, texts)
+    done = export_rows(selected, _path_of(file, form, default), by, texts)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})

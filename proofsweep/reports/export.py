@@ -12,7 +12,7 @@ from proofsweep.config.local_files import new_file
 from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.reasons import advice_for_outcome, plain_words_for
-from proofsweep.domain.tags import key_of_value, known_tag, tag_named, tag_of, tags_of
+from proofsweep.domain.tags import key_of_value, known_tag, tag_of, tags_of
 from proofsweep.domain.text import printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.letters import LetterTexts, letter_texts, name_for_supplier, tells_supplier, told_reason
@@ -63,7 +63,6 @@ def export(
     selected: SelectedRows,
     path: Path,
     tag: str | None = None,
-    supplier_tag: str = "supplier",
     texts: LetterTexts | None = None,
 ) -> Exported:
     """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
@@ -101,14 +100,13 @@ def export(
                     file.write(texts.letter_to(value, told).encode("utf-8", "backslashreplace"))
                 else:
                     write = _WRITERS[target.suffix.lower().removeprefix(".")]
-                    write(file, _completion_report(groups, group, supplier_tag))
+                    write(file, _completion_report(groups, group))
         reports = [WrittenReport(target, groups.counts[key_of_value(value)]) for value, target in targets.items()]
         return Exported(reports, frozenset(catalogs), targets)
 
 
-def _completion_report(groups: GroupedRows, group: str, supplier_tag: str) -> CompletionReport:
-    names = list(groups.tag_names[group])
-    return CompletionReport(names, OWN_HEADER, groups.rows(group), groups.counts[group], tag_named(supplier_tag, names))
+def _completion_report(groups: GroupedRows, group: str) -> CompletionReport:
+    return CompletionReport(list(groups.tag_names[group]), OWN_HEADER, groups.rows(group), groups.counts[group])
 
 
 def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[object]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -26,10 +26,8 @@ from openpyxl.worksheet._write_only import WriteOnlyWorksheet  # type: ignore[im
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import utf8_text
-from proofsweep.domain.runs import OUTCOMES
-from proofsweep.domain.tags import key_of_value, unified
+from proofsweep.domain.tags import unified
 from proofsweep.domain.text import defused, printable, restored
-from proofsweep.sources.columns import SHEETS
 
 _WAITING_ROWS = 5_000
 _CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
@@ -54,7 +52,6 @@ class CompletionReport:
     own: Sequence[str]  # the names of the report's own columns; the tags stand after the first
     rows: Iterator[ReportRow]
     count: int = 0  # of the rows
-    supplier_tag: str | None = None  # the tag by which totals are counted, if the rows have it
 
     @property
     def header(self) -> list[str]:
@@ -160,19 +157,18 @@ def _kept(text: str) -> str:
 
 
 def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
-    """Write a workbook: frozen headers, filters, dates in UTC, no formulas; UsageError if a sheet is too small."""
+    """Write a workbook: a frozen header, filters, dates in UTC, no formulas; UsageError if a sheet is too small."""
     if report.count >= _SHEET_ROWS:
         raise UsageError(f"A sheet holds at most {_SHEET_ROWS - 1:,} rows: take --format csv, or --by TAG.")
     book = Workbook(write_only=True)
-    totals, files = map(book.create_sheet, SHEETS)
+    sheet = book.create_sheet("files")
     try:
-        _write_sheets(totals, files, report)
+        _write_rows(sheet, report)
         content = BytesIO()  # an archive that cannot be written whole would complain when it is collected
         book.save(content)
     except BaseException as error:
-        for sheet in (totals, files):
-            with suppress(Exception):  # so do sheets that are not closed; what hindered them is raised
-                sheet.close()
+        with suppress(Exception):  # so does a sheet that is not closed; what hindered it is raised
+            sheet.close()
         if isinstance(error, SerialisationError):  # lxml tells it by the name of the system's error: IO_ENOSPC
             code = getattr(errno, str(error).removeprefix("IO_"), errno.EIO)
             raise OSError(code, os.strerror(code)) from error
@@ -180,41 +176,28 @@ def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
     file.write(content.getvalue())
 
 
-def _write_sheets(totals: WriteOnlyWorksheet, files: WriteOnlyWorksheet, report: CompletionReport) -> None:
+def _write_rows(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
     first = list(islice(report.rows, _WAITING_ROWS))
-    _set_widths(files, [report.header, *map(report.cells, first)], _ARROW_LETTERS)
-    _append(files, report.header, is_bold=True)
-    counts = _Totals()
+    _set_widths(sheet, [report.header, *map(report.cells, first)])
+    sheet.append([_cell(sheet, cell, is_bold=True) for cell in report.header])
     for row in chain(first, report.rows):
         own = dict(zip(report.own, row.own, strict=True))
         finished = own["finished_at"]
         own["finished_at"] = None if finished is None else datetime.fromisoformat(str(finished))
-        _append(files, report.cells(ReportRow(row.tags, list(own.values()))))
-        supplier = "(none)" if report.supplier_tag is None else row.tags.get(report.supplier_tag, "(none)")
-        counts.add(str(own["outcome"]), str(own["what_to_do"]), supplier)
-    files.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
-    tables = list(_tables(counts, report.supplier_tag))
-    _set_widths(totals, [line for table in tables for line in table])
-    for table in tables:
-        _append(totals, table[0], is_bold=True)
-        for line in [*table[1:], []]:
-            _append(totals, line)
+        sheet.append([_cell(sheet, cell) for cell in report.cells(ReportRow(row.tags, list(own.values())))])
+    sheet.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
 
 
-def _set_widths(sheet: WriteOnlyWorksheet, lines: Sequence[Sequence[object]], more_letters: int = 0) -> None:
-    """Keep the first line in sight, and make each column as wide as its content, within bounds."""
+def _set_widths(sheet: WriteOnlyWorksheet, lines: Sequence[Sequence[object]]) -> None:
+    """Keep the header in sight, and make each column as wide as its content, within bounds."""
     sheet.freeze_panes = "A2"
-    for number, cells in enumerate(zip_longest(*lines), 1):
-        letters = max(len(str(cell)) for cell in cells if cell is not None) if any(cells) else 0
-        width = min(max(letters + more_letters, _LEAST_LETTERS), _MOST_LETTERS) + 1
+    for number, cells in enumerate(zip(*lines, strict=True), 1):
+        letters = max(len(str(cell)) for cell in cells if cell is not None)
+        width = min(max(letters + _ARROW_LETTERS, _LEAST_LETTERS), _MOST_LETTERS) + 1
         sheet.column_dimensions[get_column_letter(number)].width = width
 
 
-def _append(sheet: WriteOnlyWorksheet, cells: Sequence[object], *, is_bold: bool = False) -> None:
-    sheet.append([_cell(sheet, cell, is_bold=is_bold) for cell in cells])
-
-
-def _cell(sheet: WriteOnlyWorksheet, value: object, *, is_bold: bool) -> object:
+def _cell(sheet: WriteOnlyWorksheet, value: object, *, is_bold: bool = False) -> object:
     """Return a cell for a value; a text stays one, whatever it looks like, and is read again as it was."""
     match value:
         case None | bool():
@@ -224,51 +207,9 @@ def _cell(sheet: WriteOnlyWorksheet, value: object, *, is_bold: bool) -> object:
             cell.number_format = "yyyy-mm-dd hh:mm:ss"
         case int():
             cell = WriteOnlyCell(sheet, value)
-        case float():
-            cell = WriteOnlyCell(sheet, value)
-            cell.number_format = "0.0%"
         case _:
             cell = WriteOnlyCell(sheet, _ESCAPED.sub("_x005F_", _kept(printable(str(value))))[:_CELL_LETTERS])
             cell.data_type = "s"
     if is_bold:
         cell.font = _BOLD
     return cell
-
-
-class _Totals:
-    def __init__(self) -> None:
-        self.outcomes: Counter[str] = Counter()
-        self.advice: Counter[str] = Counter()
-        self.suppliers: dict[str, Counter[str]] = {}
-        self.spellings: dict[str, str] = {}
-
-    def add(self, outcome: str, what_to_do: str, supplier: str) -> None:
-        self.outcomes[outcome] += 1
-        key = key_of_value(supplier)
-        self.spellings[key] = min(supplier, self.spellings.get(key, supplier))
-        self.suppliers.setdefault(key, Counter())[outcome] += 1
-        if outcome != "accepted":
-            self.advice[what_to_do] += 1
-
-
-def _tables(totals: _Totals, supplier_tag: str | None) -> Iterator[list[list[object]]]:
-    there = [outcome for outcome in OUTCOMES if totals.outcomes[outcome]]
-    counts: list[list[object]] = [[outcome, totals.outcomes[outcome]] for outcome in there]
-    yield [["outcome", "files"], *counts, ["all", totals.outcomes.total()]]
-    if totals.advice:
-        yield [["what to do", "files"], *([what, files] for what, files in totals.advice.most_common())]
-    if supplier_tag is not None:
-        header: list[object] = [supplier_tag, "files", "accepted, %", *there]
-        most_bad_first = sorted(
-            totals.suppliers.items(), key=lambda each: (each[1]["accepted"] - each[1].total(), each[0])
-        )
-        lines: list[list[object]] = [
-            [
-                totals.spellings[name],
-                counts.total(),
-                counts["accepted"] / counts.total(),
-                *(counts[outcome] for outcome in there),
-            ]
-            for name, counts in most_bad_first
-        ]
-        yield [header, *lines]

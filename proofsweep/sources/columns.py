@@ -27,7 +27,6 @@ OWN_HEADER = (
     *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     RUN_COLUMN,
 )
-SHEETS = ("totals", "files")  # of a report as a workbook; the second has the rows, and is read as a manifest
 CALCULATE = "open the workbook in a spreadsheet program and save it, or export it as CSV"
 
 # The names of each role's column, where nobody says another; the first that is there counts.

@@ -22,7 +22,7 @@ from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-un
 from openpyxl.xml.constants import SHEET_MAIN_NS  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.functions import fromstring, localname  # type: ignore[import-untyped]  # the same
 
-from proofsweep.sources.columns import SHEETS, Formula, cell_text, is_empty
+from proofsweep.sources.columns import Formula, cell_text, is_empty
 
 # Bounds on what a file can make us do: 1,048,576 rows of 16 short cells have 1 GiB.
 _MOST_BYTES = 2 * 1024**3
@@ -112,7 +112,7 @@ class _MergedCells:
 
 
 def _chosen(reader: ExcelReader, sheet: str | None) -> str:
-    """Return the name of the part of a sheet; by default of the first that can be seen, or of our report's rows."""
+    """Return the name of the part of a sheet; by default of the first that can be seen."""
     if any(each.id is None for each in reader.parser.sheets):  # openpyxl does not know its namespaces
         raise ValueError("it is a Strict Open XML workbook: save it as an ordinary .xlsx")
     kinds = [(each, reader.parser.rels[each.id]) for each in reader.parser.sheets]
@@ -122,12 +122,10 @@ def _chosen(reader: ExcelReader, sheet: str | None) -> str:
             if each.name.strip().lower() == sheet.strip().lower():
                 return str(target)
         raise ValueError(f"it has no sheet {sheet!r}; there are: {', '.join(each.name for each, _ in sheets)}")
-    seen = [(each.name, target) for each, target in sheets if each.state == "visible"]
-    seen = seen or [(each.name, target) for each, target in sheets]
+    seen = [target for each, target in sheets if each.state == "visible"] or [target for _, target in sheets]
     if not seen:
         raise ValueError("it has no sheet with cells")
-    is_report = tuple(name for name, _ in seen[: len(SHEETS)]) == SHEETS
-    return str(seen[len(SHEETS) - 1 if is_report else 0][1])
+    return str(seen[0])
 
 
 def _texts(archive: ZipFile, name: str | None) -> list[str]:

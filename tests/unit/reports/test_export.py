@@ -74,7 +74,7 @@ def test_a_report_gives_back_the_same_rows(tmp_path: Path) -> None:
 
 
 def test_a_workbook_gives_back_the_same_rows(tmp_path: Path) -> None:
-    """The sheet with the rows is read, not the totals; the cells of formulas, numbers and dates stay text."""
+    """The cells of formulas, numbers and dates stay text."""
     tags = [{"supplier": "=A1", "UPC": "0012345678905", "file": "f"}, {"+x": "'=y", "Date": "2026-11-20", "id": "0"}]
     plan = plan_of_run("20261116T100000Z_a", 2, catalog_root="file:///c")
     results = Results(open_store(str(tmp_path / "results")))

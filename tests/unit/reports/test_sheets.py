@@ -19,10 +19,8 @@ from proofsweep.sources.columns import OWN_HEADER as OWN
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
-def report_of(*rows: ReportRow, supplier_tag: str | None = None) -> CompletionReport:
-    return CompletionReport(
-        list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), len(rows), supplier_tag
-    )
+def report_of(*rows: ReportRow) -> CompletionReport:
+    return CompletionReport(list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), len(rows))
 
 
 def write_csv(path: Path, report: CompletionReport) -> None:
@@ -67,9 +65,9 @@ def test_each_group_gives_its_rows_in_order(tmp_path: Path, monkeypatch: pytest.
     assert [row.own[1] for row in groups.rows("a")] == ["2026-11-20T00:00:00+00:00"] * 2
 
 
-def sheet_of(path: Path, number: int = 2) -> ET.Element:
+def sheet_of(path: Path) -> ET.Element:
     with zipfile.ZipFile(path) as book:
-        return ET.fromstring(book.read(f"xl/worksheets/sheet{number}.xml"))  # noqa: S314 - our own file
+        return ET.fromstring(book.read("xl/worksheets/sheet1.xml"))  # noqa: S314 - our own file
 
 
 def cells_of(sheet: ET.Element, column: str) -> list[str]:
@@ -100,34 +98,6 @@ def test_the_rows_have_a_frozen_header_a_filter_real_dates_and_no_formula(tmp_pa
     assert {cell.get("t") for cell in sheet.iter(f"{MAIN}c") if cell.get("r", "").startswith("B")} == {"inlineStr"}
     dates = cells_of(sheet, column_of("finished_at", tags=1))
     assert [date[:8] for date in dates[1:]] == ["46346.41"] * 7
-
-
-def test_the_first_sheet_has_the_totals(tmp_path: Path) -> None:
-    """By outcome, by what to do, and by supplier; the one with most to mend comes first."""
-    accepted = [
-        ReportRow(row.tags, ["accepted" if cell == "rejected" else cell for cell in row.own])
-        for row in (row_of(supplier="South"), row_of(supplier="North"))
-    ]
-    rejected = [row_of(supplier="North"), row_of(supplier="North"), row_of()]
-
-    write_xlsx(tmp_path / "a.xlsx", report_of(*accepted, *rejected, supplier_tag="supplier"))
-
-    sheet = sheet_of(tmp_path / "a.xlsx", 1)
-    names, files, shares = (cells_of(sheet, column) for column in "ABC")
-    assert names == [
-        "outcome",
-        "accepted",
-        "rejected",
-        "all",
-        "what to do",
-        "ask",
-        "supplier",
-        "North",
-        "(none)",
-        "South",
-    ]
-    assert files == ["files", "2", "3", "5", "files", "3", "files", "3", "1", "1"]
-    assert [share[:5] for share in shares] == ["accep", "0.333", "0", "1"]
 
 
 def test_a_disk_that_is_full_is_one_error(tmp_path: Path) -> None:
