@@ -25,8 +25,6 @@ DEFAULTS = dict(
 """Each setting of the documentation, by its variable."""
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64})?")
 
-each_service = pytest.mark.parametrize("name", SERVICES)
-
 
 @pytest.mark.parametrize("file", sorted({*TRIAL, *S3}))
 def test_file_keeps_to_the_specification(file: str) -> None:
@@ -41,49 +39,40 @@ def test_file_keeps_to_the_specification(file: str) -> None:
     assert checked.returncode == 0, checked.stdout
 
 
-@each_service
-def test_foreign_images_are_pinned(name: str) -> None:
-    """An image that is pulled has an exact version; our own images are built from this checkout."""
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_service_keeps_our_rules(name: str) -> None:
+    """Its image has an exact version or is built here; it is confined; it opens ports to this machine only.
+
+    It is not root, writes not to its image, gains no rights and uses not all of the machine. No value of the file is a
+    secret: a variable that sounds like one names a file of the service. Each condition can be met.
+    """
     service = SERVICES[name]
+    secrets = {f"/run/secrets/{secret}" for secret in service.get("secrets", []) if isinstance(secret, str)}
+    secret_variables = {
+        variable: value
+        for variable, value in service.get("environment", {}).items()
+        if re.search(r"PASSWORD|SECRET|ACCESS_KEY|API_KEY|AUTH_STRING", variable)
+    }
 
     assert service["image"] in OURS or PINNED.fullmatch(service["image"])
+    assert service["image"] in OURS or re.fullmatch(r"[1-9]\d+:[1-9]\d+", service["user"])  # else in the Dockerfile
+    assert service["read_only"]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+    assert {port.rpartition(":")[2] for port in service.get("ports", [])} <= set(PORTS)
+    assert all(variable.endswith("_FILE") for variable in secret_variables)
+    assert set(secret_variables.values()) <= secrets
+    assert ("healthcheck" in service) == (name not in ONE_SHOT)
+    for needed, how in service.get("depends_on", {}).items():
+        met = "service_completed_successfully" if needed in ONE_SHOT else "service_healthy"
+        assert how == {"condition": met}
 
 
 def test_each_image_is_built_once() -> None:
     """Several services that build one image would build it several times."""
     assert sorted(it["image"] for it in SERVICES.values() if "build" in it) == sorted(OURS)
-
-
-@each_service
-def test_services_are_confined(name: str) -> None:
-    """No service is root, writes to its image, gains rights, or may use all of the machine."""
-    service = SERVICES[name]
-
-    assert service["read_only"]
-    assert service["cap_drop"] == ["ALL"]
-    assert service["security_opt"] == ["no-new-privileges:true"]
-    assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory"}
-    if service["image"] not in OURS:  # the user of ours is set in the Dockerfile
-        assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", service["user"])
-
-
-@each_service
-def test_ports_are_open_to_this_machine_only(name: str) -> None:
-    """By default no port is open to the network."""
-    assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
-    assert {port.rpartition(":")[2] for port in SERVICES[name].get("ports", [])} <= set(PORTS)
-
-
-@each_service
-def test_secrets_come_as_files(name: str) -> None:
-    """No value of the file is a secret: a variable that sounds like one names a file of the service."""
-    service = SERVICES[name]
-    given = {f"/run/secrets/{secret}" for secret in service.get("secrets", []) if isinstance(secret, str)}
-
-    for variable, value in service.get("environment", {}).items():
-        if re.search(r"PASSWORD|SECRET|ACCESS_KEY|API_KEY|AUTH_STRING", variable):
-            assert variable.endswith("_FILE")
-            assert value in given
 
 
 def test_every_secret_is_made_and_used(made_secrets: Path) -> None:
@@ -97,15 +86,6 @@ def test_every_secret_is_made_and_used(made_secrets: Path) -> None:
     files = {Path(it["file"]) for it in COMPOSE["secrets"].values()}
     assert set(COMPOSE["secrets"]) == used
     assert files == {Path("deploy/secrets") / path.name for path in made_secrets.iterdir()}
-
-
-@each_service
-def test_servers_have_health_checks_and_one_shot_services_have_none(name: str) -> None:
-    """Each condition names a service that can meet it."""
-    assert ("healthcheck" in SERVICES[name]) == (name not in ONE_SHOT)
-    for needed, how in SERVICES[name].get("depends_on", {}).items():
-        met = "service_completed_successfully" if needed in ONE_SHOT else "service_healthy"
-        assert how == {"condition": met}
 
 
 def test_only_the_server_reaches_the_database() -> None:

@@ -73,32 +73,22 @@ def test_a_trial_needs_no_settings(checkout: Path, lines: str) -> None:
 
 
 @pytest.mark.parametrize("line", [f"{URL}=https://partner.example/v1", f"  export {URL}='https://partner.example/v1'"])
-def test_beside_a_real_key_the_sandbox_does_not_start(checkout: Path, line: str) -> None:
-    """A sandbox that a trial has left is ended."""
-    write_key(checkout)
-    (checkout / ".env").write_text(f"A=b\n{line}\n")
+def test_a_trial_becomes_real_and_a_choice_of_files_stays(checkout: Path, line: str) -> None:
+    """Each start leaves what Compose reads; a person's own COMPOSE_FILE and all other lines are kept.
 
+    A sandbox that a trial has left is ended.
+    """
+    up(checkout)
+    (checkout / ".env").write_text((checkout / ".env").read_text() + f"{line}\n")
+    write_key(checkout)
     started = up(checkout)
-
-    assert started.returncode == 0
-    assert "compose up --build --detach --remove-orphans" in started.stdout
-    assert "COMPOSE_FILE=docker-compose.yml\n" in (checkout / ".env").read_text()
-    assert up(checkout, **{URL: "https://partner.example/v1"}).returncode == 0
-
-
-def test_a_trial_becomes_real_and_a_choice_of_files_stays(checkout: Path) -> None:
-    """Each start leaves what Compose reads; a person's own COMPOSE_FILE and all other lines are kept."""
-    up(checkout)
-    (checkout / ".env").write_text((checkout / ".env").read_text() + f"{URL}=https://partner.example/v1\n")
-    write_key(checkout)
-    up(checkout)
     real = (checkout / ".env").read_text().splitlines()
     (checkout / ".env").write_text("\n".join([*real[:-1], "COMPOSE_FILE=docker-compose.yml:ours.yml"]) + "\n")
     up(checkout)
 
-    assert sorted(real) == sorted(
-        ["SECRETS_FOLDER=deploy/secrets", f"{URL}=https://partner.example/v1", "COMPOSE_FILE=docker-compose.yml"]
-    )
+    assert started.returncode == 0
+    assert "compose up --build --detach --remove-orphans" in started.stdout
+    assert sorted(real) == sorted(["SECRETS_FOLDER=deploy/secrets", line, "COMPOSE_FILE=docker-compose.yml"])
     assert "COMPOSE_FILE=docker-compose.yml:ours.yml" in (checkout / ".env").read_text().splitlines()
 
 
