@@ -157,10 +157,6 @@ async def _faults(service: Service, _request: Request) -> Response:
     return JSONResponse({"faults": active})
 
 
-async def _rotations(service: Service, _request: Request) -> Response:
-    return JSONResponse({"events": service.keys.log(service.clock.second())})
-
-
 async def _usage(service: Service, request: Request) -> Response:
     """Return the state of each of a tenant's meters, and the calls of today; this counts no call."""
     now, meters = service.clock.now(), service.meters
@@ -190,7 +186,6 @@ ROUTES = (
     ("POST", "/faults", _add_fault),
     ("DELETE", "/faults", _clear_faults),
     ("GET", "/faults", _faults),
-    ("GET", "/rotations", _rotations),
     ("GET", "/usage", _usage),
     ("GET", "/exchanges", _exchanges),
     ("GET", "/secrets", _secrets),

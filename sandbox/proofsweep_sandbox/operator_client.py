@@ -109,9 +109,6 @@ class Operator(AbstractContextManager["Operator"]):
         """Move the sandbox's time; negative seconds move it back."""
         self._request("POST", "/clock", seconds=seconds)
 
-    def rotations(self) -> list[dict[str, Any]]:
-        return list(self._request("GET", "/rotations")["events"])
-
     def usage(self, tenant: str | None = None) -> list[dict[str, Any]]:
         """Return the usage of each key of a tenant (`keyId`, `limit`, `remaining`, `reset`, `today`)."""
         query = "" if tenant is None else f"?tenant={tenant}"

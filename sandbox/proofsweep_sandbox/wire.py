@@ -3,13 +3,12 @@
 import asyncio
 import socket
 import struct
-from uuid import uuid4
 
 from starlette.requests import Request
 from starlette.types import Receive, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from proofsweep_sandbox.answers import Answer, json_answer
+from proofsweep_sandbox.answers import Answer
 
 _CLOSE_WITH_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with 0 seconds: closing sends RST
 
@@ -23,16 +22,6 @@ class WireProtocol(H11Protocol):
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
         self.app_state = {**self.app_state, "transport": transport}
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are no HTTP/1.1, and close; an answer that has begun cannot be replaced."""
-        del msg
-        if getattr(self.cycle, "response_complete", True):  # there is no cycle before the first request
-            body = json_answer({"error": "this is not HTTP/1.1", "code": "invalid_request"}).body
-            lines = ["HTTP/1.1 400 Bad Request", "content-type: application/json", f"content-length: {len(body)}"]
-            lines += [f"{name}: {uuid}" for uuid in [uuid4()] for name in ("x-request-id", "x-amzn-requestid")]
-            self.transport.write("\r\n".join([*lines, "connection: close", "", ""]).encode() + body)
-        self.transport.close()
 
 
 async def reset(request: Request) -> None:

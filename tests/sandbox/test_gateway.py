@@ -1,7 +1,5 @@
 import re
-import socket
 from collections.abc import Callable
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -145,19 +143,6 @@ def test_a_number_out_of_bounds_is_a_400(api: httpx.Client, path: str) -> None:
 
     assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(400, "invalid_request")}
     assert api.get(f"{path}007").status_code == 200
-
-
-def test_bytes_that_are_no_http_get_an_answer_with_a_request_id(running: sandbox.Running) -> None:
-    """The body is an ApiError."""
-    place = urlsplit(running.base_url)
-    with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
-        connection.sendall(b"GET /v1/health HTTP/1.1\r\nno colon here\r\n\r\n")
-        head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
-
-    lines = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
-    assert head.startswith(b"HTTP/1.1 400")
-    assert lines[b"x-request-id"] == lines[b"x-amzn-requestid"]
-    assert b'"code":"invalid_request"' in body
 
 
 @pytest.mark.parametrize(("query", "count"), [({}, 30), ({"days": "1"}, 1), ({"days": "90"}, 90)])

@@ -95,20 +95,3 @@ def test_rotation_has_a_low_lane_of_its_own(api: httpx.Client) -> None:
 
     assert statuses == [201] * 5 + [429]
     assert api.get("/proofs").status_code == 200
-
-
-def test_rotations_and_expiries_stay_on_the_operators_log(
-    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey, later: Callable[[float], None]
-) -> None:
-    """The log is append-only, and an expiry has its own time, whenever it is read."""
-    minted = api.post("/partner/keys/rotate", headers=FIRST).json()
-    later(80 * HOUR)
-
-    events = [event for event in operator.rotations() if event["tenant"] == key.tenant]
-
-    assert [(event["event"], event["key_id"], event["next_key_id"]) for event in events] == [
-        ("rotated", key.key_id, minted["keyId"]),
-        ("expired", key.key_id, None),
-    ]
-    assert events[1]["at"] == minted["previousKeyExpiresAt"]
-    assert [event for event in operator.rotations() if event["tenant"] == key.tenant] == events

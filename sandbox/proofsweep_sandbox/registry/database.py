@@ -13,8 +13,6 @@ CREATE TABLE IF NOT EXISTS keys (
 CREATE TABLE IF NOT EXISTS replays (
     key_id TEXT NOT NULL, tenant TEXT NOT NULL, idempotency_key TEXT NOT NULL, body_sha256 TEXT NOT NULL,
     completed_at INTEGER NOT NULL, answer TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS rotations (
-    at INTEGER NOT NULL, tenant TEXT NOT NULL, key_id TEXT NOT NULL, next_key_id TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS usage (
     meter TEXT NOT NULL, day TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (meter, day));
 CREATE TABLE IF NOT EXISTS proofs (

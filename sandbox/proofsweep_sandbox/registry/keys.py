@@ -62,9 +62,7 @@ class Keys:
         Both use the same meter, so a rotation does not reset the quota.
         """
         self._database.execute("UPDATE keys SET expires_at = ? WHERE seq = ?", (now + GRACE_SECONDS, old.seq))
-        new = self._mint(old.tenant, old.meter, old.name)
-        self._database.execute("INSERT INTO rotations VALUES (?, ?, ?, ?)", (now, old.tenant, old.key_id, new.key_id))
-        return new
+        return self._mint(old.tenant, old.meter, old.name)
 
     def by_secret(self, secret: str) -> Key | None:
         row = self._database.execute("SELECT * FROM keys WHERE secret = ?", (secret,)).fetchone()
@@ -73,14 +71,6 @@ class Keys:
     def of_tenant(self, tenant: str) -> list[Key]:
         rows = self._database.execute("SELECT * FROM keys WHERE tenant = ? ORDER BY seq", (tenant,))
         return [Key(**row) for row in rows]
-
-    def log(self, now: int) -> list[dict[str, object]]:
-        rows = self._database.execute(
-            "SELECT at, 'rotated' AS event, tenant, key_id, next_key_id FROM rotations UNION ALL"
-            " SELECT expires_at, 'expired', tenant, key_id, NULL FROM keys WHERE expires_at <= ? ORDER BY 1",
-            (now,),
-        )
-        return [dict(row) for row in rows]
 
     def replay(self, tenant: str, idempotency_key: str, now: int) -> Replay | None:
         """Return the tenant's rotation with this Idempotency-Key within the replay window, if there is one."""
