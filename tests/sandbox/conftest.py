@@ -1,4 +1,4 @@
-"""One sandbox for all tests of this folder; each test has its own tenant."""
+"""Calls to the sandbox of all tests; each test has its own tenant."""
 
 import base64
 import ssl
@@ -18,12 +18,6 @@ Issue = Callable[..., sandbox.Issued]
 
 # Plain HTTP needs no certificates, and reading the system's is slow.
 TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-@pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sandbox.Running]:
-    with sandbox.launch(tmp_path_factory.mktemp("sandbox") / "home") as running:
-        yield running
 
 
 @pytest.fixture
