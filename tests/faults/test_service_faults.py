@@ -315,9 +315,9 @@ def test_a_usage_call_that_is_throttled_for_a_day_keeps_no_file_waiting(world: F
 def test_an_outage_that_ends_before_the_first_file_ends_no_run(world: ForeignWorld, wrong: dict[str, Any]) -> None:
     """A run waits before its first file as long as after it, also one that is resumed."""
     world.service.changes["health"] = lambda number, usual: replace(usual, **wrong) if number < 6 else usual
-    code = world.run("verify", world.catalog("valid"))
+    ended_by = world.verify(world.catalog("valid"))
 
-    assert code == 0
+    assert ended_by == "complete"
     assert len(world.rows()) == 1
     assert world.service.received["health"] >= 7
 
