@@ -244,7 +244,7 @@ def refresh_if_due(results: Results) -> None:
 def why_behind(store: Store, index: IndexedRuns) -> str | None:
     """Say that no base came although one was due before the last run ended; None if all is well.
 
-    Nobody sees how a process that makes one ends.
+    Nobody waits for the process that makes one.
     """
     base = _newest_base(store)
     legs = _entered(base, index)
@@ -252,7 +252,7 @@ def why_behind(store: Store, index: IndexedRuns) -> str | None:
         return None
     return (
         f"{layout.LATEST_FOLDER} lacks the newest answers of {len(legs):,} legs, so reading takes longer: making it "
-        f"has failed. To see why, run: {shlex.join([*_REFRESH, store.url])}"
+        f"has failed, or is not done yet. To make it now, or see why not, run: {shlex.join([*_REFRESH, store.url])}"
     )
 
 

@@ -11,8 +11,9 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal, read_journal
+from proofsweep.store.latest import Latest
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import Results
+from proofsweep.store.parts import Results, table_of
 from proofsweep.store.rows import exchange_row
 
 from .scripted_service import NOW
@@ -93,3 +94,9 @@ def journal_rows(results: Results, plan: Plan, leg: int, table: str = "verdicts"
     """List the manifest rows that a leg's journal holds."""
     segments = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table)
     return [number for part in segments.values() for number in part["manifest_row"].to_pylist()]
+
+
+def base_rows(results: Results) -> list[Row]:
+    """Read the rows of the base of the newest answers, in its order."""
+    files = [results.store.read(file.name) for file in Latest(results).base.files]
+    return [row for content in files for row in table_of(content or b"").to_pylist()]

@@ -4,17 +4,14 @@ import os
 import shutil
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.audit.prune import Prunable, days_of, find_prunable, prune
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.domain.items import Row
 from proofsweep.queries.status import describe_run, newest_runs, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store import layout
-from proofsweep.store.latest import Latest, refresh
+from proofsweep.store.latest import refresh
 from proofsweep.store.layout import listed_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
@@ -31,6 +28,7 @@ from ...worlds.year_old_store import (
     is_killed_at,
     year_old_store,
 )
+from ..left_behind import base_rows
 
 STEPS_BETWEEN_KILLS = 1 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 3
 
@@ -57,11 +55,6 @@ def prune_all(results: Results) -> list[str]:
     return [pruning.run_id for pruning in prune(results, found(results), lambda: NOW)]
 
 
-def newest(results: Results) -> list[Row]:
-    files = [results.store.read(file.name) for file in Latest(results).base.files]
-    return [row for content in files for row in pq.ParquetFile(pa.BufferReader(content or b"")).read().to_pylist()]
-
-
 def objects(root: Path) -> set[str]:
     """Name the files of a store that are not derived."""
     files = (str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
@@ -71,7 +64,7 @@ def objects(root: Path) -> set[str]:
 def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) -> None:
     """The part with `x` stays; so do unfinished runs, plans, leases, receipts and rows of `runs`."""
     results.store.create(listed_name(PARTLY.run_id, 0), b"the whole catalog")
-    before, rows = objects(tmp_path), newest(results)
+    before, rows = objects(tmp_path), base_rows(results)
 
     assert prune_all(results) == [PARTLY.run_id, SUPERSEDED.run_id]
 
@@ -86,7 +79,7 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
     after = objects(tmp_path)
     assert before - after == gone - kept
     assert {name.split("/")[0] for name in after - before} == {"_ledger", "_pruned"}
-    assert newest(results) == rows
+    assert base_rows(results) == rows
     assert prune_all(results) == []
 
 
@@ -117,7 +110,7 @@ def test_the_base_is_completed_before(results: Results, tmp_path: Path) -> None:
 @pytest.mark.parametrize("derived", ["", "_index", "_latest"])
 def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, derived: str) -> None:
     """Status, the list of runs, tables, the newest rows; also when what is derived is made anew."""
-    rows = newest(results)
+    rows = base_rows(results)
     prune_all(results)
     if derived:
         shutil.rmtree(tmp_path / derived)
@@ -134,7 +127,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     assert store.verdicts(PARTLY.run_id)["item_id"].to_pylist() == ["x", "b"]
     assert (store.verdicts().num_rows, store.exchanges(PARTLY.run_id).num_rows, store.runs().num_rows) == (7, 0, 4)
     refresh(results)
-    assert newest(results) == rows
+    assert base_rows(results) == rows
     assert SUPERSEDED.run_id not in RunIndex(results).refreshed().records
 
 
@@ -166,7 +159,7 @@ def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_pa
 
 def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_path: Path) -> None:
     """Between both, status and newest rows are right, and each run that lost something has an intent."""
-    rows = newest(results)
+    rows = base_rows(results)
     expected = tmp_path.with_name("expected")
     shutil.copytree(tmp_path, expected)
     prune_all(Results(FolderStore(expected)))
@@ -182,7 +175,7 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
             assert (status.remaining, status.rows("accepted")) == (0, 4)
             assert not names or status.pruned is not None
         refresh(killed)
-        assert newest(killed) == rows
+        assert base_rows(killed) == rows
         prune_all(killed)
 
         assert objects(root) == objects(expected)

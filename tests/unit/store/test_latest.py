@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain.errors import ResultsError
@@ -21,6 +19,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..left_behind import base_rows
 
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 21)]
 OUTCOMES = ["accepted", "rejected", "failed", "ineligible"]
@@ -33,14 +32,9 @@ def end(results: Results, run_id: str, *rows: tuple[str, str], **cells: object) 
     return plan
 
 
-def base_of(results: Results) -> list[Row]:
-    files = [results.store.read(file.name) for file in Latest(results).base.files]
-    return [row for content in files for row in pq.ParquetFile(pa.BufferReader(content or b"")).read().to_pylist()]
-
-
 def newest(results: Results) -> list[tuple[object, object, object]]:
     """Return item, outcome and run of each row of the base, in its order."""
-    return [(row["item_id"], row["outcome"], row["run_id"]) for row in base_of(results)]
+    return [(row["item_id"], row["outcome"], row["run_id"]) for row in base_rows(results)]
 
 
 def expected(rows: Iterable[Row]) -> set[tuple[object, object, object]]:
@@ -81,13 +75,13 @@ def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, mon
         if run_id != RUNS[2]:
             refresh(results)
 
-    grown = base_of(results)
+    grown = base_rows(results)
     for file in Path(results.store.url, "_latest").iterdir():
         file.unlink()
     monkeypatch.setattr(module, "_RANGE_ROWS", 50)  # of 240: several ranges of items, one after the other
     refresh(results)
 
-    assert base_of(results) == grown
+    assert base_rows(results) == grown
     assert set(newest(results)) == expected(rows)
     assert [row["item_id"] for row in grown] == sorted(str(row["item_id"]) for row in grown)
     assert len(Latest(results).base.files) > 5

@@ -6,14 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.results import open_results
-from proofsweep.store.latest import Latest, refresh
+from proofsweep.store.latest import refresh
 from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -22,6 +20,7 @@ from proofsweep.verify.commit import let_through
 from proofsweep.verify.history import learned_rate, measured_legs, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
+from ..left_behind import base_rows
 
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 6)]
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -90,9 +89,7 @@ def two_nights(results: Results) -> Results:
 
 def said(results: Results) -> tuple[dict[str, int], list[dict[str, object]]]:
     """Return what index and base say."""
-    files = [results.store.read(file.name) for file in Latest(results).base.files]
-    rows = [row for content in files for row in pq.ParquetFile(pa.BufferReader(content or b"")).read().to_pylist()]
-    return {name: len(run.legs) for name, run in RunIndex(results).refreshed().records.items()}, rows
+    return {name: len(run.legs) for name, run in RunIndex(results).refreshed().records.items()}, base_rows(results)
 
 
 @pytest.mark.parametrize("lost", ["nothing", "_index", "_latest"])
