@@ -5,29 +5,34 @@ It asks the results store in `results`, or that of PROOFSWEEP_RESULTS__URL. Jupy
 """
 
 import ast
+import io
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-_SHOWN = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
+import matplotlib as mpl
+from matplotlib import pyplot as plt
 
 
 def executed(notebook: dict[str, Any]) -> dict[str, Any]:
     """Return a notebook with the outputs of its code cells, run one after the other."""
+    mpl.use("svg")
+    mpl.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "nights"}
     names: dict[str, Any] = {"__name__": "__main__"}
     cells, count = [], 0
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             count += 1
-            value = _value_of("".join(cell["source"]), names)
-            outputs = [] if value is None else [_output(value, count)]
-            cell = cell | {"execution_count": count, "outputs": outputs}  # noqa: PLW2901 - the same cell, run
+            source = "".join(cell["source"])
+            value = _value_of(source, names)
+            frames = [] if value is None or source.endswith(";") else [_frame(value, count)]
+            cell = cell | {"execution_count": count, "outputs": frames + _charts()}  # noqa: PLW2901 - the same cell, run
         cells.append(cell)
     return notebook | {"cells": cells}
 
 
-def _value_of(source: str, names: dict[str, Any]) -> object:
+def _value_of(source: str, names: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever the cell says
     """Run a cell; give the value of its last line if that is an expression, as Jupyter shows it."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
@@ -35,13 +40,24 @@ def _value_of(source: str, names: dict[str, Any]) -> object:
     return None if last is None else eval(compile(ast.Expression(last.value), "notebook", "eval"), names)  # noqa: S307
 
 
-def _output(value: object, count: int) -> dict[str, Any]:
-    """Write a value as Jupyter stores it."""
-    shown = {kind: getattr(value, name)() for kind, name in _SHOWN.items() if hasattr(value, name)}
-    shown |= value._repr_mimebundle_() if hasattr(value, "_repr_mimebundle_") else {}
-    lines = {kind: text.splitlines(keepends=True) for kind, text in shown.items() if isinstance(text, str)}
-    plain = {} if "image/svg+xml" in lines else {"text/plain": str(value).splitlines(keepends=True)}
-    return {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": lines | plain}
+def _frame(value: Any, count: int) -> dict[str, Any]:  # noqa: ANN401 - a frame of pandas
+    data = {"text/html": _lines(value._repr_html_()), "text/plain": _lines(str(value))}
+    return {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": data}
+
+
+def _charts() -> list[dict[str, Any]]:
+    """Return the figures that a cell drew, and close them."""
+    outputs = []
+    for number in plt.get_fignums():
+        drawn = io.StringIO()
+        plt.figure(number).savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None})
+        outputs.append({"output_type": "display_data", "metadata": {}, "data": {"image/svg+xml": [drawn.getvalue()]}})
+    plt.close("all")
+    return outputs
+
+
+def _lines(text: str) -> list[str]:
+    return text.splitlines(keepends=True)
 
 
 if __name__ == "__main__":
