@@ -13,6 +13,7 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import Interpretation
 from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.text import counted
 from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
 from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
@@ -52,7 +53,7 @@ class NotesRefreshed:
         if not self.wanted:
             return "Every accepted proof has its note, or has none to come."
         states = ", ".join(f"{count:,} {status}" for status, count in sorted(self.states.items()))
-        return f"{self.wanted:,} proofs without a note: {states}"
+        return f"{counted(self.wanted, 'proof')} without a note: {states}"
 
 
 def refresh_notes(operator: Operator, max_calls: int | None = None) -> NotesRefreshed:

@@ -115,7 +115,7 @@ class Night:
 
     day: date
     rows: Mapping[str, int]  # by outcome
-    answered_percent: float | None = None  # of the files of today, when it ended
+    answered_percent: float | None = None  # of the files of today; rounded down to a tenth, as on the pages
 
     @property
     def checked(self) -> int:
@@ -205,7 +205,7 @@ def _nights(runs: Iterable[RunRecord], counts: CatalogCounts, first_answers: Ite
     known = list(first_answers)
     answered = [sum(files for first, files in known if first <= day) for day in days[:-1]]
     return [
-        Night(day=day, rows=checked[day], answered_percent=100 * files / counts.files if counts.files else None)
+        Night(day=day, rows=checked[day], answered_percent=1_000 * files // counts.files / 10 if counts.files else None)
         for day, files in zip(days, [*answered, counts.answered], strict=False)
     ]
 
