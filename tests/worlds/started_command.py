@@ -24,6 +24,7 @@ class StartedCommand:
     def __init__(self, arguments: list[str], log: Path) -> None:
         self._process = ForkServerProcess(target=_run, args=(arguments, dict(os.environ), log))
         self._process.start()
+        atexit.register(self.kill)  # else the tests would wait at their end for one that a failed test left
 
     @property
     def pid(self) -> int:
