@@ -23,7 +23,7 @@ from proofsweep.verify.commit import LegParts, record_ended_legs, record_leg, se
 from proofsweep.verify.history import learned_rate, note_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Leg
-from proofsweep.verify.rate_leases import rate_leases
+from proofsweep.verify.rate_leases import RateLeases
 from proofsweep.verify.service import Service
 
 # Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
@@ -58,7 +58,7 @@ def leg_of(
     status = service.awaited(bounds.reserve)  # (1)
     rate = learned_rate(results, settings.base_url, service.key_fingerprint, service.clock())
     service.dispatcher.remember(None if rate is None else rate / sharers)
-    with rate_leases(results.store, service, plan).shared():
+    with RateLeases(results.store, service, plan).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)
         facts: Row = {
             "key_fingerprint": service.key_fingerprint,

@@ -3,15 +3,13 @@
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from dataclasses import asdict, replace
 
 from pydantic import TypeAdapter
 
 from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Share, Weight
-from proofsweep.client.scheduler import Dispatcher
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
@@ -25,21 +23,19 @@ _MOST_PAUSE_SECONDS = 120.0  # what is told is heeded for no longer: then a call
 _LEASE = TypeAdapter(RateLease)
 
 
-@dataclass(slots=True, kw_only=True)
 class RateLeases:
-    store: Store
-    folder: str
-    dispatcher: Dispatcher
-    clock: Callable[[], datetime]
-    weight: float
-    _share: RateShare = field(init=False)
-    _looked_at: float = 0.0
-    _refused: int = 0
-    _has_looked: threading.Event = field(default_factory=threading.Event)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """The lease of this process, beside those of the others that call the service with the same key."""
 
-    def __post_init__(self) -> None:
-        self._share = RateShare(token=secrets.token_hex(6), weight=self.weight)
+    def __init__(self, store: Store, service: Service, plan: Plan | None = None) -> None:
+        self._store = store
+        self._folder = layout.rate_leases_folder(service.key_fingerprint, service.settings.base_url)
+        self._dispatcher, self._clock = service.dispatcher, service.clock
+        weight = Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY
+        self._share = RateShare(token=secrets.token_hex(6), weight=weight)
+        self._looked_at = 0.0
+        self._refused = 0
+        self._has_looked = threading.Event()
+        self._lock = threading.Lock()
 
     @contextmanager
     def shared(self) -> Iterator[None]:
@@ -56,9 +52,9 @@ class RateLeases:
     def look(self) -> None:
         """Exchange news with the others now; without a store each finds its part alone."""
         with suppress(ResultsError), self._lock:
-            self._refused, self._looked_at = self.dispatcher.refused, time.monotonic()
-            share = self._share.look(self.read(), self.dispatcher.report(), self.dispatcher.clock())
-            self.dispatcher.take(share)
+            self._refused, self._looked_at = self._dispatcher.refused, time.monotonic()
+            share = self._share.look(self.read(), self._dispatcher.report(), self._dispatcher.clock())
+            self._dispatcher.take(share)
             if share.lease is not None:
                 self._write(share.lease)
         self._has_looked.set()
@@ -67,22 +63,22 @@ class RateLeases:
         """Keep to a pause that another process was told, and take no part: for a few calls."""
         with suppress(ResultsError):
             pause_seconds = max((lease.pause_seconds for lease in self.read().values()), default=0.0)
-            self.dispatcher.take(Share(part=1.0, rate=None, pause_seconds=pause_seconds, lease=None, yields=False))
+            self._dispatcher.take(Share(part=1.0, rate=None, pause_seconds=pause_seconds, lease=None, yields=False))
 
     def read(self) -> dict[str, RateLease]:
         """Return the leases of the other processes by their tokens, each with what is left of its pause.
 
         What cannot be understood is of another release.
         """
-        leases, now = dict[str, RateLease](), self.clock().timestamp()
-        for name in self.store.names(self.folder):
+        leases, now = dict[str, RateLease](), self._clock().timestamp()
+        for name in self._store.names(self._folder):
             token = name.rpartition("/")[2].removesuffix(".json")
-            content = None if token == self._share.token else self.store.read(name)
+            content = None if token == self._share.token else self._store.read(name)
             with suppress(ValueError):
                 lease = _LEASE.validate_json(content or b"")
                 age_seconds = now - lease.epoch_seconds
                 if abs(age_seconds) > _FORGOTTEN_SECONDS:
-                    self.store.delete(name)
+                    self._store.delete(name)
                 else:
                     left_seconds = max(0.0, lease.pause_seconds - max(0.0, age_seconds))
                     leases[token] = replace(lease, pause_seconds=min(_MOST_PAUSE_SECONDS, left_seconds))
@@ -91,7 +87,7 @@ class RateLeases:
     def _keep(self, over: threading.Event) -> None:
         self.look()
         while not over.wait(_POLL_SECONDS):
-            is_news = self.dispatcher.refused != self._refused
+            is_news = self._dispatcher.refused != self._refused
             if is_news or time.monotonic() - self._looked_at >= LOOK_SECONDS:
                 self.look()
         with suppress(ResultsError), self._lock:
@@ -99,26 +95,16 @@ class RateLeases:
 
     def _leave(self) -> None:
         """Delete the lease; one without weight keeps a pause that lasts, for a process that begins before its end."""
-        pause_seconds = self.dispatcher.report().pause_seconds
+        pause_seconds = self._dispatcher.report().pause_seconds
         if pause_seconds > LOOK_SECONDS:
             self._write(RateLease(weight=0.0, pause_seconds=pause_seconds))
         else:
-            self.store.delete(self._name)
+            self._store.delete(self._name)
 
     def _write(self, lease: RateLease) -> None:
-        told = replace(lease, epoch_seconds=self.clock().timestamp())
-        self.store.replace(self._name, json_bytes(asdict(told)))
+        told = replace(lease, epoch_seconds=self._clock().timestamp())
+        self._store.replace(self._name, json_bytes(asdict(told)))
 
     @property
     def _name(self) -> str:
-        return layout.rate_lease_name(self.folder, self._share.token)
-
-
-def rate_leases(store: Store, service: Service, plan: Plan | None = None) -> RateLeases:
-    return RateLeases(
-        store=store,
-        folder=layout.rate_leases_folder(service.key_fingerprint, service.settings.base_url),
-        dispatcher=service.dispatcher,
-        clock=service.clock,
-        weight=Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY,
-    )
+        return layout.rate_lease_name(self._folder, self._share.token)
