@@ -14,6 +14,7 @@ from proofsweep.config.locations import is_within
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Reason
+from proofsweep.domain.text import printable
 from proofsweep.ingest.rules import Decision, PastAnswer, reason_of_scan
 from proofsweep.sources.ddex_delivery import Batch, Release
 
@@ -57,6 +58,7 @@ class DeliveredBatch:
     needs_completion: bool  # whether nothing is taken before that file is there
     releases: Mapping[str, Release] = field(default_factory=dict)
     rows: list[BatchRow] = field(default_factory=list)
+    missing: str | None = None  # what is not there, in a clause
     due_at: datetime | None = None  # when it is taken although it is not complete
 
     @property
@@ -83,8 +85,11 @@ class DeliveredBatch:
         """Return what is not there, in a clause; None if the batch is complete."""
         if self.completion is None and self.needs_completion:
             return "its completion file is not there"
-        missing = sum(not each.is_there for each in self.moved_rows)
-        return f"named files and messages that are not there, or not whole: {missing:,}" if missing else None
+        missing = [each.row.audio or "" for each in self.moved_rows if not each.is_there]
+        if not missing:
+            return None
+        name = printable(posixpath.basename(missing[0]))
+        return f"named files and messages that are not there, or not whole: {len(missing):,}, the first of them {name}"
 
     def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> str | None:
         """Let files wait as long as the batch is not complete; return why it is not if that has lasted too long.
@@ -92,6 +97,7 @@ class DeliveredBatch:
         Then they are taken, with what is wrong with them, if the completion file is there or none is expected.
         """
         why, rows = self.why_incomplete(), self.moved_rows
+        self.missing = why
         is_settled = not any(each.decision is Decision.SETTLING for each in rows)
         due_at = since + timedelta(seconds=settings.batch_wait_seconds)
         self.due_at, is_late = due_at if self.is_sent else None, is_settled and now >= due_at

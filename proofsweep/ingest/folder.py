@@ -128,8 +128,8 @@ class Scan:
         self.decisions[each.decision] += 1
         match each.decision:
             case Decision.INCOMPLETE_BATCH:
-                due = each.batch.due_at if each.batch else None
-                self.waiting.append(_waiting(each.row.audio, each.decision, due))
+                due, why = (each.batch.due_at, each.batch.missing) if each.batch else (None, None)
+                self.waiting.append(_waiting(each.row.audio, each.decision, due, why))
             case Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
                 due = due_at(each.decision, self.sightings[each.item_id], self.settings)
                 self.waiting.append(_waiting(each.row.audio, each.decision, due))

@@ -84,9 +84,10 @@ def ignored_words(counts: Mapping[str, int]) -> str:
 
 
 def _why_it_waits(waiting: Row) -> str:
-    if waiting["detail"] is not None:
-        return str(waiting["detail"])
-    due, words = waiting["due_at"], _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
+    due, detail = waiting["due_at"], waiting["detail"]
+    if waiting["why"] not in _WAITING:
+        return str(detail)
+    words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its") + (f" ({detail})" if detail else "")
     return words + (f", due at {minute_of(due + timedelta(minutes=1))}" if isinstance(due, datetime) else "")
 
 

@@ -110,5 +110,6 @@ def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
     assert batch.decide(NOW, NOW, SETTINGS) is None
     assert [each.decision for each in rows] == [TAKE, WAITS]
     rows[1].decision = TAKE
-    assert batch.decide(LATE, NOW, SETTINGS) == "named files and messages that are not there, or not whole: 1"
+    why = "named files and messages that are not there, or not whole: 1, the first of them b.wav"
+    assert batch.decide(LATE, NOW, SETTINGS) == why
     assert [each.decision for each in rows] == [TAKE, TAKE]
