@@ -12,7 +12,6 @@ from .ended_runs import answered, plan_of_run
 
 ENVIRONMENTS = ("beta", "production")
 CATALOG = "/c/catalog.csv"
-NIGHTS = 10
 ERASED: Row = {"outcome": "rejected", "verdict": "unregistered", "reason": "unregistered", "action": "reject"}
 _ANSWERS = ("accepted", "rejected")
 
@@ -118,22 +117,23 @@ def _work_on(run: StoredRun, leg: int, rows: Sequence[Row], *, is_killed: bool) 
 class TenNights:
     """A results store that grows night by night, and the truth about it."""
 
-    def __init__(self, results: Results, seed: int) -> None:
+    def __init__(self, results: Results, seed: int, nights: int = 10) -> None:
         self.runs: list[KnownRun] = []
         self.pruned: set[str] = set()  # runs that have lost parts
         self._results = results
+        self._nights = nights
         self._lots = Random(seed)  # noqa: S311 - no secret
         self._labels = {environment: Label() for environment in ENVIRONMENTS}
         self._erased: dict[tuple[str, str], datetime] = {}
 
     def nights(self) -> Iterator[int]:
         """Leave one night after the other behind; yield their numbers."""
-        for day in range(NIGHTS):
+        for day in range(self._nights):
             for environment, label in self._labels.items():
                 label.begin_day(self._lots)
                 self._erase(day, environment, label)
                 self._leave_night(day, environment, label)
-            if day == 6:
+            if day == self._nights - 4:
                 self._prune(day)
             yield day
 
