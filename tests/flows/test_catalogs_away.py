@@ -1,6 +1,7 @@
 """A catalog's share that is not mounted for a night: one alert that says so, and the state Outage."""
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -131,7 +132,7 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
         world.wait_for(lambda: world.logs.count("nothing new") > passes + 1 or watching.poll() is not None)
         assert watching.poll() is None, world.logs
     finally:
-        watching.terminate()
+        watching.send_signal(signal.SIGTERM)
     assert watching.wait(timeout=60) == 0, world.logs
     told = list(hook.titles)
     unmount(share)
