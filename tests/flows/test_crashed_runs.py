@@ -32,7 +32,7 @@ LONGEST_WAIT_SECONDS = 360.0
 
 # Of 75, 45 and 30: on a machine that has time, a worker's second report of a killed process comes a second after the
 # first. Prefect takes no less.
-SOON_SECONDS = 10
+SOON_SECONDS = 15
 
 SERVICES = ("EVENT_PERSISTER_ENABLED", "TRIGGERS_ENABLED")
 """What a server has that others keep, and a command's own lacks."""
