@@ -22,7 +22,8 @@ TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 @pytest.fixture
 def operator(running: sandbox.Running) -> Iterator[sandbox.Operator]:
-    """The operator; faults and lanes are reset after the test."""
+    """The operator; faults and lanes are reset after the test, and faults that another test left before it."""
+    running.operator.clear_faults()
     yield running.operator
     running.operator.clear_faults()
     running.operator.set_lane(2000, 4000)
