@@ -124,8 +124,6 @@ def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trou
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, ignored_entries(listing))
-    for note in listing.ignored.notes:
-        out.line(f"  {note}", style="yellow")
     print_forecast(out, cost, trouble)
     print_cautions(out, app, listing.location)
     with suppress(ResultsError):
@@ -171,7 +169,7 @@ def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
         "root": listing.root,
     }
     deliveries = None if listing.whole.deliveries is None else asdict(listing.whole.deliveries)
-    return counts | read | {"notes": listing.ignored.notes, "deliveries": deliveries}
+    return counts | read | {"deliveries": deliveries}
 
 
 def _service_or_trouble(app: App) -> tuple[ServiceStatus, ConfigError | ResultsError | RunMustStop | None]:

@@ -211,8 +211,6 @@ class CatalogSettings(Section):
     encoding: Annotated[str, AfterValidator(encoding_named)] | None = None
     # the sheet of workbooks that is read; by default the first visible one.
     sheet: Annotated[str, Field(min_length=1)] | None = None
-    # the line or row with the names of the columns; by default the first one that has them.
-    header_row: Annotated[int, Field(ge=1)] | None = None
     # which folder below the root is the supplier, counted from 1.
     supplier_from: Annotated[int, Field(ge=1)] | None = None
 

@@ -16,7 +16,6 @@ class Reason(StrEnum):
 
     MISSING_AUDIO = "missing_audio"
     MISSING_SIDECAR = "missing_sidecar"
-    NOT_CALCULATED = "not_calculated"
     AMBIGUOUS_SIDECAR = "ambiguous_sidecar"
     SIDECAR_FIELD_UNKNOWN = "sidecar_field_unknown"
     NO_ASSET = "no_asset"

@@ -24,20 +24,11 @@ UNFINISHED = Ineligible(
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
 """Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
 
-_MOST_NOTES = 20
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
 class Ignored(Counter[Cause]):
-    """Ignored entries by cause; `notes` say where the first cells over lines are."""
-
-    def __init__(self, counts: Mapping[Cause, int] = MappingProxyType({})) -> None:
-        super().__init__(counts)
-        self.notes: list[str] = []
-
-    def note(self, words: str) -> None:
-        self[Cause.CELLS_OVER_LINES] += 1
-        self.notes += [words] if len(self.notes) < _MOST_NOTES else []
+    """Ignored entries by cause."""
 
     def __str__(self) -> str:
         return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in Cause if self[cause])

@@ -27,17 +27,10 @@ OWN_HEADER = (
     *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     RUN_COLUMN,
 )
-CALCULATE = "open the workbook in a spreadsheet program and save it, or export it as CSV"
 
 # The names of each role's column, where nobody says another; the first that is there counts.
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
 _FLOAT = re.compile(r"^(\d{4,})\.0$")
-
-
-class Formula(str):
-    """What a cell shows whose formula no spreadsheet has calculated: nothing, or the 0 of a program that wrote it."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +93,9 @@ class Columns:
         return self.audio is not None and not self.unknown
 
     @property
-    def _roles(self) -> dict[int | None, str]:
-        return {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
-
-    @property
     def roles(self) -> list[tuple[str, str]]:
         """Return the names of the header, each with its role, the algorithm of its digests, or `tag`."""
-        named = self._roles
+        named = {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
         return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(self.names)]
 
     def audio_in(self, cells: Sequence[str]) -> str | None:
@@ -126,15 +115,6 @@ class Columns:
             return cell
         text = cell.strip()
         return _FLOAT.sub(r"\1", text) if text.endswith(".0") else text
-
-    def formula_in(self, cells: Sequence[str]) -> str | None:
-        """Return the column of a formula that gave no value, or a 0 where a location or an ID must be."""
-        if Formula not in map(type, cells):
-            return None
-        roles = self._roles
-        names = {at: name for name, at in self.tags.items()} | roles
-        unsure = (at for at, cell in enumerate(cells) if isinstance(cell, Formula) and (not cell or at in roles))
-        return next((names.get(at) or f"column {at + 1}" for at in unsure), None)
 
     def digests_in(self, cells: Sequence[str]) -> tuple[dict[str, str], int]:
         """Return a row's digests by algorithm, and how many cells hold something else."""
@@ -158,11 +138,6 @@ def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, name
 def cell_at(cells: Sequence[str], index: int | None) -> str | None:
     text = "" if index is None else cells[index]
     return text if text.strip() else None
-
-
-def is_empty(cells: Sequence[str]) -> bool:
-    """Whether no cell of a row holds anything, nor would if it were calculated."""
-    return not "".join(cells).strip() and Formula not in map(type, cells)
 
 
 def cell_text(value: object) -> str:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain, count, islice
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
 from proofsweep.sources.catalog import UNFINISHED, Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
 from proofsweep.sources.checksums import Checksums
-from proofsweep.sources.columns import Columns, cell_at, is_empty
+from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import sidecars_in
@@ -207,18 +207,14 @@ class Manifests(Catalog):
         """Read all manifests, without their empty rows, which are counted when the bytes are noted."""
         for manifest in self._manifests:
             folder, words = posixpath.dirname(manifest.path), manifest.words
-            remark = str if note is None else partial(self._remark, manifest)
-            for number, columns, cells in manifest.records(note, remark):
+            for number, columns, cells in manifest.records(note):
                 audio, bad_audio = self._cells.located(columns.audio_in(cells), folder)
-                if not audio and is_empty(cells) and manifest.has_one_header:
+                if not audio and not "".join(cells).strip() and manifest.has_one_header:
                     self.ignored[Cause.EMPTY_ROWS] += note is not None
                     continue
                 sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder)
                 where, refused = f"{words} {number}", None
-                if (formula := columns.formula_in(cells)) is not None:
-                    because = f"{where}: the formula in {one_line(formula)} was not calculated."
-                    refused = Ineligible(Reason.NOT_CALCULATED, because)
-                elif not audio:
+                if not audio:
                     refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: the manifest names no audio in this row.")
                 elif bad_audio:
                     refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: {bad_audio}")
@@ -228,9 +224,6 @@ class Manifests(Catalog):
                 elif bad_sidecar:
                     refused = Ineligible(Reason.MISSING_SIDECAR, f"{where}: {bad_sidecar}")
                 yield _Line(columns, cells, where, audio, sidecar, columns.id_in(cells), refused)
-
-    def _remark(self, manifest: ManifestFile, words: str) -> None:
-        self.ignored.note(f"{one_line(manifest.path)}, {words}")
 
 
 def _located(line: _Line, lookup: FileLookup) -> tuple[str | None, str | None]:

@@ -65,7 +65,6 @@ class Cause(StrEnum):
     REPLACED = "replaced"  # a later message of the release came with the file again
     MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
     EMPTY_ROWS = "empty_rows"  # of manifests
-    CELLS_OVER_LINES = "cells_over_lines"  # of manifests, with a delimiter in them: they may have swallowed rows
     ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 

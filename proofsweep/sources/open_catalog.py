@@ -31,7 +31,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
 from proofsweep.sources.names import ListingRule, is_audio_name
-from proofsweep.sources.readers import HEADER_BYTES, is_list, is_manifest_name, words_for
+from proofsweep.sources.readers import is_manifest_name
 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
@@ -167,14 +167,11 @@ def _must_be_manifest(path: str, files: Files) -> None:
             raise CatalogError(f"{one_line(path)}: the link leads to nothing", catalog=utf8_text(path))
         with file:
             is_one_file = is_audio_name(path) or is_audio(file)
-            start = file.read_at(0, HEADER_BYTES)
     except SourceError as error:
         raise CatalogError(f"{one_line(path)}: no catalog. {error.message}", catalog=utf8_text(path)) from error
-    if is_manifest_name(path) and is_list(start, path):
+    if is_manifest_name(path):
         return
     if is_one_file:
         raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
-    if other := words_for(start, path):
-        raise CatalogError(f"{one_line(path)}: this is {other}")
     endings = ".csv, .tsv, .txt (with columns), .xlsx, .jsonl, .ndjson or .parquet, or .gz of these"
     raise CatalogError(f"{one_line(path)}: no manifest; these end in {endings}")

@@ -10,13 +10,13 @@ import posixpath
 import re
 import shutil
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from io import BufferedIOBase, BufferedReader, TextIOWrapper
-from itertools import chain, count, dropwhile, islice
+from itertools import chain, count, islice
 from tempfile import TemporaryFile
+from textwrap import shorten
 from typing import IO, Any
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.text import marked_codec, restored
-from proofsweep.sources.columns import CALCULATE, Columns, Formula, cell_text
+from proofsweep.sources.columns import Columns, cell_text
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import is_audio_name
 from proofsweep.sources.source import OpenFile, buffered
@@ -38,6 +38,7 @@ HEADER_ROWS = 100  # in so many first rows the header is looked for
 
 _PIECE_BYTES = 1024 * 1024
 _BATCH_ROWS = 8192
+_SHOWN_LETTERS = 1_000
 _HEADERS_KEPT = 1_000  # JSON lines may each have columns of their own
 _GZIP = b"\x1f\x8b"
 _TEXT, _JSON, _PARQUET, _WORKBOOK = "text", "JSON lines", "Parquet", "workbook"
@@ -51,24 +52,7 @@ _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionEr
 _WESTERN = "cp1252"  # Windows-1252, in which Excel writes CSV in Western Europe
 _NOT_WESTERN = frozenset("\udc81\udc8d\udc8f\udc90\udc9d")  # the bytes that it does not define
 _DELIMITERS = ",;\t"
-_MOST_LINES_OF_A_ROW = 50  # between tabs, where a quote that stays open is a letter
 _WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
-
-_TABLE = "save it as .xlsx or CSV"
-_ARCHIVE = "unpack it, and give the manifest or the folder that it holds"
-_BY_MARK = {
-    b"PK\x03\x04": f"a ZIP archive or an Excel workbook: {_ARCHIVE}; let a workbook's name end in .xlsx",
-    b"\xd0\xcf\x11\xe0": f"an Excel workbook of the old kind (xls), or one with a password: {_TABLE}, without one",
-    b"\xfd7zXZ\0": "packed with xz: unpack it, or pack it with gzip",
-    b"BZh": "packed with bzip2: unpack it, or pack it with gzip",
-    b"%PDF-": "a PDF document: ask for the list as .xlsx or CSV",
-    b"PAR1": "Parquet: let its name end in .parquet",
-}
-_BY_ENDING = {
-    ".ods": f"a table of LibreOffice: {_TABLE}",
-    ".json": "JSON: write one object a line, and let its name end in .jsonl",
-    ".xml": "XML, and no message of a DDEX release: give such a message, its folder, or a list as .xlsx or CSV",
-}
 
 Note = Callable[[bytes], object]  # takes bytes, as `update` of hashlib's objects does
 ManifestRecord = tuple[int, Columns, Sequence[str]]
@@ -110,8 +94,8 @@ class ManifestFile:
         with self._opened() as plain:
             return encoding_of(_unpacked(plain))
 
-    def records(self, note: Note | None = None, remark: Callable[[str], object] = str) -> Iterator[ManifestRecord]:
-        """Read it; `note` takes its bytes before the first record is given, `remark` what a person should know.
+    def records(self, note: Note | None = None) -> Iterator[ManifestRecord]:
+        """Read it; `note` takes its bytes before the first record is given.
 
         CatalogError, possibly after many good records, names the line if there is one, or says that the file changed,
         or that it has no column of audio.
@@ -120,7 +104,7 @@ class ManifestFile:
         with self._opened() as plain:
             if note is not None:
                 _note_all(plain, note)
-            for number, header, cells in self._read(_unpacked(plain), remark):
+            for number, header, cells in self._read(_unpacked(plain)):
                 columns = self._columns_of(header)
                 if is_first:
                     self._refuse_unknown(columns, cells)
@@ -142,14 +126,12 @@ class ManifestFile:
         if columns.audio is not None and not (columns.unknown and self.has_one_header):
             return
         wanted = one_line(" or ".join(columns.unknown) or "audio or path")
-        found = one_line(", ".join(columns.names))
+        found = shorten(one_line(", ".join(columns.names)), _SHOWN_LETTERS, placeholder=" …")
         named = [(name, cell) for name, cell in zip(columns.names, cells, strict=True) if is_audio_name(cell.strip())]
         alike = one_line(
             max(named, key=lambda each: len(each[1]), default=("NAME", ""))[0]
         )  # a path, not its last part
         hint = "" if columns.unknown else f" (if one of them is the audio, set catalog.columns.audio = {alike!r})"
-        setting = "catalog.header_row or catalog.sheet" if self._format == _WORKBOOK else "catalog.header_row"
-        hint += f"; if they are no names of columns, set {setting}" if self.has_one_header else ""
         raise CatalogError(f"{one_line(self.path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
     @contextmanager
@@ -173,43 +155,35 @@ class ManifestFile:
             because = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise CatalogError(f"{one_line(self.path)}: cannot be read as a manifest: {one_line(because)}") from error
 
-    def _read(self, file: _PackedOrPlain, remark: Callable[[str], object]) -> Iterator[_Record]:
+    def _read(self, file: _PackedOrPlain) -> Iterator[_Record]:
         if self._is_text:
             with _decoded(file, self.encoding or "utf-8") as text:
-                yield from _json_records(text) if self._format == _JSON else self._delimited(text, remark)
+                yield from _json_records(text) if self._format == _JSON else self._delimited(text)
             return
         with _seekable(file) as content:
             yield from _parquet_records(content) if self._format == _PARQUET else self._workbook(content)
 
-    def _delimited(self, text: TextIOWrapper, remark: Callable[[str], object]) -> Iterator[_Record]:
-        head = list(islice(text, self._settings.header_row or HEADER_ROWS))
+    def _delimited(self, text: TextIOWrapper) -> Iterator[_Record]:
+        head = list(islice(text, HEADER_ROWS))
         text.seek(0)
         self.delimiter = self._delimiter_of(head)
-        yield from self._below_header(_rows_of_cells(text, self.delimiter, remark), "line")
+        yield from self._below_header(_rows_of_cells(text, self.delimiter), "line")
 
     def _workbook(self, packed: IO[bytes]) -> Iterator[_Record]:
         from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
 
-        start = packed.read(HEADER_BYTES)
-        packed.seek(0)
-        if not start.startswith(b"PK") and (words := words_for(start)) is not None:
-            raise ValueError(f"it is {words}")
         yield from self._below_header(sheet_rows(packed, self._settings.sheet), "row")
 
     def _below_header(self, rows: Iterator[_Cells], word: str) -> Iterator[_Record]:
-        """Yield what stands below the header: the row that is given, else the first one that has the columns."""
-        given, head = self._settings.header_row or 0, list[_Cells]()
-        for row in islice(dropwhile(lambda row: row[0] < given, rows), 1 if given else HEADER_ROWS):
+        """Yield what stands below the header: the first row that has the columns, else that of several cells."""
+        head = list[_Cells]()
+        for row in islice(rows, HEADER_ROWS):
             head.append(row)
-            if given or self._is_header(row[1]):
+            if self._is_header(row[1]):
                 head = [row]
                 break
-        if given and [number for number, _ in head] != [given]:
-            raise ValueError(f"{word} {given}, which is to be the header, is empty")
         at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
         header = tuple(cell for _, cells in head[at : at + 1] for cell in cells)
-        if any(isinstance(name, Formula) for name in header):
-            raise ValueError(f"{word} {head[at][0]}, the header, holds a formula that was not calculated: {CALCULATE}")
         for number, cells in chain(head[at + 1 :], rows):
             if len(cells) > len(header):
                 raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
@@ -218,9 +192,7 @@ class ManifestFile:
     def _delimiter_of(self, head: Sequence[str]) -> str:
         """Return what occurs most often in the header, outside of quotes, of what makes it one."""
         line, among = next(filter(str.strip, head), ""), _DELIMITERS
-        if self._settings.header_row:
-            line = "".join(head[-1:])
-        elif found := [(row, each) for each in _DELIMITERS for row in self._headers_in(head, each)]:
+        if found := [(row, each) for each in _DELIMITERS for row in self._headers_in(head, each)]:
             at, _ = min(found)
             line, among = head[at - 1], "".join(each for row, each in found if row == at)
         return max(among, key=re.sub(r'"[^"]*"', "", line).count)
@@ -239,20 +211,6 @@ def is_manifest_name(path: str) -> bool:
 
 def _suffix_of(path: str) -> str:
     return posixpath.splitext(path.lower().removesuffix(".gz"))[1]
-
-
-def is_list(start: bytes, name: str) -> bool:
-    """Whether a file may be a list: of text without a delimiter in its first line, only a column of audio is one."""
-    header = start.lstrip().partition(b"\n")[0].strip().lower()
-    is_plain = posixpath.splitext(name.lower())[1] == ".txt"
-    return not is_plain or header in {b"audio", b"path"} or any(delimiter in header for delimiter in b",;\t")
-
-
-def words_for(start: bytes, name: str = "") -> str | None:
-    """Return what a file is that is no manifest, and what to do; None if nothing shows it."""
-    ending = posixpath.splitext(name.lower())[1]
-    by_mark = next((words for mark, words in _BY_MARK.items() if start.startswith(mark)), None)
-    return _BY_ENDING.get(ending) or by_mark
 
 
 def encoding_of(file: BufferedIOBase) -> str:
@@ -302,8 +260,8 @@ def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _decoded(file: _PackedOrPlain, encoding: str) -> Iterator[TextIOWrapper]:
-    if (words := words_for(file.peek(HEADER_BYTES)[:HEADER_BYTES])) is not None:
-        raise ValueError(f"it is {words}")
+    if b"\0" in file.peek(HEADER_BYTES)[:HEADER_BYTES] and not encoding.startswith(("utf-16", "utf-32")):
+        raise ValueError("it is no text")
     text = text_of(file, encoding)
     try:
         yield text
@@ -351,18 +309,17 @@ def _texts(column: "pa.Array[pa.Scalar[Any]]") -> Iterator[str]:
         return map(cell_text, column.cast(pa.string()).to_pylist())
 
 
-def _rows_of_cells(lines: Iterable[str], delimiter: str, remark: Callable[[str], object] = str) -> Iterator[_Cells]:
+def _rows_of_cells(lines: Iterable[str], delimiter: str) -> Iterator[_Cells]:
     """Cut lines into the cells of rows that are not empty; ValueError names the row in which a quote is not closed."""
-    rows = _rows_between_tabs(iter(lines)) if delimiter == "\t" else _rows_of_csv(lines, delimiter, remark)
+    is_csv = delimiter != "\t"
+    rows = _rows_of_csv(lines, delimiter) if is_csv else enumerate(map(_between_tabs, lines), start=1)
     return ((number, cells) for number, cells in rows if len(cells) > 1 or "".join(cells).strip())
 
 
-def _rows_of_csv(lines: Iterable[str], delimiter: str, remark: Callable[[str], object]) -> Iterator[_Cells]:
+def _rows_of_csv(lines: Iterable[str], delimiter: str) -> Iterator[_Cells]:
     reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
     try:
         for cells in reader:
-            if reader.line_num > number and _swallows_lines(cells, delimiter):
-                remark(f"line {number}: a cell spans lines and holds the delimiter: is a quote missing?")
             yield number, cells
             number = reader.line_num + 1
     except csv.Error as error:
@@ -370,32 +327,7 @@ def _rows_of_csv(lines: Iterable[str], delimiter: str, remark: Callable[[str], o
         raise ValueError(f"line {number}: {remedy} ({error})") from error
 
 
-def _rows_between_tabs(lines: Iterator[str]) -> Iterator[_Cells]:
-    """Cut lines at tabs. A cell that is quoted as a whole may go over some lines; other quotes are letters."""
-    ahead, number = deque(islice(lines, _MOST_LINES_OF_A_ROW)), 1
-    while ahead:
-        taken, cells = _cells_between_tabs(ahead) if '"' in ahead[0] else (1, _between_tabs(ahead[0]))
-        yield number, cells
-        number += taken
-        for _ in range(taken):
-            ahead.popleft()
-        ahead.extend(islice(lines, taken))
-
-
-def _cells_between_tabs(lines: Sequence[str]) -> tuple[int, list[str]]:
-    """Return of how many lines the first row is, and its cells; no cell holds both a line end and a tab."""
-    for taken in range(1, len(lines) + 1):
-        with suppress(csv.Error):
-            cells = next(csv.reader(["".join(islice(lines, taken))], delimiter="\t", strict=True))
-            if not _swallows_lines(cells, "\t"):
-                return taken, cells
-    unquoted = ((cell, _WHOLE_CELL.fullmatch(cell)) for cell in _between_tabs(lines[0]))
-    return 1, [cell[1:-1].replace('""', '"') if is_whole else cell for cell, is_whole in unquoted]
-
-
 def _between_tabs(line: str) -> list[str]:
-    return line.rstrip("\r\n").split("\t")
-
-
-def _swallows_lines(cells: Sequence[str], delimiter: str) -> bool:
-    return any(delimiter in cell and len(cell.splitlines()) > 1 for cell in cells)
+    """Cut a line at tabs: it is a row. Only a cell that is quoted as a whole loses its quotes; others are letters."""
+    unquoted = ((cell, _WHOLE_CELL.fullmatch(cell)) for cell in line.rstrip("\r\n").split("\t"))
+    return [cell[1:-1].replace('""', '"') if is_whole else cell for cell, is_whole in unquoted]

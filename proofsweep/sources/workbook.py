@@ -4,8 +4,7 @@ import re
 import struct
 import textwrap
 import zlib
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import IO
@@ -16,28 +15,18 @@ from openpyxl.cell.text import Text  # type: ignore[import-untyped]  # it has no
 from openpyxl.reader.excel import ExcelReader  # type: ignore[import-untyped]  # the same
 from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE  # type: ignore[import-untyped]  # the same
 from openpyxl.styles.stylesheet import Stylesheet  # type: ignore[import-untyped]  # the same
-from openpyxl.utils.cell import range_boundaries  # type: ignore[import-untyped]  # the same
 from openpyxl.utils.datetime import SECS_PER_DAY, from_excel  # type: ignore[import-untyped]  # the same
 from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.constants import SHEET_MAIN_NS  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.functions import fromstring, localname  # type: ignore[import-untyped]  # the same
 
-from proofsweep.sources.columns import Formula, cell_text, is_empty
+from proofsweep.sources.columns import cell_text
 
 # Bounds on what a file can make us do: 1,048,576 rows of 16 short cells have 1 GiB.
 _MOST_BYTES = 2 * 1024**3
 _MOST_ELEMENTS = 200_000  # of a row: 16,384 cells of some elements each
-_LONGEST_TAG_BYTES, _SEARCHED_BYTES = 256, 256 * 1024
 _MOST_WORDS = 200
 
-# It stands behind all rows, and to parse them twice would take half as long again.
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
-_QUOTED = re.compile('"[^"]*"')
-_GIVES_TEXT = re.compile(
-    r"\s*(_xlfn\.)?(CONCAT|CONCATENATE|TEXT|TEXTJOIN|LEFT|RIGHT|MID|UPPER|LOWER|PROPER|SUBSTITUTE|REPLACE|TRIM|CLEAN|"
-    r"REPT|HYPERLINK)\(",
-    re.IGNORECASE,
-)
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _BROKEN = (
     *(BadZipFile, zlib.error, struct.error, EOFError, OSError, NotImplementedError),
@@ -70,45 +59,15 @@ def _rows(reader: ExcelReader, name: str) -> Iterator[tuple[int, list[str]]]:
     texts = _texts(archive, targets.get("sharedStrings"))
     formats = _NumberFormats(archive, targets.get("styles"), reader.wb.epoch)
     with archive.open(name) as part:
-        merged = _MergedCells(_merged_in(part))
-    with archive.open(name) as part:
         parser = WorkSheetParser(part, texts, data_only=True)
-        shared: dict[str | None, str] = {}
         number = 0
         for row in _elements(part, _tag("sheetData"), _tag("row")):
             written = row.get("r", "")
             number = max(number + 1, int(written) if re.fullmatch("[0-9]{1,9}", written) else 0)
             row.attrib.clear()  # the parser would keep the height of each row
-            cells = _cells(number, parser, row, formats, shared)
-            merged.begin(number, cells)
-            if not is_empty(cells):
-                yield number, merged.filled(cells)
-
-
-class _MergedCells:
-    """The ranges of a sheet whose first cell's value counts for all their cells, as far as the sheet has columns."""
-
-    def __init__(self, ranges: Iterable[str]) -> None:
-        bounds = sorted(map(range_boundaries, ranges), key=lambda each: each[1])
-        self._waiting: deque[tuple[int, int, int, int]] = deque(bounds)
-        self._active: list[tuple[tuple[int, int, int, int], str]] = []
-        self._width = 0
-
-    def begin(self, number: int, cells: Sequence[str]) -> None:
-        """Go on to a row, and keep the values of ranges that begin in it."""
-        self._width = max(self._width, len(cells))
-        self._active = [each for each in self._active if each[0][3] >= number]
-        while self._waiting and self._waiting[0][1] <= number:
-            first, top, *_ = bounds = self._waiting.popleft()
-            if top == number and (value := "".join(cells[first - 1 : first])):
-                self._active.append((bounds, value))
-
-    def filled(self, cells: list[str]) -> list[str]:
-        for (first, _, last, _), value in self._active:
-            for column in range(first, min(last, self._width) + 1):
-                cells += [""] * (column - len(cells))
-                cells[column - 1] = cells[column - 1] or value
-        return cells
+            cells = _cells(number, parser, row, formats)
+            if any(map(str.strip, cells)):
+                yield number, cells
 
 
 def _chosen(reader: ExcelReader, sheet: str | None) -> str:
@@ -168,42 +127,16 @@ class _NumberFormats:
         return text.zfill(self._digits.get(style, 0)) if text.isdigit() else text
 
 
-def _cells(
-    number: int, parser: WorkSheetParser, row: Element, formats: _NumberFormats, shared: dict[str | None, str]
-) -> list[str]:
+def _cells(number: int, parser: WorkSheetParser, row: Element, formats: _NumberFormats) -> list[str]:
     cells: list[str] = []
     try:
-        for element, cell in zip(row, parser.parse_row(row)[1], strict=True):
-            text = formats.text(cell["value"], cell["style_id"])
-            if (formula := element.find(_tag("f"))) is not None:
-                text = _calculated(element, text, formula, shared)
-            if text or isinstance(text, Formula):
+        for cell in parser.parse_row(row)[1]:
+            if text := formats.text(cell["value"], cell["style_id"]):
                 cells += [""] * (cell["column"] - len(cells))
                 cells[cell["column"] - 1] = text
     except (ValueError, LookupError) as error:
         raise ValueError(f"row {number}: {_start_of(error)}") from error
     return cells
-
-
-def _calculated(element: Element, text: str, formula: Element, shared: dict[str | None, str]) -> str:
-    """Return the text of a formula's value; if it has none, or a 0 that nobody calculated, a `Formula` of it."""
-    if formula.get("t") == "shared" and formula.text:
-        shared[formula.get("si")] = formula.text
-    if text.strip("0") or element.get("t", "n") != "n":
-        return text  # also an empty text: it was calculated
-    written = _QUOTED.sub("", formula.text or shared.get(formula.get("si"), ""))
-    gives_text = "&" in written or _GIVES_TEXT.match(written) is not None
-    return Formula("" if gives_text else text)
-
-
-def _merged_in(part: IO[bytes]) -> set[str]:
-    """Read a sheet to its end, and return its ranges of merged cells, as `A2:A4`."""
-    found, end = set[bytes](), b""
-    while piece := part.read(_SEARCHED_BYTES):
-        seen = end + piece
-        found.update(_MERGED.findall(seen))
-        end = seen[-_LONGEST_TAG_BYTES:]
-    return {each.decode() for each in found}
 
 
 def _elements(part: IO[bytes], parent: str, tag: str) -> Iterator[Element]:

@@ -4,7 +4,6 @@ import bz2
 import gzip
 import hashlib
 import io
-import lzma
 from pathlib import Path
 from typing import Any
 
@@ -129,15 +128,10 @@ def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, n
         ("m.jsonl", b'{"audio": "a.wav"}\n{"audio": \n', "line 2 is no JSON: "),
         ("m.jsonl", b"[" * 100_000, "cannot be read as a manifest"),
         ("m.csv.gz", gzip.compress(b"audio\na.wav\n", mtime=0)[:-9], "cannot be read as a manifest"),
-        (
-            "m.csv",
-            b"PK\x03\x04\x14\0\6\0" + bytes(90),
-            "a ZIP archive or an Excel workbook: .* let a workbook's name end in .xlsx",
-        ),
-        ("m.csv", lzma.compress(b"audio\na.wav\n"), "packed with xz: unpack it"),
-        ("m.jsonl", bz2.compress(b"{}"), "packed with bzip2"),
-        ("m.csv", parquet({"audio": ["a.wav"]}), r"let its name end in \.parquet"),
-        ("m.xlsx", b"\xd0\xcf\x11\xe0 locked", "the old kind .xls., or one with a password: save it as .xlsx or CSV"),
+        ("m.csv", b"PK\x03\x04\x14\0\6\0" + bytes(90), "it is no text"),
+        ("m.csv", parquet({"audio": ["a.wav"]}), "it is no text"),
+        ("m.jsonl", bz2.compress(b"{}"), "it is no text"),
+        ("m.xlsx", b"\xd0\xcf\x11\xe0 locked", "it is no Excel workbook that can be read"),
         ("m.parquet", parquet({"audio": ["a.wav"]})[:-20], "cannot be read as a manifest"),
     ],
 )

@@ -13,7 +13,6 @@ from proofsweep.domain.errors import CatalogError
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import matches_of, open_catalog
-from proofsweep.sources.readers import is_list
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -76,9 +75,8 @@ def test_what_exists_as_written_is_no_pattern(drop: Path) -> None:
         ("*", "this is one audio file"),
         ("fold*", "no regular file"),
         ("a.wav", "verify it with: proofsweep check"),
-        ("notes.txt", "no manifest; these end in"),
-        ("list.zip", "this is a ZIP archive or an Excel workbook: unpack it"),
-        ("list.ods", "this is a table of LibreOffice: save it as"),
+        ("notes.txt", "the columns are: hello"),
+        ("list.zip", "no manifest; these end in"),
         ("fifo.csv", "no regular file"),
         ("dangling.csv", "the link leads to nothing"),
         ("broken.jsonl", "line 1 is no JSON"),
@@ -88,9 +86,8 @@ def test_what_exists_as_written_is_no_pattern(drop: Path) -> None:
 def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, base: str, words: str) -> None:
     """One line that names the base and says what is the matter; nothing is opened that would block."""
     (drop / "folder").mkdir()
-    (drop / "notes.txt").write_text("hello")
-    for name in ("list.zip", "list.ods"):
-        (drop / name).write_bytes(b"PK\x03\x04" + bytes(9))
+    (drop / "notes.txt").write_text("hello\nworld\n")
+    (drop / "list.zip").write_bytes(b"PK\x03\x04" + bytes(9))
     (drop / "broken.jsonl").write_text("broken")
     (drop / "columns.csv").write_text("file\na.wav\n")
     (drop / "dangling.csv").symlink_to("gone.csv")
@@ -151,19 +148,3 @@ def test_a_pattern_matches_as_in_a_folder(files: BucketFiles, tmp_path: Path, pa
     assert matches_of("s3://bucket/drop/*.parquet", files) == ("s3://bucket/drop", [])
     obstore.put(files._open_root("s3://bucket"), "drop [1]/a.csv", b"x")
     assert matches_of("s3://bucket/drop [1]/*.csv", files)[1] == ["s3://bucket/drop [1]/a.csv"]
-
-
-@pytest.mark.parametrize(
-    ("start", "name", "may_be"),
-    [
-        (b"audio\tid\r\na.wav\t1", "a.txt", True),
-        ("\ufeffaudio;id".encode("utf-16-le"), "a.TXT", True),
-        (b"\nPath\na.wav", "a.txt", True),
-        (b"Dear all,\n", "a.txt", True),
-        (b"hello\na,b", "a.txt", False),
-        (b"hello", "a.csv", True),
-    ],
-)
-def test_a_list_in_a_text_has_columns(start: bytes, name: str, may_be: bool) -> None:
-    """Notes beside a delivery are no list; a name that promises one is believed."""
-    assert is_list(start, name) is may_be
