@@ -21,7 +21,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import Screen, console
-from proofsweep_sandbox import Operator, Sample, launch, write_catalog, write_deliveries
+from proofsweep_sandbox import Sample, launch, write_catalog
 
 _MARK = "# Made by `proofsweep demo`: the next one in this folder replaces it, and the folders beside it.\n"
 _CONFIG = """\
@@ -48,10 +48,6 @@ _PANDAS = """\
 results.open_results({store!r}).pandas("verdicts").pivot_table(
     index="audio_format", columns="outcome", aggfunc="size", fill_value=0
 )"""
-_DELIVERY = """\
-SELECT batch, release_title, title, isrc, outcome, reason
-FROM catalog
-ORDER BY file"""
 
 
 class DemoFolder:
@@ -102,14 +98,13 @@ def demo(
         Path("demo"), "--folder", metavar="DIR", help="Where the catalog and the results are kept."
     ),
     files: int = typer.Option(60, "--files", min=1, help="Audio files in the sample catalog."),
-    ddex: bool = typer.Option(False, "--ddex", help="Instead of that catalog: a delivery, batches of DDEX messages."),
 ) -> int:
     """Start a local partner service, verify a sample catalog against it, and query the results.
 
     Needs no key and no network. Some files are rejected on purpose: the exit code is 0 when every row is as
     expected, else 1. A second demo in the same folder replaces the first.
 
-    Examples: `proofsweep demo --files 200 --folder /tmp/demo` · `proofsweep demo --ddex`
+    Example: `proofsweep demo --files 200 --folder /tmp/demo`
     """
     if find_spec("c2pa") is None:
         raise missing_extra("The demo's partner service", "sandbox")
@@ -119,12 +114,9 @@ def demo(
         del os.environ[name]  # only the demo's own config counts: a real base URL must have no effect
     with prefect_api() as server:
         demo_folder.make_room()
-        samples, base_url = _verify(demo_folder, None if ddex else files, out, server)
+        samples, base_url = _verify(demo_folder, files, out, server)
     is_as_expected = _compare(out, demo_folder, samples)
-    if ddex:
-        _show(out, "proofsweep query", _DELIVERY, str(results.open_results(str(demo_folder.results)).sql(_DELIVERY)))
-    else:
-        _show_queries(out, str(demo_folder.results))
+    _show_queries(out, str(demo_folder.results))
     out.print("Next steps", style="bold")
     for command in demo_folder.next_steps(base_url):
         out.line(f"  {command}", style="cyan")
@@ -132,12 +124,14 @@ def demo(
 
 
 def _verify(
-    demo_folder: DemoFolder, files: int | None, out: Screen, server: EmbeddedServer | None
+    demo_folder: DemoFolder, files: int, out: Screen, server: EmbeddedServer | None
 ) -> tuple[list[Sample], str]:
     out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
         demo_folder.write_settings(sandbox.base_url, sandbox.key_file)
-        samples = _samples(demo_folder, files, sandbox.operator, out)
+        samples = write_catalog(demo_folder.catalog.absolute(), sandbox.operator, files=files)
+        pairs = sum(sample.sidecar is not None for sample in samples)
+        out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
         app = open_app(str(demo_folder.config))
         request = RunRequest(app=app, config=str(demo_folder.config), results_url=None, as_json=False)
         plan = app.plan(str(demo_folder.catalog))
@@ -145,19 +139,6 @@ def _verify(
         run_leg(plan.run_id, request, server)
         report(request.run_status(plan.run_id), request)
         return samples, sandbox.base_url
-
-
-def _samples(demo_folder: DemoFolder, files: int | None, operator: Operator, out: Screen) -> list[Sample]:
-    folder = demo_folder.catalog.absolute()
-    if files is None:
-        out.print(
-            f"{demo_folder.catalog}: two batches of DDEX messages, as a distributor sends them; one is incomplete"
-        )
-        return write_deliveries(folder, operator)
-    samples = write_catalog(folder, operator, files=files)
-    pairs = sum(sample.sidecar is not None for sample in samples)
-    out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
-    return samples
 
 
 def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:

@@ -11,7 +11,6 @@ from proofsweep_sandbox.launch import Running, launch
 from proofsweep_sandbox.operator_client import Issued, IssueOptions, NewKey, Operator, OperatorError
 from proofsweep_sandbox.options import Options
 from proofsweep_sandbox.samples.catalog import Sample, write_catalog
-from proofsweep_sandbox.samples.deliveries import write_deliveries
 
 __all__ = [
     "IssueOptions",
@@ -24,5 +23,4 @@ __all__ = [
     "Sample",
     "launch",
     "write_catalog",
-    "write_deliveries",
 ]
