@@ -29,7 +29,7 @@ USES = {
     Call.PROOFS: (("proofs inventory", "proofs list"), "run_operation", ("proofs",)),
     Call.PROOF: (("proofs recover", "proofs show"), None, ("recoveries",)),
     Call.ERASE: (("proofs erase",), None, ("erasures",)),
-    Call.ASSET: (("proofs verify",), "verify_catalog", ("verdicts",)),
+    Call.ASSET: (("verify",), "verify_catalog", ("verdicts",)),
     Call.INTERPRETATION: (("proofs notes",), "run_operation", ("interpretations",)),
     Call.UPLOADS: (("verify", "check", "ingest"), "verify_catalog", ("verdicts",)),
     Call.VERIFY: (("verify", "check", "ingest"), "verify_catalog", ("verdicts",)),

@@ -43,7 +43,7 @@ _COMMANDS = {
     "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
     "query": "Ask the results store in SQL, with DuckDB.",
     "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
-    "proofs": "List, verify again, recover and erase the proofs that the service holds.",
+    "proofs": "List, recover and erase the proofs that the service holds.",
     "keys": "List and rotate the partner's API keys.",
     "service": "Ask how the service is and what the key has spent, and watch both.",
     "doctor": "Check config, key, service, quota, results store, pairing and known-good files, and say what to do.",

@@ -1,8 +1,7 @@
-"""`proofsweep proofs`: the proofs that the service holds under this key, listed, recovered, verified and erased."""
+"""`proofsweep proofs`: the proofs that the service holds under this key, listed, recovered and erased."""
 
 import base64
 import binascii
-import sys
 from collections.abc import Iterator
 from http import HTTPStatus
 from itertools import count
@@ -15,25 +14,19 @@ from rich.text import Text
 from proofsweep.app import App
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.models import ProofSummary
-from proofsweep.domain.text import counted, printable
+from proofsweep.domain.text import counted
 from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList, erase_proofs, names_of, read_proof_list
 from proofsweep.operations.inventory import inventory_proofs, newest_proofs
 from proofsweep.operations.notes import refresh_notes
 from proofsweep.operations.recover import recover_sidecars
 from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
-from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl
-from proofsweep_cli.run_request import RunRequest
-from proofsweep_cli.screen import Screen, answer, console, print_error, styled, table
-from proofsweep_cli.verify import verify_catalog
+from proofsweep_cli.options import AsJson, Config, ResultsUrl
+from proofsweep_cli.screen import answer, console, print_error, styled, table
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
 _SHOWN = 50  # proofs that are shown without --limit
-_SHOWN_TO_ERASE = 10
-_LIST_ENDINGS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".xlsx")
-proofs_group = typer.Typer(
-    help="List, verify again, recover and erase the proofs that the service holds.", no_args_is_help=True
-)
+proofs_group = typer.Typer(help="List, recover and erase the proofs that the service holds.", no_args_is_help=True)
 
 
 @proofs_group.command("list")
@@ -109,7 +102,7 @@ def erase(
         None, "--from", metavar="FILE", help="A file with an ID on each line, or a CSV file with a column proof_id."
     ),
     yes_erase: int | None = typer.Option(
-        None, "--yes-erase", metavar="N", help="Erase without asking; N must be the exact number of proofs."
+        None, "--yes-erase", metavar="N", help="Erase; N must be the exact number of proofs."
     ),
     environment: str | None = typer.Option(
         None, "--environment", metavar="LABEL", help="With --yes-erase, outside sandbox and beta: the environment."
@@ -125,11 +118,9 @@ def erase(
     recorded before the next proof is asked for; if the command is interrupted, run it again. Uses one keyed call for
     each proof.
 
-    Example: `proofsweep proofs erase --from withdrawn.csv --dry-run`
+    Examples: `proofsweep proofs erase --from withdrawn.csv --dry-run` ·
+    `proofsweep proofs erase --from withdrawn.csv --yes-erase 12 --environment production`
     """
-    for each in proof_ids or []:  # the service would answer that there is nothing to erase
-        if each.lower().endswith(_LIST_ENDINGS) or Path(each).is_file():
-            raise UsageError(f"{printable(each)} is no proof ID but a file's name; read a list with --from FILE.")
     wanted, app = read_proof_list(proof_ids or [], file), open_app(config, results)
     if dry_run:
         names = names_of(app.results, app.environment, wanted)
@@ -139,12 +130,8 @@ def erase(
         document = {"environment": app.environment, "proofs": listed, "repeated": wanted.repeated}
         answer(document, lines, as_json=as_json)
         return ExitCode.ACCEPTED
-    out = console(to_stderr=as_json)
-    if yes_erase is None:
-        _ask(out, app, wanted)
-    else:
-        _check(app, wanted, yes_erase, environment)
-    return _erase(out, app, wanted, as_json=as_json)
+    _refuse_other_words(app, wanted, yes_erase, environment)
+    return _erase(app, wanted, as_json=as_json)
 
 
 @proofs_group.command()
@@ -171,27 +158,6 @@ def recover(
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
-
-
-@proofs_group.command()
-def verify(
-    catalog: str = typer.Argument(metavar="LIST", help="A manifest with a column proof_id, and perhaps id."),
-    *,
-    max_calls: int | None = MaxCalls,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
-) -> int:
-    """Verify proofs again by their IDs, without local files: each asset is downloaded, then sent.
-
-    This is a run: `resume`, `status` and the tables know it. Three keyed calls for each proof.
-
-    Example: `proofsweep proofs verify proofs.csv`
-    """
-    app = open_app(config, results)
-    bounds = app.bounds(max_calls=max_calls)
-    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
-    return verify_catalog(request, None, None, lambda _rest: app.plan(catalog, bounds=bounds))
 
 
 @proofs_group.command()
@@ -241,34 +207,19 @@ def _what(app: App, wanted: ProofList) -> str:
     return f"{counted(len(wanted.proof_ids), 'proof')}{more}{empty} of {app.environment}"
 
 
-def _check(app: App, wanted: ProofList, count: int, environment: str | None) -> None:
-    label = app.environment
-    if count != len(wanted.proof_ids):
+def _refuse_other_words(app: App, wanted: ProofList, count: int | None, environment: str | None) -> None:
+    label, proofs = app.environment, len(wanted.proof_ids)
+    if count != proofs:
         raise UsageError(
-            f"--yes-erase {count} is not the number of proofs, {len(wanted.proof_ids)}; nothing was erased."
+            f"This erases {_what(app, wanted)} for good: confirm it with --yes-erase {proofs}. Nothing was erased."
         )
     if environment != label and (environment is not None or label not in DISPOSABLE):
         raise UsageError(f"The proofs are of {label}: confirm it with --environment {label}. Nothing was erased.")
 
 
-def _ask(out: Screen, app: App, wanted: ProofList) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError("There is no terminal to ask on: add --yes-erase with the number of proofs, or --dry-run.")
-    for proof_id in wanted.proof_ids[:_SHOWN_TO_ERASE]:
-        out.line(f"  {proof_id}")
-    if len(wanted.proof_ids) > _SHOWN_TO_ERASE:
-        out.print(f"  and {len(wanted.proof_ids) - _SHOWN_TO_ERASE:,} more; --dry-run lists all")
-    out.line(f"Erases {_what(app, wanted)} for good ({app.settings.service.base_url}).")
-    label, count = app.environment, str(len(wanted.proof_ids))
-    words = [count] if label in DISPOSABLE else [count, label]
-    for word in words:
-        if typer.prompt(f"Type {word} to erase them", err=True) != word:
-            raise UsageError(f"That is not {word}; nothing was erased.")
-
-
-def _erase(out: Screen, app: App, wanted: ProofList, *, as_json: bool) -> int:
+def _erase(app: App, wanted: ProofList, *, as_json: bool) -> int:
     done = count(1)
-    with stopped_on_signals(app), out.status("erasing …") as status:
+    with stopped_on_signals(app), console(to_stderr=as_json).status("erasing …") as status:
 
         def told(_erasure: Erasure) -> None:
             status.update(f"erasing … {next(done):,} of {len(wanted.proof_ids):,}")

@@ -47,10 +47,8 @@ def test_a_list_is_erased_once_and_a_repeat_says_so(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--yes-erase", "2"), "is not the number of proofs, 3"),
+        (("--yes-erase", "2"), "confirm it with --yes-erase 3"),
         (("--yes-erase", "3", "--environment", "production"), "The proofs are of sandbox"),
-        ((), "no terminal to ask on"),
-        (("withdrawn.csv", "--yes-erase", "4"), "withdrawn.csv is no proof ID but a file's name"),
     ],
 )
 def test_a_confirmation_that_does_not_fit_erases_nothing(

@@ -171,7 +171,7 @@ def test_proofs_are_verified_without_local_files(
     catalog = world.folder / "proofs.csv"
     catalog.write_text(f"proof_id,id\n{ids[0]},a\n{ids[1]},b\n{ids[2]},c\n")
 
-    code = world.run("proofs", "verify", str(catalog))
+    code = world.run("verify", str(catalog))
 
     shown = capsys.readouterr()
     rows = [row for row in world.table("verdicts") if row["audio"].startswith("proof:")]
@@ -204,7 +204,7 @@ def test_an_asset_is_not_downloaded_again_while_it_waits_for_a_slot(
     world.operator.add_fault("uploads", "status", status=429, code="rate_limited", retry_after=4, count=1)
     world.operator.add_fault("slot", "status", status=403, code="AccessDenied", count=1)
 
-    code = world.run("proofs", "verify", listed(world, proof))
+    code = world.run("verify", listed(world, proof))
 
     (row,) = world.rows()
     asked = [each["call"] for each in sorted(world.table("exchanges"), key=lambda each: each["started_at"])]
@@ -230,7 +230,7 @@ def test_a_full_disk_for_assets_leaves_their_rows(
         pytest.skip("needs the right to mount a small file system")
     with monkeypatch.context() as narrow:
         narrow.setattr(tempfile, "tempdir", str(small))
-        stopped = world.run("proofs", "verify", listed(world, *issued[:2]))
+        stopped = world.run("verify", listed(world, *issued[:2]))
     subprocess.run(["umount", "--lazy", small], check=True)
     shown = capsys.readouterr()
 

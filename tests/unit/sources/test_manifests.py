@@ -63,7 +63,7 @@ def test_a_row_may_name_a_proof_in_place_of_a_file(tmp_path: Path, content: str,
 
 
 def test_what_is_said_of_a_label_s_own_lists_is_not_about_a_list_of_proofs(tmp_path: Path) -> None:
-    """`proofs verify` works with the config that names the columns of the label's manifests."""
+    """A list of proofs is read with the config that names the columns of the label's manifests."""
     (tmp_path / "proofs.csv").write_text("proof_id,id\np-1,x\n")
     settings = CatalogSettings(columns={"audio": "Dateipfad", "id": "none"}, checksums=["column:md5"])
 
