@@ -1,4 +1,4 @@
-"""A proxy in front of a service that acts as an unreliable or slow network: each call may have a fault.
+"""A proxy in front of a service that acts as an unreliable network: each call may have a fault.
 
 The service must close the connection after each answer. So that nothing depends on chance, the proxy first receives the
 whole request and the whole answer, and only then sends on the part that is to arrive.
@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 _RESET = b"\x01\0\0\0\0\0\0\0"
 _END_OF_HEAD = b"\r\n\r\n"
-_PIECE_BYTES = 4_096  # about one packet of a large frame; at 2 Mbit/s it takes 16 ms
 
 
 class NetworkFault(StrEnum):
@@ -44,28 +43,6 @@ ChooseFault = Callable[[int], NetworkFault | None]
 
 
 @dataclass(slots=True)
-class SlowLink:
-    """A link that all connections share, in both directions."""
-
-    bytes_per_second: float | None = None  # what it carries; None is without limit
-    carried: int = 0  # the number of bytes that it has carried
-    _free_at: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def carry(self, piece: bytes) -> bytes:
-        """Return the piece when the link has carried it, after the pieces of others that came before."""
-        with self._lock:
-            self.carried += len(piece)
-            if self.bytes_per_second is None:
-                return piece
-            now = time.monotonic()
-            self._free_at = max(now, self._free_at) + len(piece) / self.bytes_per_second
-            wait = self._free_at - now
-        time.sleep(wait)
-        return piece
-
-
-@dataclass(slots=True)
 class BadNetwork:
     """The network in front of the service at `url`."""
 
@@ -73,7 +50,6 @@ class BadNetwork:
     # by call (health, usage, uploads, slot, verify), how its faults are chosen
     faults: dict[str, ChooseFault] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)  # the number of requests by call
-    link: SlowLink = field(default_factory=SlowLink)  # what carries all bytes between the client and this network
     late_seconds: float = 0.1  # how late an answer is, and the time for each byte of an answer that comes byte by byte
     # set at the end of the test; it ends what would wait for ever
     over: threading.Event = field(default_factory=threading.Event)
@@ -116,13 +92,11 @@ class _Forwarder(StreamRequestHandler):
         head = b"".join(iter(self.rfile.readline, b"\r\n"))
         if not head:
             return
-        link = self.server.network.link
-        link.carry(head)
         fault = self.server.network.fault_of(_call_of(head))
         if fault is NetworkFault.RESET_BEFORE_BODY:
             self._reset()
             return
-        body = b"".join(link.carry(self.rfile.read(size)) for size in _pieces(_size_of(head)))
+        body = self.rfile.read(_size_of(head))
         answer = b"" if fault is NetworkFault.LOST_REQUEST else self._answer_to(head + b"\r\n" + body)
         self._deliver(answer, fault)
 
@@ -147,13 +121,7 @@ class _Forwarder(StreamRequestHandler):
                 time.sleep(self.server.network.late_seconds)
                 self.wfile.write(answer)
             case None:
-                self._send_over_link(answer)
-
-    def _send_over_link(self, answer: bytes) -> None:
-        begin = 0
-        for size in _pieces(len(answer)):
-            self.wfile.write(self.server.network.link.carry(answer[begin : begin + size]))
-            begin += size
+                self.wfile.write(answer)
 
     def _send_bytes(self, answer: bytes) -> None:
         with suppress(OSError):  # the client may have given up
@@ -170,12 +138,6 @@ class _Forwarder(StreamRequestHandler):
 def _call_of(head: bytes) -> str:
     path = urlsplit(head.split(b" ", 2)[1].decode("latin-1")).path
     return "slot" if path.startswith("/bucket/") else path.rpartition("/")[2]
-
-
-def _pieces(size: int) -> Iterator[int]:
-    """Split a number of bytes into pieces, so that connections take turns on the link."""
-    for begin in range(0, size, _PIECE_BYTES):
-        yield min(_PIECE_BYTES, size - begin)
 
 
 def _size_of(head: bytes) -> int:

@@ -1,19 +1,28 @@
 """Wrong answers of a service, by call and by kind; Hypothesis draws from them."""
 
-import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from email.utils import formatdate
 from typing import Any
 
 from hypothesis import strategies as st
 
 from ..servers.foreign_service import Answer
-from ..servers.gateway import RETRY_AFTERS
 
 Fault = Callable[[Answer], Answer]
 """Makes a wrong answer from the usual one."""
 
 HTML = b"<html><body>Oops</body></html>"
+RETRY_AFTERS: dict[str, Callable[[], str | None]] = {
+    "whole seconds": lambda: "1",
+    "zero": lambda: "0",
+    "absent": lambda: None,
+    "an HTTP date": lambda: formatdate(time.time() + 1, usegmt=True),
+    "a fraction": lambda: "0.7",
+    "junk": lambda: "soon",
+}
+"""What a refusal may say about the wait, by its kind."""
 
 
 def with_facts(**facts: Any) -> Fault:  # noqa: ANN401 - any field of an answer
@@ -32,7 +41,7 @@ def throttle_with(kind: str) -> Fault:
     """Refuse with a 429 whose `Retry-After` is of this kind."""
 
     def refuse(usual: Answer) -> Answer:
-        text = RETRY_AFTERS[kind](random.Random(0))  # noqa: S311
+        text = RETRY_AFTERS[kind]()
         return replace(usual, status=429, document=HTML, headers={} if text is None else {"Retry-After": text})
 
     return refuse

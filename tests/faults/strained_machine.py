@@ -1,18 +1,13 @@
-"""A machine that stalls, and a machine whose processors are busy."""
+"""A machine that stalls."""
 
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-
-_SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
-"""It ends with the tests, even if they are killed."""
 
 
 @dataclass(slots=True)
@@ -46,15 +41,3 @@ class Stalls:
                 over.wait(self.chance.uniform(self.shortest, self.longest))
                 os.kill(process, signal.SIGCONT)
                 self.stopped.append((begin, time.monotonic()))
-
-
-@contextmanager
-def busy_processors(processes: int = 2) -> Iterator[None]:
-    """Let so many processes calculate beside the run."""
-    spinning = [subprocess.Popen([sys.executable, "-c", _SPIN]) for _ in range(processes)]
-    try:
-        yield
-    finally:
-        for each in spinning:
-            each.kill()
-            each.wait()
