@@ -17,7 +17,7 @@ from obstore.store import MemoryStore
 
 from benchmarks.built_store import URL, leave_run, plan_at
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.status import describe_run, newest_run, newest_runs, unfinished_runs
+from proofsweep.queries.status import describe_run, newest_run, unfinished_runs
 from proofsweep.queries.store_status import store_status
 from proofsweep.store import bucket_store
 from proofsweep.store.bucket_store import BucketStore
@@ -80,7 +80,6 @@ def commands(results: Results, at_night: int) -> dict[str, Callable[[], object]]
     """Return what each command asks of the store; `verify` until its first leg begins, without its own items."""
     night = next(run.plan.run_id for run in RunIndex(results).refreshed().newest_first() if run.plan.items == at_night)
     return {
-        "runs": lambda: newest_runs(results, 20),
         "status of all catalogs": lambda: store_status(results, datetime.now(UTC)),
         "status": lambda: describe_run(results, str(newest_run(results))),
         "status of the last night": lambda: describe_run(results, night),

@@ -25,7 +25,7 @@ sys.meta_path = [Hiding if finder is PathFinder else finder for finder in sys.me
 """
 _MAIN = "from proofsweep_cli.app import main; main()"
 _PLAIN = "import typer, rich.console"
-_COMMANDS = ("--help", "--version", "status", "status --runs", "rejects", "verify --help")
+_COMMANDS = ("--help", "--version", "status", "rejects", "verify --help")
 _ROWS = 2_000
 """Of the run that is shown."""
 

@@ -33,7 +33,7 @@ _COMMANDS = {
     "plan": "Show what a run would take: counts, reasons, bytes, calls, quota and time; and how the catalog is read.",
     "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
     "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
-    "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run, or all runs.",
+    "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run.",
     "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
     "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
     "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",

@@ -1,6 +1,5 @@
-"""`proofsweep status` and `proofsweep stop`: how all stands, a run, or the list of runs; and a run's end."""
+"""`proofsweep status` and `proofsweep stop`: how all stands, or a run; and a run's end."""
 
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -10,8 +9,8 @@ import typer
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.text import counted, minute_of
-from proofsweep.queries.open_run import StopReport, heartbeats_of, next_leg, stop_run
-from proofsweep.queries.status import RunStatus, describe_run, meant_run, newest_runs, only_active_run
+from proofsweep.queries.open_run import StopReport, heartbeats_of, stop_run
+from proofsweep.queries.status import RunStatus, describe_run, only_active_run
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.store.parts import Results
 from proofsweep_cli.command import open_app
@@ -19,7 +18,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import active_lines, followed, where_line
-from proofsweep_cli.screen import COLOURS, Screen, answer, console, print_error, print_json, styled
+from proofsweep_cli.screen import Screen, answer, console, print_error, print_json, styled
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
@@ -34,14 +33,6 @@ def status(
         None, metavar="[RUN]", help="A run; without one, how all catalogs of the store stand."
     ),
     *,
-    catalog: str | None = typer.Option(
-        None,
-        "--catalog",
-        metavar="CATALOG",
-        help="The newest whole run of this catalog, by its location or its `catalog.name`.",
-    ),
-    runs: bool = typer.Option(False, "--runs", help="List the runs, the newest first."),
-    limit: int = typer.Option(20, "--limit", "-n", min=1, help="With --runs: show at most this many."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     follow: bool = typer.Option(
@@ -52,30 +43,22 @@ def status(
     ),
     as_json: bool = AsJson,
 ) -> int:
-    """Show how all catalogs stand, the active runs, and what is left of the quota; or one run, or all runs.
+    """Show how all catalogs stand, the active runs, and what is left of the quota; or one run.
 
     Without RUN it asks only the results store; the exit code is 0. With RUN it prints the summary of `verify`, and its
     legs; the exit code is that of the run, 9 while a leg is active. --follow shows each heartbeat, on any machine that
     reaches the results store, until the leg ends; Ctrl-C ends only the following.
 
-    Examples: `proofsweep status` · `proofsweep status --runs --limit 5 --json` · `proofsweep status --follow`
+    Examples: `proofsweep status` · `proofsweep status 20261120T091500Z_8c1f04` · `proofsweep status --follow`
     """
-    if runs and (run_id is not None or catalog is not None or follow):
-        raise UsageError("--runs lists all runs: leave out RUN, --catalog and --follow.")
     app = open_app(config, results)
-    if run_id is None and catalog is None and not follow:
-        if runs:
-            _show_runs(app.results, limit, as_json=as_json)
-        else:
-            _show_store(app.results, as_json=as_json)
+    if run_id is None and not follow:
+        _show_store(app.results, as_json=as_json)
         return ExitCode.ACCEPTED
-    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json)
-    if follow and run_id is None and catalog is None:
-        run_id = only_active_run(app.results)
-    plan, note = meant_run(app.results, app.environment, run_id, catalog)
-    if note is not None:
-        print_error(note)
-    return _show_run(request, plan.run_id, follow=follow)
+    run_id = run_id or only_active_run(app.results)
+    if run_id is None:
+        raise UsageError(f"No run is active in {app.store.url}: there is nothing to follow.")
+    return _show_run(RunRequest(app=app, config=config, results_url=results, as_json=as_json), run_id, follow=follow)
 
 
 def stop(
@@ -124,13 +107,6 @@ def stop(
 def _show_run(request: RunRequest, run_id: str, *, follow: bool) -> int:
     store = request.app.results
     run = describe_run(store, run_id)
-    if follow and not run.is_over and all(leg.is_gone for leg in run.open_legs):
-        print_error(
-            "No process works on this run now. Waiting up to a minute for one that starts; Ctrl-C ends the waiting."
-        )
-        with suppress(KeyboardInterrupt):
-            next_leg(store, run_id)
-        run = describe_run(store, run_id)
     if follow and not all(leg.is_gone for leg in run.open_legs):
         if not followed(request.out, heartbeats_of(store, run)):
             return ExitCode.ACTIVE
@@ -166,44 +142,6 @@ def _show_store(store: Results, *, as_json: bool) -> None:
         _print_store(console(), found, store.store.url)
     if found.note is not None:
         print_error(found.note)
-
-
-def _show_runs(store: Results, limit: int, *, as_json: bool) -> None:
-    newest = newest_runs(store, limit)
-    if as_json:
-        print_json({"runs": [_json_of_run(run, store.store.url) for run in newest], "results": store.store.url})
-    elif newest:
-        _print_runs(console(), newest)
-    else:
-        console().line(f"There is no run in {store.store.url}.")
-
-
-def _json_of_run(run: RunStatus, url: str) -> dict[str, object]:
-    whole = json_of(run, url)
-    facts = {"created_at": run.plan.created_at, "catalog": run.plan.catalog, "environment": run.plan.environment}
-    return facts | {name: cell for name, cell in whole.items() if name not in {"groups", "this_leg", "results", "head"}}
-
-
-def _print_runs(out: Screen, newest: list[RunStatus]) -> None:
-    for run in newest:
-        plan = run.plan
-        out.line(styled(plan.run_id, "bold"), f"{plan.created_at[:16].replace('T', ' ')} UTC")
-        rows = f"{run.remaining_now:,} of {counted(plan.items, 'row')} remain, {_calls(run)} calls"
-        hosts = " and ".join(sorted({leg.holder.host for leg in run.active}))
-        state = f"active on {hosts}" if hosts else run.state
-        out.line(f"  {state}: {_outcomes(run) or 'no row yet'}; {rows}")
-        out.line(f"  {plan.environment}, {plan.catalog}")
-
-
-def _outcomes(run: RunStatus) -> str:
-    return ", ".join(f"{rows:,} {word}" for word in COLOURS if (rows := run.rows_now(word)))
-
-
-def _calls(run: RunStatus) -> str:
-    """Write the calls, those of the active leg as it told them; `+ ?`: a killed leg could not write some down."""
-    told = run.progress
-    is_known = told is not None or run.calls_unrecorded is not None
-    return f"{run.total('calls') + (told.calls if told else 0):,}" + ("" if is_known else " + ?")
 
 
 def _print_legs(out: Screen, run: RunStatus) -> None:
@@ -243,7 +181,7 @@ def _print_catalog(out: Screen, each: "CatalogStatus") -> None:
         counts = [f"{count:,} {name}" for name in _COUNTS if (count := getattr(each, name))]
         out.line(f"  {', '.join([counted(each.files, 'file'), *counts])}")
     since = "" if each.oldest_open_reject is None else f"; rejects open since {each.oldest_open_reject:%Y-%m-%d}"
-    out.line(f"  last run: {each.ended_by}, {minute_of(each.last_at)}{since}")
+    out.line(f"  last run: {each.last_run}, {each.ended_by}, {minute_of(each.last_at)}{since}")
     if each.unpublished:
         rows = f"{each.unpublished:,} of its finished rows are in the killed leg's journal, and not counted above"
         out.line(f"  {rows}: resume publishes them", style="yellow")

@@ -16,7 +16,6 @@ from proofsweep.store.runs import LegRecord
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
 _STORE_SECONDS = 60.0  # for which a store may fail before the following ends
-_START_SECONDS = 60.0  # from the plan to the start of a run: a Prefect server needs some, on a busy machine many
 
 
 def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
@@ -25,14 +24,6 @@ def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
     receipts = {leg: legs.receipt(leg) for leg in leg_numbers(results.store, plan)}
     ended = tuple(LegRecord(leg=leg, receipt=receipt) for leg, receipt in receipts.items() if receipt)
     return RunStatus(plan=plan, groups=(), legs=ended, open_legs=tuple(open_legs(results.store, plan))).progress
-
-
-def next_leg(results: Results, run_id: str) -> None:
-    """Return when a process begins the next leg of a run; after a minute if none does."""
-    plan, late_at = results.plan(run_id), time.monotonic() + _START_SECONDS
-    before = leg_numbers(results.store, plan)
-    while leg_numbers(results.store, plan) == before and time.monotonic() < late_at:
-        time.sleep(_LOOK_SECONDS / 2)
 
 
 def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:

@@ -1,10 +1,10 @@
 """The status of runs: their rows and legs, which run is meant, and a leg that another process works on."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain, islice, takewhile
+from itertools import chain, takewhile
 
 import pyarrow as pa
 
@@ -137,21 +137,6 @@ class RunStatus:
     def sunset(self) -> str | None:
         return next((str(leg.counts["sunset"]) for leg in reversed(self.legs) if leg.counts.get("sunset")), None)
 
-    @property
-    def remaining_now(self) -> int:
-        """How many rows have no outcome yet, less those that active legs had finished at their last heartbeats."""
-        told = self.progress
-        if told is None or told.finished_before is None:
-            return self.remaining
-        return self.plan.items - told.finished
-
-    def rows_now(self, outcome: str) -> int:
-        """Count the rows with one outcome, with those of the active legs as their last heartbeats told them."""
-        told = self.progress
-        if told is None:
-            return self.rows(outcome)
-        return sum(leg.count(outcome) for leg in self.legs) + told.counts.get(outcome, 0)
-
     def rows(self, outcome: str) -> int:
         return sum(group.rows for group in self.groups if group.outcome == outcome)
 
@@ -200,17 +185,6 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         unpublished=sum(table.num_rows for table in waiting),
         head=head,
     )
-
-
-def newest_runs(results: Results, most: int, which: Callable[[Plan], bool] = lambda _: True) -> list[RunStatus]:
-    """Read the status of the newest runs of a choice; of a finished one, only how many rows have which outcome."""
-    newest = islice((run for run in RunIndex(results).refreshed().newest_first() if which(run.plan)), most)
-    found = []
-    for record in newest:
-        legs = tuple(record.legs)
-        brief = RunStatus(plan=record.plan, groups=_outcomes_of(legs), legs=legs)
-        found.append(brief if _is_known(results, record) else describe_run(results, record.plan.run_id))
-    return found
 
 
 def legs_of_store(results: Results, index: IndexedRuns) -> list[OpenTerm]:

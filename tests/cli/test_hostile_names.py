@@ -91,8 +91,8 @@ def test_a_run_that_is_shown_later(shown: Callable[..., str], folder: Path, proo
     """Its plan, its rows and its store have such names; `resume` shows it as `verify` does."""
     run_id = core.verified(folder)
 
-    assert r"a\naccepted · forged" in shown("status", "--runs")
-    for command in (["status"], ["status", "--runs"], ["status", run_id], ["resume", run_id]):
+    assert r"a\naccepted · forged" in shown("status")
+    for command in (["status"], ["status", run_id], ["resume", run_id]):
         assert json.loads(proofsweep(*command, "--json").stdout)
         shown(*command, "--json")
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import wave
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -263,33 +262,14 @@ def test_doctor_does_not_change_a_store(proofsweep: Command, workdir: Path, fini
     assert sorted((workdir / "results").rglob("*")) == before
 
 
-def test_runs_are_listed_with_the_newest_first(
-    proofsweep: Command, finished_run: str, catalog: Path, workdir: Path
-) -> None:
-    """Counts in JSON add up; with a limit, the oldest are not shown."""
-    assert (workdir / "results").is_dir()
-    again = plan(catalog)
-
-    text = proofsweep("status", "--runs")
-    all_runs = json.loads(proofsweep("status", "--runs", "--json").stdout)["runs"]
-    newest = json.loads(proofsweep("status", "--runs", "--json", "--limit", "1").stdout)["runs"]
-
-    assert text.returncode == 0
-    assert finished_run in text.stdout
-    assert [run["run_id"] for run in all_runs] == [again, finished_run]
-    assert all_runs[0] == newest[0]
-    assert sum(all_runs[1][outcome] for outcome in OUTCOMES) == all_runs[1]["items"] == 26
-
-
-def test_status_of_a_run_is_its_summary(proofsweep: Command, finished_run: str, catalog: Path) -> None:
-    """By its id or its catalog; the exit code is that of the run, and the members of JSON are as documented."""
-    newest, named = proofsweep("status", "--catalog", catalog), proofsweep("status", finished_run)
+def test_status_of_a_run_is_its_summary(proofsweep: Command, finished_run: str) -> None:
+    """The exit code is that of the run, and the members of JSON are as documented."""
+    named = proofsweep("status", finished_run)
     document = json.loads(proofsweep("status", finished_run, "--json").stdout)
 
-    assert newest.stdout == named.stdout
-    assert newest.returncode == named.returncode == 3
-    assert f"Run {finished_run}" in newest.stdout
-    assert "26 rows, 44 calls, ended by complete" in newest.stdout
+    assert named.returncode == 3
+    assert f"Run {finished_run}" in named.stdout
+    assert "26 rows, 44 calls, ended by complete" in named.stdout
     assert document["run_id"] == finished_run
     assert sum(document[outcome] for outcome in OUTCOMES) + document["remaining"] == document["items"] == 26
     assert sum(group["rows"] for group in document["groups"]) == 26
@@ -303,24 +283,22 @@ def test_status_reports_an_active_leg(proofsweep: Command, workdir: Path, catalo
     run_id = plan(catalog)
     stored_run(run_id).take()
 
-    status, listed = proofsweep("status", run_id), proofsweep("status", "--runs")
+    status = proofsweep("status", run_id)
 
     assert (workdir / "results").is_dir()
     assert status.returncode == 9
     assert f"leg 1: process {os.getpid()} on " in status.stdout
     assert f"stop: proofsweep stop {run_id}\n" in status.stdout
-    assert f" active on {socket.gethostname()}: no row yet; " in listed.stdout
 
 
 def test_a_run_without_a_leg_is_shown_as_planned_only(proofsweep: Command, workdir: Path, catalog: Path) -> None:
     """All of its rows remain; the printed command can be copied, even if the store's name has a space."""
     run_id = plan(catalog, "my proofs")
 
-    listed = proofsweep("status", "--runs", "--results", "my proofs")
     status = proofsweep("status", run_id, "--results", "my proofs")
 
     assert (workdir / "my proofs").is_dir()
-    assert "planned only" in listed.stdout
+    assert "planned, not started" in status.stdout
     assert f"26 rows to do: proofsweep resume {run_id} --results 'my proofs'\n" in status.stdout
     assert status.returncode == 6
 

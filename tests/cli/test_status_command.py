@@ -1,14 +1,11 @@
 """`proofsweep status` without a run: how all stands, on one screen."""
 
 import json
-import os
-import sys
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
 
 import pytest
 
-from ..worlds.core import plan, stored_run, work
+from ..worlds.core import plan, stored_run
 from .conftest import Command
 
 
@@ -22,11 +19,10 @@ def delivery(workdir: Path) -> Path:
 
 def test_an_empty_store_says_how_to_begin(proofsweep: Command, workdir: Path) -> None:
     """No store is made; a program gets empty lists."""
-    done, listed, document = proofsweep("status"), proofsweep("status", "--runs"), proofsweep("status", "--json")
+    done, document = proofsweep("status"), proofsweep("status", "--json")
 
-    assert (done.returncode, listed.returncode, document.returncode) == (0, 0, 0)
+    assert (done.returncode, document.returncode) == (0, 0)
     assert done.stdout.endswith("begin one with: proofsweep verify CATALOG\n")
-    assert listed.stdout.startswith("There is no run in ")
     found = json.loads(document.stdout)
     assert (found["catalogs"], found["active"], found["quotas"]) == ([], [], [])
     assert list(workdir.iterdir()) == []
@@ -43,8 +39,8 @@ def test_each_catalog_has_its_counts(proofsweep: Command, finished_run: str, cat
     name, counts, ended, other, _, planned_only, _, quota = done.stdout.splitlines()
     assert (name, other) == (f"{catalog} (sandbox)", f"{delivery} (sandbox)")
     assert counts.startswith("  26 files, 26 covered, ")
-    assert ended.startswith("  last run: complete, 20")
-    assert planned_only.startswith("  last run: planned only, 20")
+    assert ended.startswith(f"  last run: {finished_run}, complete, 20")
+    assert planned_only.startswith(f"  last run: {planned}, planned only, 20")
     assert quota.startswith("quota: ")
     assert " calls left at " in quota
     whole, part = document["catalogs"]
@@ -75,23 +71,6 @@ def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, deli
     assert document["catalogs"][0]["ended_by"] == "active"
 
 
-@pytest.mark.usefixtures("workdir")
-def test_a_run_that_starts_is_waited_for(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Followed from another terminal: nobody is told to resume what is about to begin, the second leg neither."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-    run_id, codes = plan(catalog), []
-
-    for calls in ("11", "1000"):
-        with Popen([sys.executable, "-m", "proofsweep_cli", "status", "--follow"], stdout=DEVNULL, stderr=PIPE) as it:
-            assert it.stderr is not None
-            assert b"Waiting up to a minute for one that starts" in it.stderr.readline()
-            monkeypatch.setenv("PROOFSWEEP_BOUNDS__MAX_CALLS", calls)
-            work(run_id)
-            codes.append(it.wait(timeout=60))
-
-    assert codes == [6, 3]
-
-
 def test_a_killed_leg_is_told_with_its_process(proofsweep: Command, delivery: Path) -> None:
     """And how many calls it wrote down; its rows are in the counts above."""
     killed = stored_run(plan(delivery))
@@ -103,10 +82,9 @@ def test_a_killed_leg_is_told_with_its_process(proofsweep: Command, delivery: Pa
     assert " is gone, last sign of life " in told
 
 
-@pytest.mark.parametrize("others", [["RUN"], ["--catalog", "music"], ["--follow"]])
-def test_a_list_of_runs_is_of_all_runs(proofsweep: Command, others: list[str]) -> None:
-    """What chooses one run is refused."""
-    done = proofsweep("status", "--runs", *others)
+def test_without_an_active_run_there_is_nothing_to_follow(proofsweep: Command, workdir: Path) -> None:
+    """One line says so."""
+    done = proofsweep("status", "--follow")
 
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "--runs lists all runs" in done.stderr
+    assert (done.returncode, done.stderr.count("\n"), list(workdir.iterdir())) == (2, 1, [])
+    assert "there is nothing to follow" in done.stderr

@@ -134,19 +134,3 @@ def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
 
     assert (stopped.is_first, stopped.has_ended, steps.seconds) == (False, True, 3.0)
     assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", ())
-
-
-def test_a_run_counts_what_its_active_leg_has_told(legs: Legs, plan: Plan) -> None:
-    """Its rows are in no part yet."""
-    assert describe_run(Results(legs.store), plan.run_id).remaining_now == 4
-    legs.beat(1, replace(NOTHING, finished_before=None, counts={"accepted": 1}))  # legs before it may have rows
-    assert describe_run(Results(legs.store), plan.run_id).remaining_now == 4
-
-    legs.beat(1, replace(NOTHING, counts={"accepted": 2, "failed": 1}))
-    run = describe_run(Results(legs.store), plan.run_id)
-
-    assert (run.remaining, run.remaining_now) == (4, 1)
-    assert [run.rows_now(word) for word in ("accepted", "rejected", "failed")] == [2, 0, 1]
-    end(legs)
-    ended = describe_run(Results(legs.store), plan.run_id)
-    assert (ended.active, ended.remaining_now, ended.rows_now("accepted")) == ((), 4, 0)
