@@ -2,12 +2,9 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from shlex import quote
 
 import typer
 
-from proofsweep.app import App
-from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import SUPPLIER_TAG
@@ -21,7 +18,7 @@ from proofsweep.store.ledger import Ledger
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, By, Config, ResultsUrl, RunId
-from proofsweep_cli.screen import Screen, console, gone_words, next_command, print_json
+from proofsweep_cli.screen import Screen, console, gone_words, print_json
 
 
 def export(
@@ -52,8 +49,7 @@ def export(
 ) -> int:
     """Write a completion report: each file with its outcome, why, what to do, and the request IDs.
 
-    What people read comes first, paths and IDs last. A report is a manifest too: `proofsweep verify` takes it, and each
-    file keeps its item_id. No file is ever overwritten.
+    What people read comes first, paths and IDs last. No file is ever overwritten.
 
     A letter says to a supplier in plain words what is wrong with which files, and what is needed; it names nothing of
     ours. Rows without a supplier are in a letter of their own.
@@ -75,9 +71,6 @@ def export(
         print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
         return ExitCode.ACCEPTED
     _print_reports(console(), done, selected, by)
-    if done.reports and form in {"csv", "xlsx"}:
-        again = next_command("verify", str(done.reports[0].path), config=config, results=results)
-        console().line(f"Verify them again: {_setting_of_root(done, app)}{again}")
     return ExitCode.ACCEPTED
 
 
@@ -131,12 +124,6 @@ def _path_of(file: Path | None, form: str, name: str) -> Path:
     if path.suffix.lower() in ENDINGS.values():
         raise UsageError(f"--file {printable(str(path))} and --format {form} contradict each other.")
     return path.with_name(f"{path.name}{ending}")
-
-
-def _setting_of_root(done: Exported, app: App) -> str:
-    """Return the variable with which a report is read as its rows were: it lies elsewhere than their files."""
-    root = done.root or ANYWHERE
-    return "" if app.settings.catalog.root == root else f"PROOFSWEEP_CATALOG__ROOT={quote(root)} "
 
 
 def report(

@@ -131,7 +131,7 @@ def rejects(
         out.print()
         words = [*([run_id] if run_id else []), "--only", ",".join(NEED_ATTENTION), *(["--by", by] if by else [])]
         listed = next_command("export", *words, config=config, results=results)
-        out.line(f"As a list for a spreadsheet, or to verify again: {listed}")
+        out.line(f"As a list for a spreadsheet: {listed}")
     return ExitCode.ACCEPTED
 
 

@@ -14,8 +14,6 @@ BATCH_ITEMS = 10_000  # planned items in one object, which is one Prefect task o
 SMALL_RUN_ITEMS = 200
 INGEST = "ingest"
 """The kind of catalog that a pass makes of the files that are ready: it says nothing of the rest of its folder."""
-REPORT = "report"
-"""The kind of an exported list that is verified again: it says nothing of the rest of the catalog of its run."""
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
@@ -73,7 +71,7 @@ class Plan:
     @property
     def lists_a_part(self) -> bool:
         """Whether what it lists is a part of its catalog by its kind, as the views say `is_partial`."""
-        return self.catalog_kind in {INGEST, REPORT}
+        return self.catalog_kind == INGEST
 
     @property
     def has_chosen_rows(self) -> bool:

@@ -23,7 +23,6 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
 _BEGINNING = r"(^|[;\t\r\n])"
 _FORMULA = r"(?=[\"']*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 - these letters are meant
 _UNSAFE = re.compile(f"{_BEGINNING}{_FORMULA}")
-_DEFUSED = re.compile(f"{_BEGINNING}'{_FORMULA}")
 
 ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
 
@@ -109,10 +108,5 @@ def ask_for(meant: str) -> str:
 
 
 def defused(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula; `restored` takes it away."""
+    """Put an apostrophe before what a spreadsheet would run as a formula."""
     return _UNSAFE.sub(r"\1'", text)
-
-
-def restored(text: str) -> str:
-    """Return the text from which `defused` made this."""
-    return _DEFUSED.sub(r"\1", text)

@@ -18,7 +18,7 @@ from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, Usag
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import OperationKind
-from proofsweep.domain.text import printable, restored, text_of_file
+from proofsweep.domain.text import printable, text_of_file
 from proofsweep.operations.operation import OperationLeg, Operator
 from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
@@ -180,7 +180,7 @@ def _ids_in(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
     rows = csv.reader(lines)
     next(rows)
     for row in rows:
-        yield f"{name}, line {rows.line_num}", restored(row[index]) if index < len(row) else ""
+        yield f"{name}, line {rows.line_num}", row[index].removeprefix("'") if index < len(row) else ""
 
 
 def _checked(proof_id: str, where: str) -> str:

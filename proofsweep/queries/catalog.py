@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.runs import OUTCOMES, REPORT, Plan
+from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import printable
 from proofsweep.queries.attention import OPEN, AttentionGroup, groups_in, tag_values
 from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
@@ -155,7 +155,7 @@ def catalog_facts(
     if not runs:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}.")
-    nights = [run for run in runs if not _is_redone(run.plan)] or runs
+    nights = [run for run in runs if "--only" not in run.plan.selection.split()] or runs
     newest = {run.plan.identity: run.plan.run_id for run in reversed(nights)}
     with answering(results, label, "catalog", "verdicts", "changes") as connection:
         connection.execute(_ITEMS.format(open=OPEN, chosen="true" if catalog is None else _items_of(runs)))
@@ -208,7 +208,3 @@ def _nights(runs: Iterable[RunRecord], counts: CatalogCounts, first_answers: Ite
         Night(day=day, rows=checked[day], answered_percent=1_000 * files // counts.files / 10 if counts.files else None)
         for day, files in zip(days, [*answered, counts.answered], strict=False)
     ]
-
-
-def _is_redone(plan: Plan) -> bool:
-    return plan.catalog_kind == REPORT or "--only" in plan.selection.split()

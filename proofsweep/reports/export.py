@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from unicodedata import category, normalize
 
 from proofsweep.config.local_files import new_file
-from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.reasons import advice_for_outcome, plain_words_for
 from proofsweep.domain.tags import key_of_value, known_tag, tag_of, tags_of
@@ -25,16 +24,24 @@ from proofsweep.reports.sheets import (
     write_parquet,
     write_xlsx,
 )
-from proofsweep.sources.columns import FILE_COLUMN, OWN_HEADER, RUN_COLUMN
 
 LETTER = "letter"
 _WRITERS = {"csv": write_csv, "xlsx": write_xlsx, "json": write_json, "parquet": write_parquet}
 ENDINGS: Mapping[str, str] = {**{form: f".{form}" for form in _WRITERS}, LETTER: ".txt"}
-_MADE = {FILE_COLUMN, "in_words", "what_to_do", "for_supplier", "id", RUN_COLUMN}
+# The own columns of a report: the file as seen from the catalog's root comes first, and the tags stand after it.
+OWN_HEADER = (
+    "file",
+    *("outcome", "in_words", "what_to_do", "for_supplier", "detail", "reason", "verdict", "http_status", "error_code"),
+    *("audio_bytes", "finished_at"),
+    # Locations and IDs, for support.
+    *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
+    "run_id",
+)
+_MADE = {"file", "in_words", "what_to_do", "for_supplier", "id"}
 # The columns of `verdicts` that a report is made of, but for the tags.
 CELLS = (
     *(name for name in OWN_HEADER[1:] if name not in _MADE),
-    *("relative_path", "item_id", "run_id"),
+    *("relative_path", "item_id"),
 )
 _LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
 
@@ -48,15 +55,7 @@ class WrittenReport:
 @dataclass(frozen=True, slots=True)
 class Exported:
     reports: Sequence[WrittenReport]
-    catalogs: frozenset[tuple[str, str | None]]  # location and root; a root is a URL, or None if files lie anywhere
     paths: Mapping[str, Path]  # by value of the tag; of all rows, and of rows without the tag, under the empty text
-
-    @property
-    def root(self) -> str | None:
-        """The one folder or prefix that all files lie in; None if they may lie anywhere."""
-        roots = {root for _, root in self.catalogs}
-        [only] = roots if len(roots) == 1 else [None]
-        return None if only is None else path_of(only, "/")
 
 
 def export(
@@ -72,10 +71,9 @@ def export(
     texts = texts or letter_texts()
     is_letter = path.suffix.lower() == ENDINGS[LETTER]
     with TemporaryDirectory(prefix="proofsweep-") as folder:
-        groups, catalogs, names = GroupedRows(Path(folder)), set(), dict[str, None]()
+        groups, names = GroupedRows(Path(folder)), dict[str, None]()
         spellings: dict[str, str] = {}  # of the values of the tag
         for plan, row in selected.rows([*CELLS, "tags"]):
-            catalogs.add((plan.catalog, plan.catalog_root))
             tags = {name: str(value) for name, value in tags_of(str(row["tags"] or "")).items()}
             names.update(dict.fromkeys(tags))
             if not is_letter:
@@ -87,7 +85,7 @@ def export(
             value = "" if tag is None else tag_of(tags, tag) or ""
             spellings[key_of_value(value)] = min(value, spellings.get(key_of_value(value), value))
             groups.add(key_of_value(value), ReportRow(tags, own))
-        if tag is not None and catalogs:
+        if tag is not None and spellings:
             tag = known_tag(tag, names)
         targets = {"": path} if tag is None else _targets(path, sorted(spellings.values()), tag)
         targets = {value: target for value, target in targets.items() if value in spellings.values()}
@@ -102,7 +100,7 @@ def export(
                     write = _WRITERS[target.suffix.lower().removeprefix(".")]
                     write(file, _completion_report(groups, group))
         reports = [WrittenReport(target, groups.counts[key_of_value(value)]) for value, target in targets.items()]
-        return Exported(reports, frozenset(catalogs), targets)
+        return Exported(reports, targets)
 
 
 def _completion_report(groups: GroupedRows, group: str) -> CompletionReport:
@@ -118,7 +116,6 @@ def own_cells(row: Mapping[str, object], for_supplier: str | None) -> list[objec
         "what_to_do": advice_for_outcome(outcome, reason, is_alone=is_alone),
         "for_supplier": for_supplier,
         "id": row["item_id"],
-        RUN_COLUMN: row["run_id"],
     }
     file = row["audio"] if row["relative_path"] is None else row["relative_path"]
     return [file, *(known[name] for name in OWN_HEADER[1:])]

@@ -1,4 +1,4 @@
-"""A completion report as CSV and as a workbook, which can be verified again, and as JSON and Parquet for programs."""
+"""A completion report as CSV and as a workbook for people, and as JSON and Parquet for programs."""
 
 import errno
 import json
@@ -27,7 +27,7 @@ from openpyxl.worksheet._write_only import WriteOnlyWorksheet  # type: ignore[im
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import unified
-from proofsweep.domain.text import defused, printable, restored
+from proofsweep.domain.text import defused, printable
 
 _WAITING_ROWS = 5_000
 _CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
@@ -151,11 +151,6 @@ def _typed(cell: object, kind: pa.DataType) -> object:
     return datetime.fromisoformat(str(cell)) if pa.types.is_timestamp(kind) else utf8_text(str(cell))
 
 
-def _kept(text: str) -> str:
-    """Return what is read again as this text: a reader of reports takes the apostrophe of a defused one away."""
-    return text if restored(text) == text else defused(text)
-
-
 def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
     """Write a workbook: a frozen header, filters, dates in UTC, no formulas; UsageError if a sheet is too small."""
     if report.count >= _SHEET_ROWS:
@@ -208,7 +203,7 @@ def _cell(sheet: WriteOnlyWorksheet, value: object, *, is_bold: bool = False) ->
         case int():
             cell = WriteOnlyCell(sheet, value)
         case _:
-            cell = WriteOnlyCell(sheet, _ESCAPED.sub("_x005F_", _kept(printable(str(value))))[:_CELL_LETTERS])
+            cell = WriteOnlyCell(sheet, _ESCAPED.sub("_x005F_", printable(str(value)))[:_CELL_LETTERS])
             cell.data_type = "s"
     if is_bold:
         cell.font = _BOLD

@@ -59,7 +59,6 @@ class Catalog(ABC):
     kind: str  # `manifest` or `folder`
     ignored: Ignored  # entries that gave no row
     skipped = 0  # rows that are left out
-    reported_run: str | None = None  # the run that a completion report is of; None for any other catalog
     deliveries: DeliveryCounts | None = None  # what a scan found of them; None if there is none
     encodings: Sequence[str] = ()  # of its manifests of text, for a person: each that occurs
     delimiters: AbstractSet[str] = frozenset()  # what cuts the lines of its manifests
@@ -88,8 +87,7 @@ class PartOfCatalog(Catalog):
 
     def __init__(self, whole: Catalog) -> None:
         self.name, self.location, self.kind, self.root = whole.name, whole.location, whole.kind, whole.root
-        self.ignored, self.reported_run = whole.ignored, whole.reported_run
-        self._whole = whole
+        self.ignored, self._whole = whole.ignored, whole
 
     @property
     def whole(self) -> Catalog:

@@ -1,7 +1,4 @@
-"""What the header and the cells of a manifest say: the audio, the sidecar, the id, and tags. Pure.
-
-A completion report is a manifest of our own that also says of each row how it ended. It can be verified again as it is.
-"""
+"""What the header and the cells of a manifest say: the audio, the sidecar, the id, and tags. Pure."""
 
 import json
 import re
@@ -14,19 +11,6 @@ from math import isfinite, isnan
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import PROOF_PREFIX, hex_digest
 from proofsweep.domain.tags import NO_COLUMN, SUPPLIER_TAG, checksum_columns_in, key_of_tag, tag_named
-from proofsweep.domain.text import restored
-
-RUN_COLUMN = "proofsweep_run"  # the run that gave the outcome; a manifest with this column is a report
-FILE_COLUMN = "file"  # the file as seen from the catalog's root, for people: it comes first, before the tags
-# The own columns of a report, whose cells `reports.export` writes; the tags stand after the first.
-OWN_HEADER = (
-    FILE_COLUMN,
-    *("outcome", "in_words", "what_to_do", "for_supplier", "detail", "reason", "verdict", "http_status", "error_code"),
-    *("audio_bytes", "finished_at"),
-    # Locations and IDs, for the next run and for support.
-    *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
-    RUN_COLUMN,
-)
 
 # The names of each role's column, where nobody says another; the first that is there counts.
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
@@ -43,7 +27,6 @@ class Columns:
     item_id: int | None
     tags: Mapping[str, int]
     supplier: str | None = None  # of the tags, the supplier's
-    run: int | None = None  # of a row in a completion report of ours, whose own columns are no tags
     is_of_proofs: bool = False  # the audio's column holds bare proof IDs
     unknown: Sequence[str] = ()  # names that a person gave, and that the header does not have
     digests: Mapping[int, str] = field(default_factory=dict)  # of the audio, each with its algorithm; they are no tags
@@ -52,25 +35,22 @@ class Columns:
     def of(cls, header: Sequence[str], settings: CatalogSettings) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
-        So is a column that was chosen as the id. A completion report and a list of proofs have our own names, whatever
-        is said of other manifests.
+        So is a column that was chosen as the id. A list of proofs has our own names, whatever is said of other
+        manifests.
         """
         plain = [name.strip().lower() for name in header]
-        own = own_columns(header)
         of_files = {"audio", "path", settings.columns.get("audio", "").lower()}
         is_of_proofs = "proof_id" in plain and of_files.isdisjoint(plain)
-        has_own_names = bool(own) or is_of_proofs
-        chosen: Mapping[str, str] = {} if has_own_names else settings.columns
+        chosen: Mapping[str, str] = {} if is_of_proofs else settings.columns
         found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
-        found |= {role: own[role] for role in _NAMES if role in own}
         audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
-        named = {} if has_own_names else checksum_columns_in(settings.checksums)
+        named = {} if is_of_proofs else checksum_columns_in(settings.checksums)
         digests = {name: _index(header, plain, name, ()) for name in named}
         tags: dict[str, int] = {}
         keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
-        for index, name in enumerate(map(str.strip, map(restored, header) if own else header)):
+        for index, name in enumerate(map(str.strip, header)):
             is_plain_id = index == item_id and plain[index] == "id"  # an ISRC that is the id is still an ISRC
-            if index not in {audio, sidecar, *own.values(), *digests.values()} and not is_plain_id:
+            if index not in {audio, sidecar, *digests.values()} and not is_plain_id:
                 key = key_of_tag(name)
                 tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
                 keys.add(key)
@@ -82,7 +62,6 @@ class Columns:
             item_id,
             tags,
             supplier=tag_named(SUPPLIER_TAG, tags),
-            run=own.get(RUN_COLUMN),
             is_of_proofs=is_of_proofs or (audio is not None and plain[audio] == "proof_id"),
             unknown=[*unknown, *(name for name, index in digests.items() if index is None)],
             digests={index: named[name] for name, index in digests.items() if index is not None},
@@ -111,8 +90,6 @@ class Columns:
 
     def _value(self, cell: str) -> str:
         """Return a tag or an ID without blanks, and without the `.0` that programs give to long numbers."""
-        if self.run is not None:
-            return cell
         text = cell.strip()
         return _FLOAT.sub(r"\1", text) if text.endswith(".0") else text
 
@@ -162,15 +139,3 @@ def cell_text(value: object) -> str:
         case list() | dict():
             text = json.dumps(value, ensure_ascii=False, default=cell_text)
     return text
-
-
-def own_columns(header: Sequence[str]) -> Mapping[str, int]:
-    """Return the positions of a report's own columns in a header, by their names; none if it is no report.
-
-    A catalog may have tags of such names. So the last column of a name counts, of `file` the first.
-    """
-    plain = [name.strip().lower() for name in header]
-    if RUN_COLUMN not in plain:
-        return {}
-    own = {name: len(plain) - 1 - plain[::-1].index(name) for name in OWN_HEADER[1:] if name in plain}
-    return own | ({FILE_COLUMN: plain.index(FILE_COLUMN)} if FILE_COLUMN in plain else {})

@@ -124,8 +124,7 @@ class Manifests(Catalog):
     def check(self) -> None:
         """Read the first row of each manifest; CatalogError if it fails, or if there is no audio column."""
         for manifest in self._manifests:
-            for _, columns, cells in islice(manifest.records(), 1):
-                self.reported_run = cell_at(cells, columns.run) or self.reported_run
+            for _, columns, _ in islice(manifest.records(), 1):
                 self.columns = self.columns or columns.roles
         found = dict.fromkeys(manifest.encoding for manifest in self._manifests if manifest.encoding is not None)
         self.encodings = [_ENCODING_WORDS.get(each, each) for each in found]

@@ -27,7 +27,7 @@ from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
-from proofsweep.domain.text import marked_codec, restored
+from proofsweep.domain.text import marked_codec
 from proofsweep.sources.columns import Columns, cell_text
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import is_audio_name
@@ -109,7 +109,7 @@ class ManifestFile:
                 if is_first:
                     self._refuse_unknown(columns, cells)
                     is_first = False
-                yield number, columns, cells if columns.run is None else [*map(restored, cells)]
+                yield number, columns, cells
 
     def headers(self) -> Iterator[Columns]:
         """Yield what its columns are, for each record if these may differ; CatalogError as for records."""

@@ -3,7 +3,6 @@
 import os
 import secrets
 from collections.abc import Callable, Container, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -12,9 +11,9 @@ from proofsweep import __version__
 from proofsweep.config.locations import is_bucket, is_within, one_line, resolved_location, url_of
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain import runs
-from proofsweep.domain.errors import CatalogError, ResultsError
+from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import sidecar_key, utf8_text
-from proofsweep.domain.runs import INGEST, OUTCOMES, REPORT, Plan, new_run_id
+from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.selection import Selection
@@ -60,16 +59,8 @@ class Planner:
         return self.service.environment
 
     def identity_of(self, listing: Catalog) -> str:
-        """Return what the runs of one catalog have in common: its name in the settings, else where it is.
-
-        A completion report is a part of the catalog of its run.
-        """
-        if self.catalogs.name is not None:
-            return self.catalogs.name
-        with suppress(ResultsError):  # the run is of another store
-            if listing.reported_run is not None:
-                return self.results.plan(listing.reported_run).identity
-        return resolved_location(listing.location)
+        """Return what the runs of one catalog have in common: its name in the settings, else where it is."""
+        return self.catalogs.name or resolved_location(listing.location)
 
     def chosen_rows(
         self,
@@ -154,8 +145,6 @@ class Planner:
         self._refuse_unsendable(survey, listing, selection)
         may_begin()
         plan = self._plan_of(listing, survey, run_id, now)
-        if listing.reported_run is not None and identity != resolved_location(listing.location):
-            plan = replace(plan, catalog_kind=REPORT)
         for number, table in enumerate(items.tables(plan.batch_items)):
             self.results.write_items(run_id, number, table)
         if isinstance(listing, DueRows) and listing.skipped and not plan.lists_a_part:
@@ -165,7 +154,7 @@ class Planner:
             plan, selection=selection.text, catalog_identity=identity, catalog_term=term, after_entry=after_entry
         )
         plan = plan if plan.is_small else replace(plan, partitions=partitions)
-        if identity != resolved_location(listing.location) and listing.reported_run is None:
+        if identity != resolved_location(listing.location):
             before = self._lists_before(listing, survey, identity)
             plan = replace(plan, retired=[each.identity for each, _ in before])
         self.results.write_plan(plan)

@@ -221,7 +221,7 @@ def test_ids_of_the_command_and_of_a_file_are_one_list(tmp_path: Path) -> None:
         ("proof_id\na\n", ["a"]),
         ('song,proof_id\r\n"x, y",a\r\nz,\r\nz\r\n', ["a"]),
         ("proof_id , song\n'-a,x\n", ["-a"]),
-        ("audio,proof_id,proof_id,proofsweep_run\nx,a tag,a,r\n", ["a"]),
+        ("audio,proof_id,proof_id,run_id\nx,a tag,a,r\n", ["a"]),
         ('song,proof_id\n"two\nlines",a\n', ["a"]),
     ],
 )

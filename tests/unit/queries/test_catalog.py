@@ -113,7 +113,6 @@ def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
         "20261122T020000Z_000aa": {},
         "20261122T220000Z_000aa": {},
         "20261123T020000Z_000aa": {"selection": "--only tampered"},
-        "20261124T020000Z_000aa": {"catalog_kind": "report"},
     }.items():
         plan = plan_of_run(run_id, 1, **facts)  # type: ignore[arg-type]  # the test's own words
         end_leg(results, plan, [answered(plan, 0, "a")])

@@ -13,8 +13,8 @@ import pytest
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.reports import sheets
+from proofsweep.reports.export import OWN_HEADER as OWN
 from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow
-from proofsweep.sources.columns import OWN_HEADER as OWN
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
@@ -35,7 +35,7 @@ def write_xlsx(path: Path, report: CompletionReport) -> None:
 
 def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> ReportRow:
     own = {"file": "a.wav", "outcome": "rejected", "audio": audio, "id": item_id, "audio_bytes": 7}
-    own |= {"finished_at": "2026-11-20T10:00:00+00:00", "what_to_do": "ask", "proofsweep_run": "r"}
+    own |= {"finished_at": "2026-11-20T10:00:00+00:00", "what_to_do": "ask", "run_id": "r"}
     return ReportRow(tags, [own.get(name) for name in OWN])
 
 
@@ -92,7 +92,7 @@ def test_the_rows_have_a_frozen_header_a_filter_real_dates_and_no_formula(tmp_pa
     assert (pane.get("ySplit"), pane.get("state")) == ("1", "frozen")
     assert sheet.find(f".//{MAIN}autoFilter") is not None
     assert sheet.findall(f".//{MAIN}f") == []
-    shown = ["=1+1", "http://x.example", "_x005F_x0041_", "a\\nb", "\\udcff", "<b>&\\u202e", "''=1"]
+    shown = ["=1+1", "http://x.example", "_x005F_x0041_", "a\\nb", "\\udcff", "<b>&\\u202e", "'=1"]
     assert cells_of(sheet, column_of("id", tags=1)) == ["id", *shown]
     assert cells_of(sheet, "B") == ["t", *shown]
     assert {cell.get("t") for cell in sheet.iter(f"{MAIN}c") if cell.get("r", "").startswith("B")} == {"inlineStr"}

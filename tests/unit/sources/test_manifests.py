@@ -59,7 +59,7 @@ def test_a_row_may_name_a_proof_in_place_of_a_file(tmp_path: Path, content: str,
     assert (row.audio, row.item_id, dict(row.tags)) == ("proof:p-1", "x", {"sha256": "aa"})
     assert (item.ineligible, item.mode, item.relative_path) == (None, Mode.ONE_FILE, None)
     (row,) = rows_of(tmp_path, "audio,proof_id\na.wav,p-1\n")
-    assert (row.named_audio, dict(row.tags)) == ("a.wav", {"proof_id": "p-1"}), "a report is verified by its files"
+    assert (row.named_audio, dict(row.tags)) == ("a.wav", {"proof_id": "p-1"})
 
 
 def test_what_is_said_of_a_label_s_own_lists_is_not_about_a_list_of_proofs(tmp_path: Path) -> None:
