@@ -1,21 +1,26 @@
 """Measure in simulated time how well the pacer uses many kinds of lanes, and compare it with other clients.
 
 Run from the checkout: `python -m benchmarks.lanes [--seeds 5] [--first-seed 0] [--only NAME] [--client NAME]
-[--set required|further|hard|chance]`. Goodput is the calls let in, as a part of the possible calls.
+[--set required|further|hard|chance|shared]`. Goodput is the calls let in, as a part of the possible calls.
 The share is 429s in percent of all calls. The worst seed counts.
 All scenarios with one seed take about 15 s.
 """
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 
 from benchmarks.simulation.hard_lanes import BY_CHANCE, HARD
 from benchmarks.simulation.scenarios import FURTHER, REQUIRED, Scenario
+from benchmarks.simulation.shared_lane import KILLED, NEW_FILES, SHARED, Played, Process, SharedLane, play_shared
 from benchmarks.simulation.trial import CLIENTS, LEARNED, Figures, measure, worst
 
 _AWS = "AWS adaptive retry mode"
 # Asked of slow lanes with refusals by chance: so much less goodput than AWS, and so large a share of 429s, at most.
 _LESS_THAN_AWS = 0.10
 _MOST_SHARE = 6.0
+# Seconds after new files came, or a process was killed, over five of which its figures are given.
+_AFTER = (0, 5, 10, 15, 20, 40)
 
 
 def main() -> None:
@@ -24,7 +29,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument(
         "--set",
-        choices=("required", "further", "hard", "chance"),
+        choices=("required", "further", "hard", "chance", "shared"),
         default="required",
         dest="chosen",
     )
@@ -34,7 +39,9 @@ def main() -> None:
     seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
     sets = {"further": FURTHER, "hard": HARD}
     scenarios = [each for each in sets.get(chosen.chosen, REQUIRED) if (chosen.only or "") in each.name]
-    if chosen.chosen == "chance":
+    if chosen.chosen == "shared":
+        hold_against_alone(seeds)
+    elif chosen.chosen == "chance":
         hold_against_aws([each for each in BY_CHANCE if (chosen.only or "") in each.name], seeds)
     else:
         judge(scenarios, seeds, chosen.client)
@@ -67,6 +74,35 @@ def hold_against_aws(scenarios: list[Scenario], seeds: range) -> None:
             f" {ours.goodput / aws.goodput:6.2f} {mean:6.3f}  {'good' if is_good else 'MISSED'}",
             flush=True,
         )
+
+
+def hold_against_alone(seeds: range) -> None:
+    """Print the figures of processes that share a lane beside those of as many that do not; the worst seed counts."""
+    print(f"{'scenario':<28} {'goodput':>7} {'429s':>7} {'alone':>17}")
+    for lane in SHARED:
+        ours, alone = (
+            worst([play_shared(each, seed).figures(each) for seed in seeds])
+            for each in (lane, replace(lane, is_shared=False))
+        )
+        print(
+            f"{lane.name:<28} {ours.goodput:7.3f} {ours.share:5.2f} % {alone.goodput:7.3f} / {alone.share:5.2f} %",
+            flush=True,
+        )
+    print(f"{'seconds after the event':<28} " + " ".join(f"{second:>5}" for second in _AFTER))
+    for lane, at in ((NEW_FILES, NEW_FILES.ingest_at), (KILLED, KILLED.killed_at)):
+        for is_shared in (True, False):
+            played = [play_shared(replace(lane, is_shared=is_shared), seed) for seed in seeds]
+            parts = [
+                min(each.share_of(chosen_of(each, lane), (at or 0) + second, (at or 0) + second + 5) for each in played)
+                for second in _AFTER
+            ]
+            name = lane.name + ("" if is_shared else ", alone")
+            print(f"{name:<28} " + " ".join(f"{part:5.2f}" for part in parts), flush=True)
+
+
+def chosen_of(played: Played, lane: SharedLane) -> Sequence[Process]:
+    """Return the process with new files, or those that were not killed."""
+    return [each for each in played.processes if not each.is_killed] if lane is KILLED else [played.processes[-1]]
 
 
 def verdict(scenario: Scenario, figures: Figures) -> str:

@@ -12,6 +12,7 @@ from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.store.rows import RowContext, row_of
 from proofsweep.verify.check_file import answered_file
+from proofsweep.verify.rate_leases import RateLeases
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config
@@ -47,6 +48,7 @@ def check(
     app = open_app(config)
     if sidecar is not None and app.settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
+    RateLeases(app.store, app.service).heed()
     done = answered_file(app.service, audio, sidecar)
     _refuse_what_is_not_there(done, shown, sidecar)
     row = row_of(done, RowContext("check", 0, app.environment))

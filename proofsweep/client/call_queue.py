@@ -14,6 +14,7 @@ from enum import IntEnum
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.lane_model import Sent
 from proofsweep.client.pacer import Pacer
+from proofsweep.client.rate_share import RateReport, Share
 
 # Measured together: python -m benchmarks.lanes
 _SPARE_SLOTS = 8  # slots beyond what the rate needs
@@ -58,6 +59,12 @@ class CallQueue:
         self.most_uploads = most_uploads
         self.in_flight = 0
         self.is_held = False  # only the calls of probes go
+        self.part = 1.0  # of the rate limit, that is this process's
+        self.yields = False  # a more urgent process goes first
+        self.refused = 0  # calls answered with 429
+        self._sent = self._held_back = 0  # calls since the last report, and those that would have gone earlier
+        self._waits = False  # a call waits for its turn now
+        self._told_until = -math.inf
         self._queues: tuple[deque[Ticket], ...] = tuple(deque() for _ in Priority)
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
@@ -105,10 +112,14 @@ class CallQueue:
         return math.inf if self.head(now) is None else self.pacer.next_at
 
     def take_next(self, now: float) -> Ticket | None:
-        ticket = self.head(now)
-        if ticket is None or now < self.pacer.next_at:
+        ticket, is_due = self.head(now), now >= self.pacer.next_at
+        if ticket is None or not is_due:
+            self._waits = self._waits or ticket is not None
             return None
         ticket.sent = self.pacer.send(now)  # first: if this fails, the call still waits
+        self._sent += 1
+        self._held_back += self._waits
+        self._waits = False
         self._queues[ticket.priority].popleft()
         self.in_flight += 1
         self._unanswered, self._left_at = self._unanswered + 1, now
@@ -130,8 +141,14 @@ class CallQueue:
     def was_uploaded(self, holder: Hashable) -> None:
         self._uploading.discard(holder)
 
+    def pause(self, now: float, pause_seconds: float) -> None:
+        self._told_until = max(self._told_until, now + pause_seconds)
+        self.pacer.pause(now, pause_seconds)
+
     def was_throttled(self, ticket: Ticket, now: float, pause_seconds: float) -> None:
         self.drop(ticket.holder if ticket.is_for_slot else None, ticket)
+        self._told_until = max(self._told_until, now + pause_seconds)
+        self.refused += 1
         was_unlimited = self.most_at_once == math.inf
         if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
             self.pacer.pause(now, pause_seconds)
@@ -150,6 +167,23 @@ class CallQueue:
     def remember(self, rate: float) -> None:
         if self.pacer.learned_rate is None:
             self.pacer = Pacer(rate)
+
+    def report(self, now: float) -> RateReport:
+        """Return what other processes should know, and count anew."""
+        is_hungry = self._waits if not self._sent else 2 * self._held_back >= self._sent
+        self._sent = self._held_back = 0
+        return RateReport(
+            learned_rate=self.pacer.learned_rate,
+            is_hungry=is_hungry,
+            pause_seconds=max(0.0, self._told_until - now),
+        )
+
+    def take(self, share: Share, now: float) -> None:
+        self.part, self.yields = share.part, share.yields
+        self.pacer.is_shared = share.part < 1.0
+        if share.rate is not None:
+            self.pacer.assume(share.rate, now)
+        self.pacer.pause(now, share.pause_seconds)
 
     def _close(self, ticket: Ticket) -> None:
         if ticket.is_over:

@@ -62,6 +62,10 @@ _SHUT_SECONDS = 10.0  # a longer pause paces by itself: one call after it shows 
 _FIRST_TEST_MARGIN = 0.45  # groups are first sent while the pace is lowered by no more
 _ACCEPTED_SHARES = 1.5  # the share of 429s accepted by chance, in shares that the test has met
 _MOST_ACCEPTED = 0.055  # and at most
+# Of a rate that another process learned: the cycles that it counts for, and the change that voids earlier 429s.
+_CALM_CYCLES, _MUCH = 3, 0.2
+# Seconds after it until a 429 counts again: the others may not know yet that the parts are new.
+_SETTLE_SECONDS = 2.0
 _GIVEN_UP_MARGIN = 0.6  # the margin at which it was no chance
 
 
@@ -79,6 +83,7 @@ class Pacer:
         self._calm_cycles = 0  # regular cycles since the last change
         self._widest = 0.0  # calls per second that the lane once let through
         self._log_excess = 0.0  # the logarithm of how far above the rate the pace stays
+        self.is_shared = False  # other processes are known to use the lane: each 429 is due
         self._is_searching = True
         self._search_after = 0.0 if known_rate is None else _FIRST_QUIET_SECONDS
         self._recorder = CycleRecorder()
@@ -138,6 +143,21 @@ class Pacer:
             self._held_seconds = self._doublings = 0.0  # a faster pace is refused more often
             self.pace = min(self.pace, self.bucket.rate)
 
+    def assume(self, rate: float, now: float) -> None:
+        """Keep to a rate that another process has learned, and learn on from there."""
+        bucket = self.bucket
+        burst = max(1.0, min(rate, bucket.burst * rate / bucket.rate))
+        self.bucket, self._calm_cycles = TokenBucket(rate, burst), _CALM_CYCLES
+        self._widest = self._log_excess = 0.0
+        self._cycles.clear()
+        if abs(math.log(rate / bucket.rate)) > _MUCH:
+            self._refusals.forget()
+        self._is_searching = False
+        self.learned_rate = self.pace = rate
+        self._stopped_at = now + _SETTLE_SECONDS  # a 429 to an earlier call shows nothing about this rate
+        self._recorder.begin(Sent(now, 0))
+        self._begin()
+
     def search_again(self, sent: Sent, now: float) -> None:
         self.learned_rate = None
         self._contention = Contention()
@@ -153,7 +173,7 @@ class Pacer:
         if self._times_shut > 1 or (is_shut and self._is_searching):
             self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
         is_counted = self._times_shut <= (_COUNTED_TIMES_SHUT if self._is_searching else 1)
-        if is_counted and pause_seconds <= _SHUT_SECONDS:
+        if is_counted and pause_seconds <= _SHUT_SECONDS and not self.is_shared:
             self._contention.refused(math.inf if self._doublings else cycle.calls)
 
     def _note_chance(self) -> None:
@@ -173,7 +193,7 @@ class Pacer:
     def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
         if cycle.calls and self._is_searching:
             self._search(cycle, pause_seconds)
-        elif cycle.calls and self._is_due and not self._is_frequent:
+        elif cycle.calls and self._is_due(cycle) and not self._is_frequent:
             self._learn(self._refusals.whole(), is_narrower=False)
         elif not self._is_searching and (agreeing := self._refusals.agreeing()):
             self._learn(joined(agreeing), is_narrower=True)
@@ -185,16 +205,17 @@ class Pacer:
         self.pace = self.bucket.rate
         return True
 
-    @property
-    def _is_due(self) -> bool:
-        """Whether a 429 was to be expected."""
+    def _is_due(self, cycle: Cycle) -> bool:
+        """Whether a 429 was to be expected: as others take a part of the tokens, so few calls show nothing."""
+        if self.is_shared:
+            return cycle.calls >= _MEANINGFUL_CALLS
         return self._level < 1.0 + _DUE_SHARE * self._credit
 
     @property
     def _is_frequent(self) -> bool:
         """Whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
         least = 0.0 if self._contention.is_chance else _LEAST_FREQUENT
-        return least < self._refusals.usual_calls < _MOST_FREQUENT
+        return not self.is_shared and least < self._refusals.usual_calls < _MOST_FREQUENT
 
     @property
     def _is_tested(self) -> bool:

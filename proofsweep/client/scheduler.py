@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.circuit_breaker import CircuitBreaker
+from proofsweep.client.rate_share import RateReport, Share
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
@@ -32,6 +33,8 @@ class LaneStatus:
     is_outage: bool = False  # a probe failed, and only probes go
     pause_seconds: float = 0.0  # what is left of the pause that the service asked for
     uploads: int = 0  # files whose bytes are on their way
+    yields: bool = False  # a more urgent process goes first
+    is_shared: bool = False  # other processes are known to use it too
 
 
 class Dispatcher:
@@ -170,7 +173,7 @@ class Dispatcher:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
                 self._queue.drop(None, ticket)
-                self._queue.pacer.pause(now, pause_seconds)
+                self._queue.pause(now, pause_seconds)
             status = self._status()
             is_other = self._queue.most_at_once != before or self._is_other_rate(status.rate)
             waits_seconds = now - self._waits_since.setdefault(exchange.call, now)
@@ -190,6 +193,20 @@ class Dispatcher:
         if rate is not None:
             with self._locked():
                 self._queue.remember(rate)
+
+    def report(self) -> RateReport:
+        with self._locked():
+            return self._queue.report(self.clock())
+
+    def take(self, share: Share) -> None:
+        """Keep to a part of the rate limit, and to the pause of another process."""
+        with self._locked():
+            self._queue.take(share, self.clock())
+            self._serve()
+
+    @property
+    def refused(self) -> int:
+        return self._queue.refused
 
     def status(self) -> LaneStatus:
         with self._locked():
@@ -211,13 +228,16 @@ class Dispatcher:
                 raise
 
     def _status(self) -> LaneStatus:
-        pacer, most = self._queue.pacer, self._queue.most_at_once
+        pacer, most, part = self._queue.pacer, self._queue.most_at_once, self._queue.part
+        at_once = int(most) if most < math.inf else None
         return LaneStatus(
-            rate=pacer.learned_rate,
-            most=int(most) if most < math.inf else None,
+            rate=None if pacer.learned_rate is None else pacer.learned_rate / part,
+            most=at_once,
             is_outage=self._breaker.is_outage,
             pause_seconds=max(0.0, pacer.opens_at - self.clock()),
             uploads=self._queue.uploads,
+            yields=self._queue.yields,
+            is_shared=part < 1.0,
         )
 
     def _is_other_rate(self, rate: float | None) -> bool:

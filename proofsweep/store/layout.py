@@ -164,6 +164,15 @@ def rotation_name(fingerprint: str) -> str:
     return f"_keys/{fingerprint}-rotation.json"
 
 
+def rate_leases_folder(fingerprint: str, base_url: str) -> str:
+    """Where the processes with one key at one service tell each other how they share its rate limit."""
+    return f"_rates/{fingerprint}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"
+
+
+def rate_lease_name(folder: str, token: str) -> str:
+    return f"{folder}/{token}.json"
+
+
 def watch_id(environment: str, watched: str) -> str:
     """Name a watched folder in `INGEST_FOLDER`."""
     return hashlib.sha256(f"{environment}\0".encode() + raw_bytes(watched)).hexdigest()[:16]

@@ -28,6 +28,7 @@ class WaitsFor(StrEnum):
     START = "start"
     PAUSE = "pause"
     UPLOADS = "uploads"
+    NEW_FILES = "new_files"
 
 
 _WORDS = {
@@ -38,6 +39,7 @@ _WORDS = {
     WaitsFor.START: "it begins: earlier legs are settled, and the negative control is made",
     WaitsFor.PAUSE: "the service asked for a pause{until}",
     WaitsFor.UPLOADS: "uploading {uploads}",
+    WaitsFor.NEW_FILES: "new files of a watched folder go first",
 }
 
 
@@ -99,7 +101,7 @@ _PROGRESS = TypeAdapter(LegProgress)
 def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> LegProgress:
     """Return the progress of a run by that of its open legs, which work on different partitions.
 
-    What all of them wait for, the run waits for. Of the lane, each has learned its own part.
+    What all of them wait for, the run waits for. Of a lane that they share, each knows the whole rate.
     """
     waits = {leg.waits_for for leg in legs}
     return LegProgress(
@@ -110,7 +112,7 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
         calls=sum(leg.calls for leg in legs),
         call_rate=_sum(leg.call_rate for leg in legs),
         seconds_left=max((leg.seconds_left for leg in legs if leg.seconds_left is not None), default=None),
-        lane_rate=_sum(leg.lane_rate for leg in legs),
+        lane_rate=max((leg.lane_rate for leg in legs if leg.lane_rate is not None), default=None),
         most_at_once=_sum(leg.most_at_once for leg in legs),
         quota_left=min((leg.quota_left for leg in legs if leg.quota_left is not None), default=None),
         sent_bytes=sum(leg.sent_bytes for leg in legs),

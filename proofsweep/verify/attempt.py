@@ -23,6 +23,7 @@ from proofsweep.verify.commit import LegParts, record_ended_legs, record_leg, se
 from proofsweep.verify.history import learned_rate, note_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Leg
+from proofsweep.verify.rate_leases import RateLeases
 from proofsweep.verify.service import Service
 
 # Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
@@ -45,7 +46,7 @@ def leg_of(
 ) -> Iterator[Leg]:
     """Begin the next leg of a partition, and settle it however the work inside ends.
 
-    (1) examine the service, (2) take its lease, (3) keep it alive, (4) settle the legs that died
+    (1) examine the service and share the lane, (2) take its lease, (3) keep it alive, (4) settle the legs that died
     before it, (5) settle it. `bounds` are of all `sharers` together, which are legs that
     begin now: each has its part.
 
@@ -57,25 +58,26 @@ def leg_of(
     status = service.awaited(bounds.reserve)  # (1)
     rate = learned_rate(results, settings.base_url, service.key_fingerprint, service.clock())
     service.dispatcher.remember(None if rate is None else rate / sharers)
-    bind_key(results.store, service.key_fingerprint, settings.base_url)
-    facts: Row = {
-        "key_fingerprint": service.key_fingerprint,
-        "flow_run_id": flow_run_id,
-        "quota_before": status.headroom,
-        "service_version": status.version,
-        "service_commit": status.commit,
-        "service_deployed_at": status.deployed_at,
-    }
-    number = open_leg(results, plan, service.clock, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
-    try:
-        own = bounds.shared_by(sharers)
-        leg = Leg(service, results, plan, number, own, dedupe=dedupe, drain_seconds=drain_seconds)
-    except BaseException:
-        legs_of(results.store, plan, service.clock)[partition].release(number)
-        raise
-    leg.budget.take_reading(status.headroom, status.quota_reset)
-    with leg_session(leg, facts, service.clock):
-        yield leg
+    with RateLeases(results.store, service, plan).shared():
+        bind_key(results.store, service.key_fingerprint, settings.base_url)
+        facts: Row = {
+            "key_fingerprint": service.key_fingerprint,
+            "flow_run_id": flow_run_id,
+            "quota_before": status.headroom,
+            "service_version": status.version,
+            "service_commit": status.commit,
+            "service_deployed_at": status.deployed_at,
+        }
+        number = open_leg(results, plan, service.clock, facts | {BOUNDS: asdict(bounds)}, partition)  # (2)
+        try:
+            own = bounds.shared_by(sharers)
+            leg = Leg(service, results, plan, number, own, dedupe=dedupe, drain_seconds=drain_seconds)
+        except BaseException:
+            legs_of(results.store, plan, service.clock)[partition].release(number)
+            raise
+        leg.budget.take_reading(status.headroom, status.quota_reset)
+        with leg_session(leg, facts, service.clock):
+            yield leg
     bind_key(results.store, service.key_fingerprint, settings.base_url)  # of a key that took over meanwhile
 
 

@@ -47,7 +47,7 @@ _SLOW_WRITE_SECONDS = 5.0
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request to stop is seen
 QUOTA_PROBE_SECONDS = 300.0  # between two readings of the headroom (contract, Versioning 7: about every five minutes)
 # While it waits for these, nobody knows how long it takes.
-_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS}
+_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
 _STEP_SECONDS = 1.0  # counts are kept once in so many seconds
 _RATE_SECONDS = 60.0  # what "now" means for a rate
 _ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
@@ -298,6 +298,7 @@ class Leg:
             WaitsFor.START: self.completed.before is None,
             WaitsFor.PAUSE: lane.pause_seconds >= LEAST_PAUSE_SECONDS,
             WaitsFor.UPLOADS: lane.uploads > 0 and lately is not None and not lately[0],
+            WaitsFor.NEW_FILES: lane.yields,
         }
         return next((each for each, does in applies.items() if does), None)
 

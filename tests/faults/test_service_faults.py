@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ..servers.foreign_service import Answer
+from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 
 HTML = b"<html><body>502 Oops</body></html>"
@@ -151,6 +152,7 @@ def test_the_ending_tells_a_spent_quota_from_a_closed_lane(
 ) -> None:
     """A spent quota shows in the usage; a lane that stays closed counts as an outage."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "1")  # so three files are finished when the fourth is refused
+    set_chosen(monkeypatch, most_pause_seconds=0.5)  # the next leg keeps to a pause that the first was told
     refused = Answer(429, HTML, headers=throttle)
     world.service.changes["uploads"] = lambda number, usual: usual if number < 3 else refused
     world.service.changes["usage"] = lambda n, usual: replace(usual, headers=usage if n > 1 else {})

@@ -5,6 +5,8 @@ documented for people, so any test may use it.
 """
 
 import json
+import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -12,6 +14,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
+from itertools import count
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ import pytest
 from proofsweep.alerts.rules import ALERTED_STATES
 from proofsweep.app import App
 from proofsweep.audit.prune import find_prunable, prune
+from proofsweep.client import rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
 from proofsweep.domain.endings import ENDINGS, EndedBy
@@ -55,6 +59,7 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
     "most_tries": "ingest.rules.MOST_TRIES",
+    "most_pause_seconds": "verify.rate_leases._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.leg.QUOTA_PROBE_SECONDS",
@@ -117,6 +122,20 @@ def make_pass(folder: str) -> None:
         for run_id in watched.one_pass().runs():
             watched.refuse_if_lost()
             work(run_id)
+
+
+def use_lane_as_a_pass(over: threading.Event) -> None:
+    """Be a pass over new files that knows a rate of 60 calls per second, and can use all of it, until it is over."""
+    settings, writes = load_settings(), count(1)
+    with App(settings) as app:
+        folder = layout.rate_leases_folder(app.service.key_fingerprint, settings.service.base_url)
+    store, name = open_store(settings.results.url), layout.rate_lease_name(folder, "pass")
+    while not over.wait(1.0):
+        lease = rate_share.RateLease(
+            weight=rate_share.Weight.INGEST, writes=next(writes), rate=60.0, learned=10**6, epoch_seconds=time.time()
+        )
+        store.replace(name, objects.json_bytes(asdict(lease)))
+    store.delete(name)
 
 
 def set_chosen(patch: pytest.MonkeyPatch, **values: float) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from proofsweep.client.call_queue import CallQueue, Ticket
 from proofsweep.client.pacer import Pacer
+from proofsweep.client.rate_share import Share
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.errors import RunMustStop
@@ -139,6 +140,45 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(world: World, between: Ex
     world.throttle_at(121, VERIFY, 1.0)
 
     assert (world.stop.reason is not None) is is_lost
+
+
+def share(part: float = 1.0, rate: float | None = None, pause_seconds: float = 0.0) -> Share:
+    return Share(part=part, rate=rate, pause_seconds=pause_seconds, lease=None, yields=False)
+
+
+def test_a_part_of_the_rate_is_kept_to(world: World) -> None:
+    """The next call waits for its turn; the rate that is told is that of all processes."""
+    world.dispatcher.take(share(part=0.25, rate=4.0))
+    began = time.monotonic()
+
+    for name in "abc":
+        world.dispatcher.wait_turn(Call.UPLOADS, name)
+
+    assert time.monotonic() - began > 0.4
+    assert world.dispatcher.status().rate == 16.0
+    assert world.dispatcher.status().is_shared
+
+
+def test_a_pause_of_another_process_is_everybodys(world: World) -> None:
+    """It is not told on as if it were our own."""
+    world.dispatcher.take(share(pause_seconds=30.0))
+
+    assert world.dispatcher.status().pause_seconds > 29.0
+    assert world.dispatcher.report().pause_seconds == 0.0
+
+
+def test_a_process_whose_calls_wait_is_hungry(world: World) -> None:
+    """One that sends less than it may is not."""
+    world.dispatcher.take(share(rate=1e6))
+    world.dispatcher.wait_turn(Call.UPLOADS, "a")
+    is_hungry = world.dispatcher.report().is_hungry
+
+    world.dispatcher.take(share(rate=20.0))
+    for name in "abc":
+        world.dispatcher.wait_turn(Call.VERIFY, name)
+
+    assert not is_hungry
+    assert world.dispatcher.report().is_hungry
 
 
 def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[threading.Thread]]:

@@ -55,6 +55,8 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypat
     known = LaneStatus(5.0, None)
     monkeypatch.setattr(Dispatcher, "status", lambda _: known)
     seen = []
+    known = LaneStatus(5.0, None, yields=True)
+    seen.append(leg.progress.waits_for)
     known = LaneStatus(5.0, None, pause_seconds=60.0, is_outage=True)
     seen.append(leg.progress.waits_for)
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
@@ -62,7 +64,7 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypat
     leg.heartbeat.is_settling = True
     seen.append(leg.progress.waits_for)
 
-    assert seen == [WaitsFor.OUTAGE, WaitsFor.STOP, WaitsFor.SETTLE]
+    assert seen == [WaitsFor.NEW_FILES, WaitsFor.OUTAGE, WaitsFor.STOP, WaitsFor.SETTLE]
     assert leg.progress.stops_because == "It was asked to."
     assert leg.progress.seconds_left is None
 
@@ -105,13 +107,13 @@ def test_rows_are_counted_by_outcome_and_bytes_by_answer(new_leg: LegBuilder) ->
 
 
 def test_a_run_is_as_far_as_its_legs_together() -> None:
-    """Each has learned its part of the lane. A run waits for what all of its legs wait for."""
+    """A lane is shared, so each knows the whole of it. A run waits for what all of its legs wait for."""
     pause = NOW + timedelta(minutes=1)
     told = LegProgress(rows=50, finished_before=10, counts={"accepted": 3}, rate=2.0, calls=6, lane_rate=9.0)
     paused = replace(told, quota_left=70, waits_for=WaitsFor.PAUSE, paused_until=pause, seconds_left=30.0)
 
     both = together(100, 20, [told, paused])
 
-    assert (both.rows, both.finished, both.rate, both.calls, both.lane_rate) == (100, 26, 4.0, 12, 18.0)
+    assert (both.rows, both.finished, both.rate, both.calls, both.lane_rate) == (100, 26, 4.0, 12, 9.0)
     assert (both.quota_left, both.seconds_left, both.waits_for) == (70, 30.0, None)
     assert together(100, 20, [paused, paused]).waits_for is WaitsFor.PAUSE

@@ -1,0 +1,123 @@
+"""Each process keeps a lease in the store, by which those of one key share its rate limit."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from proofsweep.client.keys import fingerprint
+from proofsweep.config.proxies import Proxies
+from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
+from proofsweep.domain.exchanges import Call
+from proofsweep.store import layout
+from proofsweep.store.objects import FolderStore
+from proofsweep.verify.rate_leases import RateLeases
+from proofsweep.verify.service import Service
+
+from ...worlds.waiting import wait_for
+from ..left_behind import exchange
+
+SERVICE = ServiceSettings(base_url="https://partner.example/v1", environment="beta")
+KEY = SecretStr("pk_test")
+FOLDER = layout.rate_leases_folder(fingerprint(KEY), SERVICE.base_url)
+NOW = datetime(2026, 11, 25, 23, 0, tzinfo=UTC)
+
+
+@dataclass
+class Process:
+    """One process of a key; its clock says when it looks."""
+
+    store: FolderStore
+    now: datetime = NOW
+
+    def __post_init__(self) -> None:
+        pace, retry, timeouts = PaceSettings(first_rate=20.0), RetrySettings(), TimeoutSettings()
+        service = Service(SERVICE, pace, retry, timeouts, lambda: KEY, proxies=Proxies({}), clock=lambda: self.now)
+        self.dispatcher, self.leases = service.dispatcher, RateLeases(self.store, service)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    return FolderStore(tmp_path)
+
+
+def test_two_processes_share_a_rate_and_one_that_ends_leaves_it(store: FolderStore) -> None:
+    """The other has all of it then."""
+    one, other = Process(store), Process(store)
+
+    with one.leases.shared():
+        with other.leases.shared():
+            wait_for(lambda: one.dispatcher.status().is_shared and other.dispatcher.status().is_shared)
+        wait_for(lambda: not one.dispatcher.status().is_shared)
+
+    assert store.names(FOLDER) == []
+
+
+def test_a_process_that_comes_knows_of_the_pause_that_another_was_told(store: FolderStore) -> None:
+    """What is left of it."""
+    one = Process(store)
+    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 40.0)
+    one.leases.look()
+
+    other = Process(store, now=NOW + timedelta(seconds=10))
+    other.leases.look()
+
+    assert 29.0 < other.dispatcher.status().pause_seconds < 34.5
+
+
+def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStore) -> None:
+    """The next one does not call before its end, and has the whole rate."""
+    one, other = Process(store), Process(store)
+    with one.leases.shared():
+        one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 40.0)
+
+    other.leases.look()
+
+    assert other.dispatcher.status().pause_seconds > 38.0
+    assert not other.dispatcher.status().is_shared
+
+
+def test_who_makes_a_few_calls_keeps_to_a_pause_and_takes_no_part(store: FolderStore) -> None:
+    """As `check` does: nothing is stored."""
+    one, check = Process(store), Process(store)
+    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 40.0)
+    one.leases.look()
+
+    check.leases.heed()
+
+    assert check.dispatcher.status().pause_seconds > 38.0
+    assert not check.dispatcher.status().is_shared
+    assert len(store.names(FOLDER)) == 1
+
+
+def test_nobody_heeds_a_pause_for_longer_than_two_minutes(store: FolderStore) -> None:
+    """A clock may have jumped; and a command does not wait for an hour without a call of its own."""
+    one, check = Process(store), Process(store)
+    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 3_600.0)
+    one.leases.look()
+
+    check.leases.heed()
+
+    assert 100.0 < check.dispatcher.status().pause_seconds <= 120.0
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"lease": 3}'])
+def test_what_cannot_be_understood_is_ignored(store: FolderStore, content: bytes) -> None:
+    """Such as what another release wrote."""
+    store.create(f"{FOLDER}/abc.json", content)
+    process = Process(store)
+
+    process.leases.look()
+
+    assert not process.dispatcher.status().is_shared
+
+
+def test_the_lease_of_a_process_that_was_killed_long_ago_is_deleted(store: FolderStore) -> None:
+    """Else a pause that it was told would hold up each process that begins."""
+    Process(store).leases.look()
+    assert len(store.names(FOLDER)) == 1
+
+    assert Process(store, now=NOW + timedelta(hours=1)).leases.read() == {}
+    assert store.names(FOLDER) == []
