@@ -84,7 +84,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 2
 
 
-_COMPOSED = {"test_composed_system", "test_workers_end"}
+_COMPOSED = {"test_composed_system", "test_two_days", "test_workers_end"}
 """Files whose tests use the composed system."""
 
 
