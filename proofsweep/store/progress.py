@@ -35,7 +35,7 @@ _WORDS = {
     WaitsFor.SETTLE: "the last rows are being written",
     WaitsFor.STOP: "stopping: {in_flight} in flight",
     WaitsFor.STORE: "the results store cannot be written",
-    WaitsFor.OUTAGE: "a probe failed, so only probes go: the service seems to be down",
+    WaitsFor.OUTAGE: "a check came out wrong, so only checks go: the service or the files seem to be away",
     WaitsFor.START: "it begins: earlier legs are settled, and the negative control is made",
     WaitsFor.PAUSE: "the service asked for a pause{until}",
     WaitsFor.UPLOADS: "uploading {uploads}",

@@ -130,7 +130,7 @@ def test_accepted_files_that_are_refused_stop_the_run_only_if_others_are_refused
 
 
 def test_a_file_that_always_times_out_fails_alone(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is tried twice; the others are answered after it."""
+    """It is tried twice, and a probe is answered after it."""
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "0.3")
     run_id = plan(world.catalog("poison", *["valid"] * 5))
     world.service.changes["verify"] = for_poison(late)
@@ -139,7 +139,7 @@ def test_a_file_that_always_times_out_fails_alone(world: ForeignWorld, monkeypat
 
     assert endings(world) == ["complete"]
     assert [row["outcome"] for row in world.rows()] == ["failed"] + ["accepted"] * 5
-    assert world.service.received["uploads"] == 5 + 2
+    assert world.service.received["uploads"] == 5 + 2 + 1
 
 
 def let_opens_fail(monkeypatch: pytest.MonkeyPatch, error: int, fails: Callable[[str], bool]) -> None:
