@@ -9,11 +9,9 @@ from dataclasses import asdict, fields
 import typer
 
 from proofsweep.app import App, utc_now
-from proofsweep.config.load import sources_of, words_of
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop
-from proofsweep.domain.headers import SLOT_BYTES
-from proofsweep.domain.reasons import Reason, remedy_for
+from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog
@@ -53,7 +51,6 @@ from proofsweep_cli.screen import (
 )
 
 _COLUMNS = ("line", "file", "reason", "what_to_do", "detail", "tags")
-_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _MOST_COLUMNS = 20
 
 
@@ -103,13 +100,12 @@ def plan(
         return ExitCode.ACCEPTED
     status, trouble = _service_or_trouble(app)
     cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds)
-    sources = sources_of(config, results)
     if as_json:
-        print_json(_json_of(listing, survey) | forecast_json(cost) | {"settings_from": dict(sources)})
+        print_json(_json_of(listing, survey) | forecast_json(cost))
     else:
         _print_plan(app, listing, survey, cost, trouble.message if trouble else "")
         where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
-        console().line(f"  for {where} ({words_of(sources)})", style="dim")
+        console().line(f"  for {where}", style="dim")
     is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
     return ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
 
@@ -126,14 +122,6 @@ def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trou
     print_ignored(out, ignored_entries(listing))
     print_forecast(out, cost, trouble)
     print_cautions(out, app, listing.location)
-    with suppress(ResultsError):
-        for plan, known in app.planner.lists_before(listing, survey):
-            out.line(
-                f"  {counted(known, 'row')} of this list {'is' if known == 1 else 'are'} known from {plan.catalog}. "
-                f'If it is the next edition of that list, give both one name: name = "{listing.name}" under '
-                "[catalog]; then the newest edition takes the place of the older ones, and what it lacks is gone",
-                style="yellow",
-            )
 
 
 def _print_reading(out: Screen, listing: Catalog) -> None:
@@ -143,8 +131,7 @@ def _print_reading(out: Screen, listing: Catalog) -> None:
         return
     out.line(f"  columns: {' · '.join(f'{role}: {_some(names)}' for role, names in columns.items())}")
     if other := [encoding for encoding in whole.encodings if encoding != "UTF-8"]:
-        cut = [f", cut by {_DELIMITERS[each]}" for each in sorted(whole.delimiters)]
-        out.line(f"  read as {', '.join(other)}{''.join(cut)}; if letters are wrong, set catalog.encoding")
+        out.line(f"  read as {', '.join(other)}; if letters are wrong, set catalog.encoding")
     out.line("  files may lie anywhere" if listing.root is None else f"  files may lie in {printable(listing.root)}")
 
 
@@ -191,27 +178,11 @@ def _print_survey(out: Screen, survey: Survey) -> None:
     out.print(
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )
-    if survey.declared:
-        out.print(f"  {survey.declared:,} with a declared digest or size, which is compared first")
-    if survey.touched:
-        out.line(
-            f"  {survey.touched:,} with another time and the size that was answered: {size_text(survey.touched_bytes)} "
-            "are read first, and the same bytes cost no call"
-        )
-    out.print(f"  formats: {', '.join(f'{count:,} {name}' for name, count in survey.formats.most_common(8))}")
-    over = f"{survey.over_slot:,} larger than a slot ({size_text(SLOT_BYTES)})"
-    out.print(f"  largest: {size_text(survey.largest_bytes)}; {over}")
     for reason, count in survey.reasons.most_common():
         out.line(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
         out.line(f"    {survey.examples[reason]}", style="dim")
-        if reason == Reason.AMBIGUOUS_SIDECAR:
-            for audio in survey.ambiguous:
-                out.line(f"    {audio}")
     if survey.reasons:
         out.line("  --list names each of these rows, with its line and what to do", style="dim")
-    if survey.doubtful:
-        kinds = ", ".join(f"{count:,} {reason}" for reason, count in survey.doubtful.most_common())
-        out.line(f"  {survey.doubtful.total():,} of those to send, by their names: {kinds}", style="magenta")
     for note in unsent_pairs_note(survey.reasons):
         out.line(f"  {note}", style="bold yellow")
 

@@ -5,7 +5,6 @@ import posixpath
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -61,7 +60,6 @@ class Catalog(ABC):
     skipped = 0  # rows that are left out
     deliveries: DeliveryCounts | None = None  # what a scan found of them; None if there is none
     encodings: Sequence[str] = ()  # of its manifests of text, for a person: each that occurs
-    delimiters: AbstractSet[str] = frozenset()  # what cuts the lines of its manifests
     columns: Sequence[tuple[str, str]] = ()  # of its first manifest, each with its role, its algorithm, or `tag`
 
     @property

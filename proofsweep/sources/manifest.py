@@ -128,7 +128,6 @@ class Manifests(Catalog):
                 self.columns = self.columns or columns.roles
         found = dict.fromkeys(manifest.encoding for manifest in self._manifests if manifest.encoding is not None)
         self.encodings = [_ENCODING_WORDS.get(each, each) for each in found]
-        self.delimiters = {manifest.delimiter for manifest in self._manifests if manifest.delimiter}
 
     def _row(self, number: int, line: _Line, lookup: FileLookup) -> ManifestRow:
         columns, audio, sidecar = line.columns, *_located(line, lookup)

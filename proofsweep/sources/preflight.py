@@ -28,7 +28,6 @@ _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW
 _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
 
 _NO_WAV = _PAIR_FORMATS - _ONE_FILE_FORMATS | {AudioFormat.FLAC, AudioFormat.OGG}
-_FORMAT_BY_ENDING = {each.value: each for each in _NO_WAV} | {"aif": AudioFormat.AIFF, "oga": AudioFormat.OGG}
 """Endings that leave no doubt; a file named `.wav` may hold anything."""
 
 _JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once: `json.dumps` makes one for each row
@@ -129,12 +128,6 @@ def judge_content(audio_format: AudioFormat, mode: Mode, unlisted: str | None = 
         f"The content is {named}, which the service does not take: ask the supplier for the WAV, AIFF, CAF, MP3 or M4A "
         "that the sidecar was made for.",
     )
-
-
-def judge_name(ending: str, mode: Mode) -> Ineligible | None:
-    """Say why a file will probably not be sent, by its name's ending alone; its content decides when the item runs."""
-    named = _FORMAT_BY_ENDING.get(ending)
-    return None if named is None else judge_content(named, mode)
 
 
 def _judge_sidecar(facts: FileFacts | None) -> Ineligible | None:

@@ -107,13 +107,6 @@ class Planner:
         """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
         return unsent_rows(listing, self.service.sidecar_field, self._credential_check(listing))
 
-    def lists_before(self, listing: Catalog, survey: Survey) -> list[tuple[Plan, int]]:
-        """Return plans of other lists that know most rows of a new list without a name, and how many they know."""
-        identity, plans = self.identity_of(listing), RunIndex(self.results).refreshed().plans(self.environment)
-        if self.catalogs.name is not None or any(plan.identity == identity for plan in plans):
-            return []
-        return self._lists_before(listing, survey, identity)
-
     def plan(
         self,
         listing: Catalog,

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from proofsweep.config.locations import one_line
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, SourceError
-from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import ManifestRow, Mode, WorkItem, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.runs import INGEST
@@ -21,7 +20,7 @@ from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
-from proofsweep.sources.preflight import judge_name, work_item_of
+from proofsweep.sources.preflight import work_item_of
 from proofsweep.store.known_rows import HashedItems
 
 # What tells whether a row that cannot be sent is as it was.
@@ -30,7 +29,6 @@ UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"
 # Reasons that the content of a file gives: it has them for as long as it stays the same version.
 _OF_CONTENT = (Reason.NOT_WAV, Reason.UNLISTED_FORMAT)
 _MAY_BE_SENT = ""  # stands for the reason of a row that is sent unless its content says otherwise
-_NAMED_FILES = 6  # files that a person looks at to see what is meant
 # Of more rows to send nobody asks whether each turned out before to be no audio that can be; 8 bytes each.
 _MOST_REPEATED = 100_000
 _AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket
@@ -44,7 +42,6 @@ _LEFT_OUT = Ineligible(
 class Survey:
     """What a catalog holds. Sizes are in bytes.
 
-    `doubtful` counts, of the rows that will be sent, those whose names say that they cannot be verified, by reason.
     `keys` identify each row, with the reason for which it cannot be sent; they are empty if very many can be.
     """
 
@@ -52,45 +49,24 @@ class Survey:
     eligible: int = 0
     pairs: int = 0
     audio_bytes: int = 0
-    largest_bytes: int = 0
-    over_slot: int = 0  # rows whose audio is larger than a slot
     reasons: Counter[str] = field(default_factory=Counter)
-    formats: Counter[str] = field(default_factory=Counter)  # rows by the ending of the name
-    ambiguous: list[str] = field(default_factory=list)  # the first audio files whose sidecar is ambiguous
-    doubtful: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)  # of each reason, what is wrong with the first row
-    declared: int = 0  # rows to send of which a digest or the size is declared, and compared before the verdict
-    touched: int = 0  # rows to send whose bytes are compared with those of their answer first
-    touched_bytes: int = 0
     keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
     ids: "array[int]" = field(default_factory=lambda: array("q"), repr=False)  # hashes of all items
 
     def note(self, item: WorkItem) -> None:
-        ending = ending_of(item)
-        size = item.audio_bytes or 0
         self.items += 1
         self.ids.append(hash(item.item_id))
-        self.formats[ending] += 1
-        self.over_slot += size > SLOT_BYTES
-        self.largest_bytes = max(self.largest_bytes, size)
         if item.ineligible is not None:
             reason = str(item.ineligible.reason)
             self.reasons[reason] += 1
             self.examples.setdefault(reason, item.ineligible.detail)
-            if item.ineligible.reason is Reason.AMBIGUOUS_SIDECAR and len(self.ambiguous) < _NAMED_FILES:
-                self.ambiguous.append(utf8_text(item.audio))
             self._note_key(item, reason)
             return
         self.eligible += 1
         self._note_key(item, _MAY_BE_SENT)
-        doubt = judge_name(ending, item.mode)
-        if doubt is not None:
-            self.doubtful[str(doubt.reason)] += 1
         self.pairs += item.mode is Mode.LEGACY_PAIR
-        self.audio_bytes += size
-        self.declared += bool(item.declared)
-        self.touched += item.is_touched
-        self.touched_bytes += size * item.is_touched
+        self.audio_bytes += item.audio_bytes or 0
 
     def _note_key(self, item: WorkItem, reason: str) -> None:
         if self.eligible <= _MOST_REPEATED:
@@ -191,14 +167,6 @@ def items_of(
     """Turn a catalog's rows into work items, each judged by its listing, and perhaps by a look for its credential."""
     items = (work_item_of(row, catalog_name, sidecar_field) for row in rows)
     return items if check is None else check.judged(items)
-
-
-def ending_of(item: WorkItem) -> str:
-    """Return the ending of the audio's name, in lower case and printable."""
-    name = item.audio.rpartition("/")[2]
-    if item.audio.endswith("/"):
-        return "folder"
-    return utf8_text(name.rpartition(".")[2].lower()) if "." in name else "no ending"
 
 
 def ignored_entries(catalog: Catalog) -> dict[str, int]:

@@ -11,10 +11,6 @@ import proofsweep_sandbox as sandbox
 from ..worlds.nights import Label, verify_night
 from .conftest import Command
 
-PROPOSED = (
-    '4 rows of this list are known from {}. If it is the next edition of that list, give both one name: name = "music"'
-)
-
 
 @pytest.fixture
 def label(workdir: Path, running: sandbox.Running) -> Label:
@@ -40,20 +36,15 @@ def states(proofsweep: Command) -> dict[str, str]:
 def test_the_newest_list_takes_the_place_of_the_older(
     proofsweep: Command, label: Label, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`plan` proposes the name; what the new list lacks is then gone, also for the views in a DuckDB of one's own."""
+    """What the new list lacks is then gone, also for the views in a DuckDB of one's own."""
     first = listed(label, "katalog.csv", *(f"{kind} {number}.wav" for kind in ("good", "bad") for number in range(3)))
     other = listed(label, "other.csv", "bad 2.wav")
-    assert "known from" not in proofsweep("plan", first).stdout
     verify_night(first)
     verify_night(other)
     second = listed(label, "katalog_2026-11-27.csv", "good 0.wav", "good 1.wav", "good 2.wav", "bad 0.wav", "new.wav")
     label.credentialed("new.wav")
 
-    planned = " ".join(proofsweep("plan", second, "--since-last").stdout.split())
-    assert PROPOSED.format(first) in planned
-    assert "other.csv" not in planned
     monkeypatch.setenv("PROOFSWEEP_CATALOG__NAME", "music")
-    assert "known from" not in proofsweep("plan", second).stdout
     run_id = verify_night(second, since_last=True)
 
     stands = states(proofsweep)

@@ -8,7 +8,7 @@ from proofsweep.domain.headers import SLOT_BYTES
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.formats import AudioFormat
-from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, judge_name, work_item_of
+from proofsweep.sources.preflight import SIDECAR_BYTES, judge_content, work_item_of
 
 
 def a_row(
@@ -80,14 +80,6 @@ def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
     judged = [judge_content(audio_format, mode) for mode in (ONE_FILE, PAIR)]
 
     assert tuple(each and each.reason for each in judged) == FORMATS[audio_format]
-
-
-@pytest.mark.parametrize(("ending", "alike"), {"flac": "flac", "mp3": "mp3", "wav": "wav", "xyz": "wav"}.items())
-def test_a_name_tells_what_will_probably_not_be_sent(ending: str, alike: str) -> None:
-    """Only an ending that leaves no doubt; the content decides."""
-    judged = [judge_name(ending, mode) for mode in (ONE_FILE, PAIR)]
-
-    assert tuple(each and each.reason for each in judged) == FORMATS[alike]
 
 
 @pytest.mark.parametrize(
