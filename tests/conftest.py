@@ -175,18 +175,9 @@ def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> "Iterator[Webhook]"
 
 
 @pytest.fixture(scope="session")
-def swift(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[S3Server]":
-    """OpenStack Swift's S3, one for all tests of a worker."""
-    from .servers import buckets  # noqa: PLC0415 - few tests need a bucket
-
-    with buckets.swift(tmp_path_factory.mktemp("swift")) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
 def moto(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[S3Server]":
     """Moto's S3, one for all tests of a worker."""
-    from .servers import buckets  # noqa: PLC0415
+    from .servers import buckets  # noqa: PLC0415 - few tests need a bucket
 
     with buckets.moto(tmp_path_factory.mktemp("moto")) as server:
         yield server

@@ -1,14 +1,14 @@
 """Buckets at each storage server in turn; a test's process finds its bucket by the usual variables."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import proofsweep_sandbox as sandbox
 
-from ..servers.buckets import Bucket, BucketServer
+from ..servers.buckets import Bucket, BucketServer, S3Server, guarded_moto
 from ..worlds.bucket_world import BucketWorld, export_bucket
 from ..worlds.sandbox_world import open_account
 
@@ -25,7 +25,14 @@ def no_cloud_account(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(missing))
 
 
-@pytest.fixture(params=["swift", "moto", "azurite"])
+@pytest.fixture(scope="package")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[S3Server, S3Server]]:
+    """An S3 that checks signatures, as its owner and as a stranger see it."""
+    with guarded_moto(tmp_path_factory.mktemp("guarded")) as users:
+        yield users
+
+
+@pytest.fixture(params=["moto", "azurite"])
 def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bucket:
     """An empty bucket, at each server in turn, to which this process has the credentials."""
     server: BucketServer = request.getfixturevalue(request.param)

@@ -20,8 +20,8 @@ MakeWorld = Callable[[Bucket], BucketWorld]
 
 
 @pytest.fixture
-def world(make_world: MakeWorld, swift: S3Server) -> BucketWorld:
-    return make_world(swift.new_bucket())
+def world(make_world: MakeWorld, moto: S3Server) -> BucketWorld:
+    return make_world(moto.new_bucket())
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +32,9 @@ def samples(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
-def delivery(swift: S3Server, samples: Samples) -> Bucket:
-    """A bucket at Swift that holds the samples below `deliveries`, and a manifest of them."""
-    bucket = swift.new_bucket()
+def delivery(moto: S3Server, samples: Samples) -> Bucket:
+    """A bucket that holds the samples below `deliveries`, and a manifest of them."""
+    bucket = moto.new_bucket()
     deliver(samples.folder, bucket, "deliveries")
     bucket.put("catalogs/all.csv", write_manifest(samples.files, samples.folder, "../deliveries"))
     return bucket
@@ -42,7 +42,7 @@ def delivery(swift: S3Server, samples: Samples) -> Bucket:
 
 @pytest.mark.timeout(600)
 def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
-    world: BucketWorld, delivery: Bucket, samples: Samples, swift: S3Server, capfd: pytest.CaptureFixture[str]
+    world: BucketWorld, delivery: Bucket, samples: Samples, moto: S3Server, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each row once with its verdict; as many calls as the service charged; common tools read the tables."""
     world.interrupt(f"{delivery.url}/deliveries", signal.SIGTERM, after=16)
@@ -58,7 +58,7 @@ def test_run_over_a_prefix_that_is_stopped_has_every_row_right(
     assert sum(int(str(leg["calls"])) for leg in legs) == world.charged
     assert tool_counts(world) == [Counter(str(row["outcome"]) for row in rows)] * 2
     check_page_in_the_bucket(world)
-    world.check_secrets(swift.secrets, world.logs + "".join(capfd.readouterr()))
+    world.check_secrets(moto.secrets, world.logs + "".join(capfd.readouterr()))
 
 
 @pytest.mark.timeout(600)

@@ -3,10 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import obstore
-import pytest
 from obstore.exceptions import AlreadyExistsError
 
-from ..servers.buckets import Bucket, S3Server
+from ..servers.buckets import Bucket
 
 
 def test_object_is_there_once_it_is_put(bucket: Bucket) -> None:
@@ -31,20 +30,3 @@ def test_conditional_server_lets_one_racer_through(bucket: Bucket) -> None:
         won = sum(racers.map(create, range(16)))
 
     assert won == 1
-
-
-def test_swift_checks_signatures(swift: S3Server) -> None:
-    """A request that is signed with another secret is refused."""
-    bucket = swift.new_bucket()
-    name = bucket.url.removeprefix("s3://")
-    forger = obstore.store.S3Store(
-        name,
-        endpoint=swift.url,
-        region=swift.region,
-        access_key_id=swift.access_key,
-        secret_access_key="guessed",
-        client_options={"allow_http": True},
-    )
-
-    with pytest.raises(obstore.exceptions.BaseError, match="SignatureDoesNotMatch"):
-        obstore.list(forger).collect()

@@ -14,7 +14,7 @@ from ..worlds.core import NameTaken, Store, results_at
 NAME = "verdicts/run_date=2026-11-20/20261120T091500Z_8c1f04-00000-001.parquet"
 
 
-@pytest.fixture(params=["folder", "swift", "moto", "azurite"])
+@pytest.fixture(params=["folder", "moto", "azurite"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bucket | Path:
     """The place of a store: a folder, or a bucket that this process may reach."""
     if request.param == "folder":

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 from typing import Any, Protocol
@@ -24,8 +24,9 @@ from .launching import launched, need
 
 HERE = Path(__file__).parent
 
+REGION = "us-east-1"
 PAGE_KEYS = 100
-"""So many keys are in a page of a listing by Swift or moto. S3 gives a thousand: too many to write in a test."""
+"""So many keys are in a page of a listing by moto. S3 gives a thousand: too many to write in a test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,6 @@ class S3Server:
     url: str
     access_key: str
     secret_key: str
-    region: str
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class S3Server:
     @property
     def client(self) -> Any:  # noqa: ANN401 -- boto makes its types at run time
         """Return boto's client, with which tests prepare objects."""
-        return _boto(self.url, self.region, self.access_key, self.secret_key)
+        return _boto("s3", self.url, self.access_key, self.secret_key)
 
     def environment(self, url: str | None = None) -> dict[str, str]:
         """Return the variables that lead to this server, or to a proxy at `url`."""
@@ -80,17 +80,16 @@ class S3Server:
             "AWS_ALLOW_HTTP": "true",
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
-            "AWS_REGION": self.region,
+            "AWS_REGION": REGION,
         }
 
     def new_bucket(self) -> Bucket:
         name = f"bucket-{uuid4().hex[:12]}"
-        where = {} if self.region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": self.region}}
-        self.client.create_bucket(Bucket=name, **where)
+        self.client.create_bucket(Bucket=name)
         store = obstore.store.S3Store(
             name,
             endpoint=self.url,
-            region=self.region,
+            region=REGION,
             access_key_id=self.access_key,
             secret_access_key=self.secret_key,
             client_options={"allow_http": True},
@@ -143,32 +142,15 @@ class AzureServer:
 
 
 @cache
-def _boto(url: str, region: str, access_key: str, secret_key: str) -> Any:  # noqa: ANN401 -- as above
+def _boto(service: str, url: str, access_key: str, secret_key: str) -> Any:  # noqa: ANN401 -- as above
     """Make boto's client once for each server: it reads megabytes of descriptions."""
     return boto3.client(
-        "s3",
+        service,
         endpoint_url=url,
-        region_name=region,
+        region_name=REGION,
         aws_access_key_id=access_key,
         aws_secret_access_key=secret_key,
     )
-
-
-@contextmanager
-def swift(folder: Path) -> Iterator[S3Server]:
-    """OpenStack Swift: it checks signatures and regions."""
-    need(find_spec("swift"), "OpenStack Swift, which the developers' packages bring on Linux")
-    need(_keeps_attributes(folder), "a file system with extended attributes under the tests' temporary folder")
-    environment = os.environ | {"PYTHONWARNINGS": "ignore", "SWIFT_PAGE_KEYS": str(PAGE_KEYS)}
-    cluster = folder / "cluster"
-    cluster.mkdir(exist_ok=True)
-    with launched([sys.executable, HERE / "swift_cluster.py", cluster], folder / "swift.log", environment) as url:
-        yield S3Server(
-            url=url,
-            access_key="tests:owner",
-            secret_key="secret+of/the-owner",
-            region="north-1",
-        )
 
 
 @contextmanager
@@ -176,12 +158,28 @@ def moto(folder: Path) -> Iterator[S3Server]:
     """Moto: conditional writes hold, objects may be archived; it does not check signatures."""
     environment = os.environ | {"MOTO_S3_DEFAULT_MAX_KEYS": str(PAGE_KEYS)}
     with launched([sys.executable, HERE / "moto_server.py"], folder / "moto.log", environment) as url:
-        yield S3Server(
-            url=url,
-            access_key="an-access-key",
-            secret_key="secret+of/moto",
-            region="us-east-1",
-        )
+        yield S3Server(url=url, access_key="an-access-key", secret_key="secret+of/moto")
+
+
+@contextmanager
+def guarded_moto(folder: Path) -> Iterator[tuple[S3Server, S3Server]]:
+    """Moto that checks signatures, permissions and regions, as its owner and as a user who may do nothing see it."""
+    with moto(folder) as open_server:
+        owner, stranger = (_as_user(open_server, name) for name in ("owner", "stranger"))
+        httpx.post(f"{open_server.url}/moto-api/reset-auth", content=b"0", trust_env=False).raise_for_status()
+        yield owner, stranger
+
+
+def _as_user(server: S3Server, name: str) -> S3Server:
+    """Add a user, while the server checks nothing yet; only the owner may do anything."""
+    iam = _boto("iam", server.url, server.access_key, server.secret_key)
+    iam.create_user(UserName=name)
+    if name == "owner":
+        statement = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+        iam.put_user_policy(UserName=name, PolicyName="all", PolicyDocument=policy)
+    made = iam.create_access_key(UserName=name)["AccessKey"]
+    return S3Server(url=server.url, access_key=made["AccessKeyId"], secret_key=made["SecretAccessKey"])
 
 
 @contextmanager
@@ -195,13 +193,3 @@ def azurite(folder: Path) -> Iterator[AzureServer]:
     options = ["--inMemoryPersistence", "--blobPort", "0", "--silent", "--skipApiVersionCheck"]
     with launched([str(node), HERE / "azurite/serve.js", *options], folder / "azurite.log", environment) as url:
         yield AzureServer(url=f"{url}/tests", account="tests", key=key)
-
-
-def _keeps_attributes(folder: Path) -> bool:
-    probe = folder / "probe"
-    probe.touch()
-    try:
-        os.setxattr(probe, "user.swift.metadata", b"kept")
-    except (OSError, AttributeError):
-        return False
-    return True
