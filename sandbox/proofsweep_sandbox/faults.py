@@ -15,21 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proofsweep_sandbox.answers import Answer, json_answer
 
-_PAGE = b"<!doctype html><title>Service Unavailable</title><h1>We will be back soon</h1>"
-
 
 class FaultKind(StrEnum):
-    """What fails. The first four act before the request's body is read; the others change the finished answer."""
+    """What fails. The first three act before the request's body is read; the others change the finished answer."""
 
     SLOW = "slow"  # the answer is sent `seconds` later
     HANG = "hang"  # no answer is sent
-    RESET_BEFORE = "reset_before"  # the connection is reset before the body is read
     STATUS = "status"  # `status` and `code` (and `headers`) instead of an answer
     ANSWER = "answer"  # members of the body are set (`answer`) or left out (`without`)
     HEADERS = "headers"  # headers are set, or left out where the value is null
-    NOT_JSON = "not_json"  # an HTML page with the original status
     TRUNCATE = "truncate"  # the full Content-Length, and half of the body
-    RESET_AFTER = "reset_after"  # the call is served, then the connection is reset
 
 
 class Fault(BaseModel):
@@ -100,8 +95,6 @@ def with_faults(answer: Answer, faults: Iterable[Fault]) -> Answer:
             members = {**json.loads(answer.body), **fault.answer}
             kept = {name: value for name, value in members.items() if name not in fault.without}
             answer = replace(answer, body=json_answer(kept).body)
-        elif fault.kind is FaultKind.NOT_JSON:
-            answer = replace(answer, body=_PAGE, headers={**answer.headers, "content-type": "text/html"})
         changes = {name.lower(): value for name, value in fault.headers.items()}
         headers = {**answer.headers, **changes}
         answer = replace(answer, headers={name: value for name, value in headers.items() if value is not None})

@@ -6,7 +6,6 @@ import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
@@ -33,7 +32,6 @@ class IssueQuery(BaseModel):
     sealed_by: Signer = Signer.SERVICE
     registered: bool = True
     pending: bool = False
-    note: Literal["ready", "unavailable"] = "ready"
 
 
 async def issue(service: Service, request: Request) -> Response:
@@ -63,7 +61,6 @@ async def issue(service: Service, request: Request) -> Response:
                 issued_at=identity.created_at,
                 sealed_by=query.sealed_by,
                 pending=query.pending,
-                note=query.note,
                 sidecar=sidecar,
                 asset=asset,
             )
@@ -93,7 +90,6 @@ class _TenantBody(_Body):
 
 
 class _LaneBody(_Body):
-    lane: Literal["calls", "rotate"] = "calls"
     rate: float = Field(gt=0)
     burst: float = Field(ge=1)
 
@@ -115,7 +111,7 @@ async def _add_tenant(service: Service, request: Request) -> Response:
 
 async def _set_lane(service: Service, request: Request) -> Response:
     body = _LaneBody.model_validate_json(await request.body())
-    service.throttle.set_lane(body.lane, Lane(rate=body.rate, burst=body.burst))
+    service.throttle.set_lane("calls", Lane(rate=body.rate, burst=body.burst))
     return Response(status_code=204)
 
 

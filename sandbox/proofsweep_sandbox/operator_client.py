@@ -33,8 +33,7 @@ class IssueOptions(TypedDict, total=False):
     """The options of a new proof; the sandbox chooses those that are absent.
 
     `legacy` issues a sidecar instead of a one-file credential. The registry does not know a proof that is not
-    `registered`; it knows a `pending` one, but does not list it. A `note` that is unavailable never becomes an
-    interpretation.
+    `registered`; it knows a `pending` one, but does not list it.
     """
 
     song: str
@@ -43,7 +42,6 @@ class IssueOptions(TypedDict, total=False):
     sealed_by: Literal["service", "device", "stranger"]
     registered: bool
     pending: bool
-    note: Literal["ready", "unavailable"]
 
 
 class OperatorError(Exception):
@@ -86,9 +84,9 @@ class Operator(AbstractContextManager["Operator"]):
         key = self._request("POST", "/tenants", name=name, quota=quota)
         return NewKey(tenant=key["tenant"], key_id=key["keyId"], api_key=key["apiKey"])
 
-    def set_lane(self, rate: float, burst: float, *, lane: Literal["calls", "rotate"] = "calls") -> None:
-        """Set a throttle lane: `rate` in calls per second, and `burst` in calls at once."""
-        self._request("PUT", "/lane", lane=lane, rate=rate, burst=burst)
+    def set_lane(self, rate: float, burst: float) -> None:
+        """Set the throttle lane of all calls but rotation: `rate` in calls per second, and `burst` in calls at once."""
+        self._request("PUT", "/lane", rate=rate, burst=burst)
 
     def set_quota(self, limit: int, *, tenant: str | None = None) -> None:
         """Set the monthly quota of each of a tenant's keys, by default the first tenant's."""

@@ -13,7 +13,7 @@ from proofsweep_sandbox.faults import Fault, FaultKind, with_faults
 from proofsweep_sandbox.routing import Exchange, routed
 from proofsweep_sandbox.service import Service
 from proofsweep_sandbox.storage import StorageTarget
-from proofsweep_sandbox.wire import closed, reset, send_half
+from proofsweep_sandbox.wire import closed, send_half
 
 _logger = logging.getLogger("sandbox")
 
@@ -61,10 +61,6 @@ class RequestPipeline:
                     self._log(exchange, None)
                     await closed(exchange.request.receive)
                     raise _ConnectionGoneError
-                case FaultKind.RESET_BEFORE:
-                    self._log(exchange, None)
-                    await reset(exchange.request)
-                    raise _ConnectionGoneError
                 case FaultKind.STATUS:
                     refusal = Refusal(fault.status, fault.code, "a fault", retry_after=fault.retry_after)
                     return self._origin.error_answer(refusal, exchange)
@@ -72,10 +68,6 @@ class RequestPipeline:
 
     async def _send(self, exchange: Exchange, answer: Answer, kinds: set[FaultKind], send: Send) -> None:
         request = exchange.request
-        if FaultKind.RESET_AFTER in kinds:
-            self._log(exchange, None)
-            await reset(request)
-            return
         self._log(exchange, answer.status)  # (4)
         if FaultKind.TRUNCATE in kinds:
             await send_half(request, answer, send)

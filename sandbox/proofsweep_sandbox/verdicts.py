@@ -49,11 +49,9 @@ def grade_of(proof: Proof) -> dict[str, object]:
 
 
 def interpretation_of(proof: Proof, now: float) -> dict[str, object]:
-    """Return the process note: pending for some seconds after issuance, then as the proof's record says."""
+    """Return the process note: pending for some seconds after issuance, then ready."""
     if proof.pending or now < proof.issued_at + _NOTE_SECONDS:
         return {"status": "pending", "retryAfterSeconds": _POLL_SECONDS}
-    if proof.note != "ready":
-        return {"status": "unavailable"}
     text = f"The service witnessed the editing of {proof.song!r} and recorded it."
     return {"status": "ready", "text": text, "policyVersion": _POLICY}
 

@@ -1,16 +1,13 @@
-"""The connection itself: reset it, cut an answer short. ASGI cannot express this."""
+"""The connection itself: cut an answer short. ASGI cannot express this."""
 
 import asyncio
 import socket
-import struct
 
 from starlette.requests import Request
 from starlette.types import Receive, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from proofsweep_sandbox.answers import Answer
-
-_CLOSE_WITH_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with 0 seconds: closing sends RST
 
 
 class WireProtocol(H11Protocol):
@@ -22,13 +19,6 @@ class WireProtocol(H11Protocol):
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
         self.app_state = {**self.app_state, "transport": transport}
-
-
-async def reset(request: Request) -> None:
-    transport = request.state.transport
-    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _CLOSE_WITH_RESET)
-    transport.abort()
-    await closed(request.receive)
 
 
 async def send_half(request: Request, answer: Answer, send: Send) -> None:

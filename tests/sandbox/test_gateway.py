@@ -105,21 +105,6 @@ def test_an_exhausted_quota_is_a_429_until_the_next_month(
     assert int(refused.headers["x-ratelimit-reset"]) > 1_700_000_000
 
 
-def test_a_call_beyond_the_quota_is_not_counted(
-    operator: sandbox.Operator, api: httpx.Client, key: sandbox.NewKey
-) -> None:
-    """Used and remaining calls always add up to the quota."""
-    operator.set_quota(2, tenant=key.tenant)
-    for _ in range(4):
-        api.get("/proofs")
-
-    (standing,) = operator.usage(key.tenant)
-    charged = [each["charged"] for each in operator.exchanges() if each["tenant"] == key.tenant]
-
-    assert (standing["today"], standing["remaining"]) == (2, 0)
-    assert charged == [1, 1, 0, 0]
-
-
 def test_a_throttled_call_passes_after_retry_after(
     operator: sandbox.Operator, api: httpx.Client, later: Callable[[float], None]
 ) -> None:

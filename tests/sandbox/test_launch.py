@@ -1,4 +1,3 @@
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -34,15 +33,6 @@ def test_a_restart_keeps_keys_proofs_and_seals(wav: Path, tmp_path: Path) -> Non
     assert "sk_chosen_beforehand_1" in known
     assert listed == [issued.proof_id]
     assert answer["verdict"] == "valid"
-
-
-def test_secrets_on_disk_are_the_owners_alone(running: sandbox.Running) -> None:
-    """Only the owner can read the key file, the signing keys and the folders of audio."""
-    home = running.key_file.parent
-    secret_files = [running.key_file, *(home / "seals").iterdir()]
-
-    assert {stat.S_IMODE(file.stat().st_mode) for file in secret_files} == {0o600}
-    assert {stat.S_IMODE((home / name).stat().st_mode) for name in ("seals", "uploads", "assets")} == {0o700}
 
 
 def test_a_sandbox_ends_with_the_process_that_launched_it(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ def registered(*, sealed_by: Signer = Signer.SERVICE, pending: bool = False) -> 
         issued_at=1_700_000_000,
         sealed_by=sealed_by,
         pending=pending,
-        note="ready",
         sidecar=b"",
         asset=None,
     )

@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS usage (
 CREATE TABLE IF NOT EXISTS proofs (
     seq INTEGER PRIMARY KEY, proof_id TEXT UNIQUE NOT NULL, tenant TEXT NOT NULL, song TEXT NOT NULL,
     issued_at INTEGER NOT NULL, sealed_by TEXT NOT NULL,
-    pending INTEGER NOT NULL, note TEXT NOT NULL, sidecar BLOB NOT NULL, asset TEXT);
+    pending INTEGER NOT NULL, sidecar BLOB NOT NULL, asset TEXT);
 CREATE INDEX IF NOT EXISTS proofs_newest ON proofs (tenant, issued_at, seq);
 CREATE TABLE IF NOT EXISTS erasures (proof_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, erased_at INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS slots (

@@ -8,10 +8,7 @@ from proofsweep_sandbox.seals.identity import Identity, Signer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """One registered proof; `asset` is the file name of its one-file artifact, None for a legacy proof.
-
-    `note` is `ready`, or `unavailable` if it will never have an interpretation.
-    """
+    """One registered proof; `asset` is the file name of its one-file artifact, None for a legacy proof."""
 
     proof_id: str
     tenant: str
@@ -19,7 +16,6 @@ class Proof:
     issued_at: int
     sealed_by: Signer
     pending: bool
-    note: str
     sidecar: bytes
     asset: str | None
     seq: int = 0

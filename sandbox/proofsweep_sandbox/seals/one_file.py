@@ -1,7 +1,6 @@
 """One-file credentials: a WAV with a real C2PA manifest inside."""
 
 import json
-import struct
 from io import BytesIO
 from pathlib import Path
 
@@ -36,14 +35,19 @@ class OneFileSeals:
 
     def seal(self, audio: bytes, identity: Identity, signer: Signer) -> bytes:
         """Return a credentialed copy of the WAV `audio`; refuse any other audio."""
-        _check_wave(audio)
+        # The library signs what it reads of a WAV with a wrong size, and drops the rest.
+        if audio[:4] != b"RIFF" or audio[4:8] != (len(audio) - 8).to_bytes(4, "little"):
+            raise _not_signable("the audio is not a whole WAV; issue a legacy pair for it")
         chain, sealed = self._chains[signer], BytesIO()
         info = C2paSignerInfo(b"ed25519", chain.chain_pem, chain.key_pem, None)
-        with (
-            C2paSigner.from_info(info) as pen,
-            Builder(json.dumps(_manifest(identity)), context=self._context) as builder,
-        ):
-            builder.sign(pen, _WAVE, BytesIO(audio), sealed)
+        try:
+            with (
+                C2paSigner.from_info(info) as pen,
+                Builder(json.dumps(_manifest(identity)), context=self._context) as builder,
+            ):
+                builder.sign(pen, _WAVE, BytesIO(audio), sealed)
+        except C2paError as error:
+            raise _not_signable("the audio is not a WAV that can be signed") from error
         return sealed.getvalue()
 
     def examine(self, audio: Path) -> Finding:
@@ -91,31 +95,6 @@ def _signer_named(signature: object) -> Signer:
             return Signer.DEVICE
         case _:
             return Signer.SERVICE
-
-
-def _check_wave(audio: bytes) -> None:
-    """Refuse unless `audio` is a RIFF WAVE with correct sizes.
-
-    The C2PA library drops the audio of a WAV with a wrong size, and the signed rest is then reported as trusted.
-    """
-    if len(audio) < 12:  # noqa: PLR2004 - magic, size and form take four bytes each
-        raise _not_signable("the file is too short to be a WAV")
-    magic, riff_size, form = struct.unpack_from("<4sI4s", audio)
-    if magic in {b"RF64", b"BW64"}:
-        raise _not_signable(f"{magic.decode()} cannot carry a C2PA manifest; convert it to a WAV below 4 GiB")
-    if (magic, form) != (b"RIFF", b"WAVE"):
-        raise _not_signable("the audio is not a WAV; issue a legacy pair for it")
-    if riff_size + 8 != len(audio):
-        raise _not_signable(f"the RIFF header says {riff_size + 8} bytes, the file has {len(audio)}")
-    found, at = set(), 12
-    while at + 8 <= len(audio):
-        label, length = struct.unpack_from("<4sI", audio, at)
-        if at + 8 + length > len(audio):
-            raise _not_signable(f"chunk {label!r} reaches beyond the end of the file")
-        found.add(label)
-        at += 8 + length + length % 2
-    if not {b"fmt ", b"data"} <= found:
-        raise _not_signable("the WAV lacks a format or a data chunk")
 
 
 def _not_signable(error: str) -> Refusal:
