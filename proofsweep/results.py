@@ -23,7 +23,6 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.probes import read_probes
 from proofsweep.store.runs import RunIndex, newest_whole
 from proofsweep.store.schemas import SCHEMAS
 
@@ -88,8 +87,6 @@ class ResultsStore:
         if name not in SCHEMAS:
             return self._view(name, plan, columns, environment)
         self._refuse_unknown(name, {*(columns or ())}.difference(SCHEMAS[name].names))
-        if name == "probes":
-            return read_probes(self._results, columns)
         parts = self._results.all_parts(name) if plan is None else self._results.parts_of(name, plan)
         return self._results.table(name, parts, None if columns is None else list(columns))
 

@@ -43,7 +43,7 @@ from proofsweep.store import layout
 from proofsweep.store.lease import Holder, Lease
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
-from proofsweep.store.probes import read_probes
+from proofsweep.store.probes import probes_of
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
 LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights
@@ -181,7 +181,7 @@ class AlertFacts:
         now = self.clock()
         oldest = now - _OLDEST_PASS
         columns, days = ["environment", "operation_id", *_FACTS], sorted({oldest.date(), now.date()})
-        rows = read_probes(self.results, columns, days).sort_by("operation_id").to_pylist()
+        rows = probes_of(self.results, columns, days).sort_by("operation_id").to_pylist()
         mine = [row for row in rows if row.pop("environment") == self.environment and row["started_at"] >= oldest]
         last = set(sorted({row["operation_id"] for row in mine})[-IN_A_ROW:])
         facts = [ProbeFacts(**row) for row in mine if row.pop("operation_id") in last]

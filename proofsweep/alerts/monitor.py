@@ -11,9 +11,8 @@ from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import Alert, alerts_of_end, alerts_of_probes, quota_low, state_of_ending
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
-from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, ProofsweepError, ResultsError, RunMustStop
+from proofsweep.domain.errors import CallFailed, ProofsweepError, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.items import Row, utf8_text
@@ -22,7 +21,7 @@ from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import leg_numbers, open_legs
-from proofsweep.store.probes import add_pass, publish_hours
+from proofsweep.store.probes import add_pass
 from proofsweep.store.rows import probe_row, usage_rows
 
 
@@ -91,11 +90,7 @@ def monitor(facts: AlertFacts, probe: Callable[[], ProbeBatch]) -> Monitored:
     found = probe()  # (1)
     pass_id = new_run_id(began, secrets.token_hex(3))
     own: Row = {"operation_id": pass_id, "environment": facts.environment, "base_url": facts.service.base_url}
-    add_pass(facts.results, pass_id, began, found.rows(own))  # (2)
-    try:
-        publish_hours(facts.results, began)
-    except ResultsError as error:  # the next pass does it
-        log(Event.UPDATE_MISSED, what="monitoring", why=error.message)
+    add_pass(facts.results, facts.environment, began, found.rows(own))  # (2)
     alerts, over = alerts_of_probes(facts.recent_probes(), facts.environment)  # (3)
     return Monitored(batch=found, alerts=alerts, over=over)
 

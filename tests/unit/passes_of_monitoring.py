@@ -27,5 +27,5 @@ def leave_pass(
     said = [{"asked_at": named.started_at, "day": named.run_date.isoformat(), "used": 3, "quota_limit": 1000.0}]
     found = ProbeBatch(probes=[probe_row(call) for call in (calls if probes is None else probes)], usage=said)
     own = {"operation_id": pass_id, "environment": environment, "base_url": named.base_url}
-    add_pass(results, pass_id, named.started_at, found.rows(own))
+    add_pass(results, environment, named.started_at, found.rows(own))
     return pass_id

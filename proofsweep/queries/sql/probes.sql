@@ -1,1 +1,1 @@
-SELECT DISTINCT * FROM store.probes WHERE list_contains(getvariable('environments'), environment)
+SELECT * FROM store.probes WHERE list_contains(getvariable('environments'), environment)

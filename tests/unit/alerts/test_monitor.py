@@ -6,11 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from proofsweep.alerts import monitor as monitoring
 from proofsweep.alerts.facts import AlertFacts
-from proofsweep.alerts.monitor import Check, monitor, probe_service
+from proofsweep.alerts.monitor import Check, probe_service
 from proofsweep.client.client import Partner
-from proofsweep.domain.errors import ConfigError, ResultsError
+from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation
 from proofsweep.operations.rotations import record_rotation
@@ -154,16 +153,3 @@ def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Par
     assert found(facts, partner) == []
     assert found(facts, partner, hours=50) == ["key_expires"]
     assert found(elsewhere, partner, hours=50) == []
-
-
-def test_an_hour_that_cannot_be_published_ends_no_pass(
-    facts: AlertFacts, partner: Partner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next pass does it."""
-
-    def failing(*_: object) -> None:
-        raise ResultsError("The store is away.")
-
-    monkeypatch.setattr(monitoring, "publish_hours", failing)
-
-    assert len(monitor(facts, lambda: probe_service(partner)).batch.probes) == 2
