@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 from proofsweep.app import App, utc_now
-from proofsweep.config.load import Settings, sources_of, words_of
+from proofsweep.config.load import Settings, path_of_config
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible
@@ -54,12 +54,11 @@ def doctor(results: str | None = ResultsUrl, config: str | None = Config, as_jso
 
 def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
     try:
-        app, sources = open_app(config, results), sources_of(config, results)
+        app = open_app(config, results)
     except ProofsweepError as error:
         yield Finding("config", error.message, code_of_error(error))
         return
-    yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
-    yield Finding("settings", words_of(sources))
+    yield Finding("config", f"{app.environment}, {app.settings.service.base_url}, of {path_of_config(config)}")
     now = utc_now().astimezone()
     yield Finding("zone", f"{now.tzname()}, UTC{now:%z}, for times that are given without a zone")
     yield _finding_about("results", lambda: f"{app.probed_store()} can be written")

@@ -100,11 +100,7 @@ def _escaped(text: str, escape: Callable[[str], str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     alike = get_close_matches(name, known, 1, ALIKE)
-    return ask_for(alike[0]) if alike else ""
-
-
-def ask_for(meant: str) -> str:
-    return f" (did you mean {meant}?)" if meant else ""
+    return f" (did you mean {alike[0]}?)" if alike else ""
 
 
 def defused(text: str) -> str:

@@ -104,7 +104,7 @@ def catalog(tmp_path: Path) -> str:
 
 
 def _take_out(config: Path, field: str) -> None:
-    """Take a field out of a config, and each source of the key for one of them: a variable may not contradict these."""
+    """Take a field out of a config, and each source of the key for one of them."""
     taken = "api_key_" if field.startswith("api_key_") else f"{field} ="
     kept = [line for line in config.read_text().splitlines() if not line.strip().startswith(taken)]
     config.write_text("\n".join(kept))
