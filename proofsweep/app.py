@@ -64,7 +64,7 @@ class App:
         self.environment = settings.service.environment
         self.leg: Leg | None = None  # that this process holds and works on, for a display beside the work
         self.run_elsewhere: str | None = None  # whose partitions other processes work on for this one
-        self._blocks, self._proxies = blocks, Proxies.given_in(environment())
+        self._blocks, self._proxies = blocks, Proxies(environment())
         self._read_block = None if blocks is None else blocks.read
         self._service: Service | None = None
 

