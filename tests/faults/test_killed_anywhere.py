@@ -127,12 +127,24 @@ def test_a_run_that_is_killed_anywhere_has_each_row_once(
     repeated = world.service.received["verify"] + world.service.received["uploads"] - 2 * len(rows)
     report[place] = soak.count(rows, repeated)
     assert world.told("audit")["wrong"] == []
+    _check_counts(world)
     assert Counter(row["run_id"] for row in rows) == dict.fromkeys(world.runs, ROWS)
     assert len({(row["run_id"], row["manifest_row"]) for row in rows}) == len(rows)
     assert all(row["verdict"] == VERDICTS[row["manifest_row"] % len(VERDICTS)] for row in rows)
     assert repeated <= soak.kills.total() * 2 * WORKERS + _most_calls_in_a_second(
         world
     ) * soak.kills.total() + _retries(world)
+
+
+def _check_counts(world: ForeignWorld) -> None:
+    """See that the row of each leg in `runs` counts what its parts have."""
+    outcomes = Counter((row["run_id"], row["leg"], row["outcome"]) for row in world.table("verdicts"))
+    sent = (row for row in world.table("exchanges") if row["bytes_sent"] is not None)
+    calls = Counter((row["run_id"], row["leg"]) for row in sent if row["call"] not in {"slot", "health"})
+    for row in world.table("runs"):
+        leg = row["run_id"], row["leg"]
+        counted = {name: outcomes[*leg, name] for name in ("accepted", "rejected", "failed", "ineligible")}
+        assert {name: row[name] for name in (*counted, "calls")} == counted | {"calls": calls[leg]}
 
 
 @pytest.fixture(autouse=True)
