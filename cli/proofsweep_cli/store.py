@@ -15,7 +15,6 @@ from proofsweep.audit.store import audit_store
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import counted
 from proofsweep.store.prunings import Pruning
-from proofsweep.store.tables import RECEIPTED
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
@@ -83,7 +82,7 @@ def prune(
     """Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.
 
     Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
-    receipts stay, and new receipts in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
+    receipts stay, and objects in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
 
     Example: `proofsweep prune --older-than 400d --dry-run`
     """
@@ -99,8 +98,8 @@ def prune(
     done: list[Pruning] = []
     if is_agreed:
         with out.status("deleting …"):
-            done = prune_store(store, found, utc_now)
-    out.print(f"Deleted: {_sums(done)}; receipts in _pruned/" if is_agreed else "Nothing was deleted.")
+            done = prune_store(store, found)
+    out.print(f"Deleted: {_sums(done)}; _pruned/ names it all" if is_agreed else "Nothing was deleted.")
     if as_json:
         print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})
     return ExitCode.ACCEPTED
@@ -118,12 +117,10 @@ def _print_prunable(out: Screen, found: Prunable) -> None:
 def _print_table(out: Screen, prunings: Sequence[Pruning]) -> None:
     if not prunings:
         return
-    figures = ("ended", *RECEIPTED, "bytes", "parts kept")
+    figures = ("objects", "bytes")
     runs = table("run", *figures, right=figures, unwrapped=("run", *figures))
     for pruning in prunings[:_SHOWN]:
-        rows = (f"{pruning.rows_of(name):,}" for name in RECEIPTED)
-        cells = (pruning.run_ended_at[:10], *rows, size_text(pruning.size_bytes), f"{len(pruning.kept):,}")
-        runs.add_row(pruning.run_id, *cells)
+        runs.add_row(pruning.run_id, f"{len(pruning.deleted):,}", size_text(pruning.size_bytes))
     out.print(runs)
     more = len(prunings) - _SHOWN
     if more > 0:
@@ -131,17 +128,10 @@ def _print_table(out: Screen, prunings: Sequence[Pruning]) -> None:
 
 
 def _sums(prunings: list[Pruning]) -> str:
-    rows = [f"{counted(sum(each.rows_of(table) for each in prunings), 'row')} of {table}" for table in RECEIPTED]
+    objects = counted(sum(len(each.deleted) for each in prunings), "object")
     size = size_text(sum(each.size_bytes for each in prunings))
-    return f"{', '.join(rows)}, {size}, in {counted(len(prunings), 'run')}"
+    return f"{objects}, {size}, of {counted(len(prunings), 'run')}"
 
 
 def _json_of(pruning: Pruning) -> dict[str, object]:
-    return {
-        "run_id": pruning.run_id,
-        "ended_at": pruning.run_ended_at,
-        **{f"{table}_rows": pruning.rows_of(table) for table in RECEIPTED},
-        "bytes": pruning.size_bytes,
-        "objects": len(pruning.deleted),
-        "parts_kept": len(pruning.kept),
-    }
+    return {"run_id": pruning.run_id, "bytes": pruning.size_bytes, "objects": len(pruning.deleted)}

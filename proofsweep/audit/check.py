@@ -18,7 +18,7 @@ from proofsweep.store.lease import Lease
 from proofsweep.store.objects import sha256_hex
 from proofsweep.store.operations import operation_of
 from proofsweep.store.parts import Part, Results, table_of
-from proofsweep.store.prunings import completed_at, prunings_of
+from proofsweep.store.prunings import prunings_of
 from proofsweep.store.rows import with_instants
 from proofsweep.store.schemas import SCHEMAS, conformed
 from proofsweep.store.tables import RECEIPTED
@@ -108,7 +108,7 @@ class RunAuditor:
 
     def _check_run(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         self._audit.legs += len(receipts)
-        self._read_prunings()
+        self._pruned = self._pruned_names()
         self._check_rows(plan, receipts)
         for _ in self._parts("exchanges", receipts):
             continue
@@ -163,22 +163,14 @@ class RunAuditor:
             return None
         return whole
 
-    def _read_prunings(self) -> None:
-        """Take what prunings delete. One whose intent the ledger lacks has deleted nothing."""
-        gone: set[str] = set()
+    def _pruned_names(self) -> frozenset[str]:
+        """Return what prunings delete; one that the ledger lacks has deleted nothing."""
         try:
-            for pruning in prunings_of(self._store, self._run_id):
-                name = layout.pruning_intent_name(self._run_id, pruning.number)
-                is_completed, is_decided = completed_at(self._store, pruning) is not None, not self._line.lacks(name)
-                if is_decided:
-                    gone |= {each.name for each in pruning.deleted}
-                if not is_completed:
-                    self._audit.note(name, "has no receipt: the pruning was interrupted; repeat proofsweep prune")
-                elif not is_decided:
-                    self._audit.bad(name, "has a receipt, but no entry in the ledger")
-        except NO_DOCUMENT:
-            self._audit.bad(self._run_id, "has a damaged intent or receipt of a pruning")
-        self._pruned = frozenset(gone)
+            prunings = prunings_of(self._store, self._run_id)
+        except ResultsError:
+            self._audit.bad(self._run_id, "has a damaged pruning")
+            return frozenset()
+        return frozenset(name for each in prunings if not self._line.lacks(each.name) for name in each.deleted)
 
     def _check_rows(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
         """Check that each row that has an answer was planned, for this item, and is answered once."""

@@ -12,7 +12,7 @@ from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, sha256_hex
 
 _HEAD = re.compile(r"[0-9a-f]{64}")
 # What an entry may name: only such objects are read.
-_NAMED = re.compile(r"_runs/\w+/legs/\d+/receipt\.json|_pruned/\w+-\d+-intent\.json", re.ASCII)
+_NAMED = re.compile(r"_runs/\w+/legs/\d+/receipt\.json|_pruned/\w+-\d+\.json", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

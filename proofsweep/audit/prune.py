@@ -1,7 +1,6 @@
 """Delete what old runs hold besides what is newest; a kill at any point is healed by pruning again.
 
-(1) an intent names all that goes of a run, (2) the ledger has an entry of each intent, (3) the objects are deleted, (4)
-a receipt of each run says that they are.
+(1) an object names all that goes of a run, (2) the ledger has an entry of it, (3) what it names is deleted.
 """
 
 import re
@@ -21,14 +20,7 @@ from proofsweep.store.legs import leg_numbers
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, json_bytes
 from proofsweep.store.parts import Results, ended_parts
-from proofsweep.store.prunings import (
-    PrunedObject,
-    Pruning,
-    begun_prunings,
-    pruned_names,
-    prunings_of,
-    write_receipt,
-)
+from proofsweep.store.prunings import Pruning, pruned_names, prunings_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.verify.commit import record_ended_legs
 
@@ -65,7 +57,7 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
         raise ResultsError(f"There is no run in {results.store.url}.")
     record_ended_legs(results, RunIndex(results).refreshed())
     refresh(results)  # what has ended is in the base, or it stays
-    latest, begun = Latest(results), begun_prunings(results.store)
+    latest, begun = Latest(results), _begun(results)
     taken = {pruning.run_id for pruning in begun}
     runs = [run for run in latest.index.newest_first() if run.legs and run.is_over]
     old = [run for run in runs if _ended_at(run) <= now - timedelta(days=days)]
@@ -75,17 +67,16 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
     def pruning_of(run: RunRecord) -> Pruning | None:
         if run.plan.run_id in taken or not _is_settled(results, run, latest.base.through):
             return None
-        kept, deleted = _kept_and_deleted(results, run, newest, sizes, is_listing=run.plan.run_id in listing)
-        if not deleted:
+        kept, gone = _kept_and_gone(results, run, newest, sizes, is_listing=run.plan.run_id in listing)
+        if not gone:
             return None
         return Pruning(
             run_id=run.plan.run_id,
             number=len(prunings_of(results.store, run.plan.run_id)) + 1,
             decided_at=now.isoformat(timespec="seconds"),
-            run_ended_at=_ended_at(run).isoformat(timespec="seconds"),
             older_than_days=days,
-            kept=kept,
-            deleted=deleted,
+            is_whole=not kept,
+            deleted={name: sizes(name.rpartition("/")[0]).get(name, 0) for name in gone},
             after_entry=latest.index.entries_to,
             proofsweep_version=__version__,
         )
@@ -95,22 +86,27 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
     return Prunable(old_runs=len(old), begun=begun, new=new)
 
 
-def prune(results: Results, prunable: Prunable, clock: Callable[[], datetime]) -> list[Pruning]:
+def prune(results: Results, prunable: Prunable) -> list[Pruning]:
     """Delete what was found, but for what another process has begun; return the prunings that were completed."""
     done = [*prunable.begun]
     for pruning in prunable.new:
         with suppress(NameTaken):  # another process prunes the run at the same moment
-            name = layout.pruning_intent_name(pruning.run_id, pruning.number)
-            results.store.create(name, json_bytes(asdict(pruning)))  # (1)
+            results.store.create(pruning.name, json_bytes(asdict(pruning)))  # (1)
             done.append(pruning)
     if done:
-        names = [layout.pruning_intent_name(each.run_id, each.number) for each in done]
-        Ledger(results.store).append(EntryKind.PRUNING, *names)  # (2)
+        Ledger(results.store).append(EntryKind.PRUNING, *(each.name for each in done))  # (2)
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         for pruning in done:
-            list(pool.map(results.store.delete, [each.name for each in pruning.deleted]))  # (3)
-            write_receipt(results.store, pruning, clock())  # (4)
+            list(pool.map(results.store.delete, pruning.deleted.keys() - {pruning.last}))  # (3)
+            results.store.delete(pruning.last)
     return done
+
+
+def _begun(results: Results) -> list[Pruning]:
+    """Return the prunings that were decided, and did not come to their end."""
+    runs = sorted({layout.run_of(name) for name in results.store.names(layout.PRUNED_FOLDER)})
+    every = [pruning for run_id in runs for pruning in prunings_of(results.store, run_id)]
+    return [pruning for pruning in every if results.store.read(pruning.last) is not None]
 
 
 def _is_settled(results: Results, run: RunRecord, through: int) -> bool:
@@ -119,39 +115,29 @@ def _is_settled(results: Results, run: RunRecord, through: int) -> bool:
     return has_ended and all(leg.entry is not None and leg.entry <= through for leg in run.legs)
 
 
-def _kept_and_deleted(
+def _kept_and_gone(
     results: Results,
     run: RunRecord,
     newest: Collection[str],
     sizes: Callable[[str], dict[str, int]],
     *,
     is_listing: bool,
-) -> tuple[list[str], list[PrunedObject]]:
-    """Return which parts of a run stay, and all its objects that go: none if no part of `verdicts` can.
+) -> tuple[list[str], list[str]]:
+    """Name the parts of a run that stay, and all its objects that go: none if no part of `verdicts` can.
 
     `newest` are the names of the parts with a newest row; one that `is_listing` says what its catalog lists now.
     """
     gone = pruned_names(results.store, run.plan.run_id)
-    parts = [part for each in ended_parts(results.store, run.plan).values() for part in each if part.name not in gone]
-    kept = [part.name for part in parts if part.name in newest]
-    old = [part for part in parts if part.name not in newest]
-    if kept and not any(part.name.startswith("verdicts/") for part in old):
+    parts = [part.name for each in ended_parts(results.store, run.plan).values() for part in each]
+    kept = [name for name in parts if name in newest]
+    old = [name for name in parts if name not in newest and name not in gone]
+    if kept and not any(name.startswith("verdicts/") for name in old):
         return kept, []
-    deleted = [
-        PrunedObject(
-            name=part.name,
-            size_bytes=sizes(part.name.rpartition("/")[0]).get(part.name, 0),
-            rows=part.rows,
-            sha256=part.sha256,
-        )
-        for part in old
-    ]
     journals = layout.journals_folder(run.plan.run_id)
     folders = [f"{journals}/{leg}" for leg in results.store.folders(journals)]
     if not is_listing:
         folders += [layout.items_folder(run.plan.run_id), layout.listed_folder(run.plan.run_id)]
-    internal = (each for folder in folders for each in sorted(sizes(folder).items()))
-    return kept, deleted + [PrunedObject(name=name, size_bytes=size) for name, size in internal]
+    return kept, old + [name for folder in folders for name in sorted(sizes(folder))]
 
 
 def _ended_at(record: RunRecord) -> datetime:

@@ -16,14 +16,14 @@ from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
-from proofsweep.store.layout import leg_of, pruning_intent_name
+from proofsweep.store.layout import leg_of
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers, open_legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results
 from proofsweep.store.progress import LegProgress, together
-from proofsweep.store.prunings import completed_at, prunings_of
+from proofsweep.store.prunings import prunings_of
 from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord, has_begun_leg, newest_whole
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
@@ -55,7 +55,7 @@ class Group:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
     intent: str  # name of the object that says what was deleted
-    completed_at: str | None  # ISO instant in UTC; None if it did not come to its end
+    decided_at: str  # ISO instant in UTC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +169,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         for number, receipt in receipts.items()
     )
     if pruned := prunings_of(results.store, run_id)[-1:]:
-        at = completed_at(results.store, pruned[0])
-        note = Pruned(intent=pruning_intent_name(run_id, pruned[0].number), completed_at=at)
+        note = Pruned(intent=pruned[0].name, decided_at=pruned[0].decided_at)
         return RunStatus(
             plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_legs=opened, head=head
         )

@@ -63,13 +63,9 @@ def notes_of(run: RunStatus) -> list[str]:
         where = "in the killed leg's journal, and in no table yet"
         notes.append(f"{run.unpublished:,} of the finished rows are {where}: resume publishes them.")
     notes += unsent_pairs_note(run.plan.reasons)
-    if run.pruned is not None and run.pruned.completed_at is None:
-        notes.append(
-            f"Pruning this run has begun and is not complete: run proofsweep prune again ({run.pruned.intent})."
-        )
-    elif run.pruned is not None:
+    if run.pruned is not None:
         deleted = f"{run.pruned.intent} names what was deleted; the counts are by the receipts."
-        notes.append(f"Pruned at {run.pruned.completed_at}: {deleted}")
+        notes.append(f"Pruned at {run.pruned.decided_at}: {deleted}")
     if run.sunset is not None:
         notes.append(
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."

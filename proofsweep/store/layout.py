@@ -10,8 +10,6 @@ from proofsweep.domain.items import raw_bytes
 INDEX_NAME = "_index/runs.json.gz"
 LATEST_FOLDER = "_latest"
 PRUNED_FOLDER = "_pruned"
-# How the names of the two objects of a pruning end.
-INTENT, RECEIPT = "-intent.json", "-receipt.json"
 LEDGER_FOLDER = "_ledger"
 # Entries of the ledger in one folder, so that the newest is found by two short listings.
 _ENTRIES_PER_FOLDER = 1_000
@@ -130,13 +128,9 @@ def journal_folder(run_id: str, leg: int) -> str:
     return f"{journals_folder(run_id)}/{leg:03}"
 
 
-def pruning_intent_name(run_id: str, number: int) -> str:
+def pruning_name(run_id: str, number: int) -> str:
     """What a pruning of a run deletes: written before the first deletion; `number` counts from 1."""
-    return f"{PRUNED_FOLDER}/{run_id}-{number:03}{INTENT}"
-
-
-def pruning_receipt_name(run_id: str, number: int) -> str:
-    return f"{PRUNED_FOLDER}/{run_id}-{number:03}{RECEIPT}"
+    return f"{PRUNED_FOLDER}/{run_id}-{number:03}.json"
 
 
 def ledger_folder(number: int) -> str:

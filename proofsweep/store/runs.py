@@ -32,7 +32,7 @@ _RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "
 
 _SETTLING = timedelta(days=1)
 _RECEIPT = re.compile(r"_runs/([^/]+)/legs/(\d+)/receipt\.json")
-_INTENT = re.compile(r"_pruned/([^/]+)-\d+-intent\.json")
+_PRUNING = re.compile(r"_pruned/([^/]+)-\d+\.json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +216,7 @@ class RunIndex:
         entries = list(Ledger(self._store).entries(index.entries_to))
         named = ((_RECEIPT.fullmatch(entry.name), entry.number) for entry in entries)
         numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg and not kind_of(leg[1])}
-        decided = {intent[1] for entry in entries if (intent := _INTENT.fullmatch(entry.name))}
+        decided = {pruning[1] for entry in entries if (pruning := _PRUNING.fullmatch(entry.name))}
         pruned = {run_id for run_id in decided if any(each.is_whole for each in prunings_of(self._store, run_id))}
         there = (name for name in self._store.folders("_runs", index.complete_to) if not kind_of(name))
         later = [name for name in there if name not in index.records]

@@ -295,4 +295,4 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:
     """Prune what is so old, but the newest answers; name the runs of which something went."""
     found = find_prunable(results, days, now)
-    return [pruned.run_id for pruned in prune(results, found, lambda: now)]
+    return [pruned.run_id for pruned in prune(results, found)]

@@ -26,7 +26,7 @@ from .conftest import forge_newest_entry
 LATER = "20261103T120000Z_000aa"
 PLAN, RECEIPT, ENTRY = f"_runs/{TWO_LEGS}/plan.json", receipt_name(NEWEST, 1), "_ledger/000000/{:09}.json"
 LEASE = f"_runs/{TWO_LEGS}/legs/001/lease.json"
-INTENT = f"_pruned/{PRUNED}-001-intent.json"
+PRUNING = f"_pruned/{PRUNED}-001.json"
 PART, ROW = f"verdicts/run_date=2026-11-02/{NEWEST}-00000-001.parquet", f"runs/run_date=2026-11-02/{NEWEST}-001.parquet"
 LATER_ROW = f"runs/run_date=2026-11-03/{LATER}-001.parquet"
 OPERATION, OTHER = (operation_named(f"20261120T0{hour}0000Z_000{tail}") for hour, tail in ((1, "aa"), (2, "bb")))
@@ -148,8 +148,7 @@ def leg_without_entry(root: Path) -> None:
         ),
         (second_entry, ENTRY.format(6)),
         (leg_without_entry, f"{receipt_name(LATER, 1)} has no entry in the ledger, though its row in runs comes"),
-        (writing(f"_pruned/{PRUNED}-001-receipt.json", b"["), f"{PRUNED} has a damaged intent or receipt"),
-        (writing(INTENT, b"["), f"{PRUNED} has a damaged intent or receipt of a pruning"),
+        (writing(PRUNING, b"["), f"{PRUNED} has a damaged pruning"),
     ],
 )
 def test_what_was_changed_is_named(results: Results, root: Path, change: Change, found: str) -> None:
@@ -177,7 +176,6 @@ def test_what_is_no_receipt_is_one_finding(results: Results, root: Path, content
     [
         (removing(ROW), ROW),  # the next leg writes it
         (lambda root: [leg_without_entry(root), removing(LATER_ROW)(root)], LATER_ROW),
-        (removing(f"_pruned/{PRUNED}-001-receipt.json"), INTENT),  # it has its entry before anything is deleted
     ],
 )
 def test_what_a_killed_process_did_not_come_to_is_a_note(

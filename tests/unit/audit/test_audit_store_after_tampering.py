@@ -26,7 +26,7 @@ from .conftest import forge_newest_entry
 TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "8"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261120)
 AUDITED = ("verdicts/**/*.parquet", "exchanges/**/*.parquet", "_runs/*/plan.json", "_runs/*/legs/*/receipt.json")
-AUDITED += ("_ledger/*/*.json", "_pruned/*-intent.json")
+AUDITED += ("_ledger/*/*.json", "_pruned/*.json")
 TABLES = ("verdicts", "exchanges", "runs")
 
 
@@ -110,7 +110,7 @@ def reorder(root: Path, lots: random.Random) -> str:
 
 
 def edit(root: Path, lots: random.Random) -> str:
-    """Change one member of a plan, of a receipt, of an entry or of an intent to prune."""
+    """Change one member of a plan, of a receipt, of an entry or of a pruning."""
     path = lots.choice(files(root, *AUDITED[2:]))
     document = json.loads(path.read_text())
     member = lots.choice(sorted(document))
@@ -213,30 +213,22 @@ def test_a_run_that_vanished_whole_is_found(root: Path) -> None:
 
 
 def test_a_pruning_of_something_else_is_found(root: Path) -> None:
-    """Parts deleted under an intent that was changed."""
-    intent = root / f"_pruned/{PRUNED}-001-intent.json"
-    rewrite_document(intent, lambda document: document["deleted"][0].update(sha256="0" * 64))
+    """Parts deleted under a pruning that was changed."""
+    rewrite_document(root / f"_pruned/{PRUNED}-001.json", lambda document: document["deleted"].update(another=1))
 
-    assert places(audit(root)) == {f"_pruned/{PRUNED}-001-intent.json"}
-
-
-def pruning_of(root: Path, run_id: str, name: str, *, days: int, **claims: str) -> None:
-    """Delete a part under a pruning that was never made: an intent and a receipt."""
-    (named,) = [each for each in json.loads((root / receipt(run_id)).read_text())["parts"] if each["name"] == name]
-    intent = {"run_id": run_id, "number": 1, "older_than_days": days, "kept": []}
-    intent |= {"deleted": [named | {"size_bytes": 1}], "decided_at": "2026-11-20T00:00:00+00:00"}
-    (root / f"_pruned/{run_id}-001-intent.json").write_text(
-        json.dumps(intent | {"run_ended_at": intent["decided_at"]} | claims)
-    )
-    (root / f"_pruned/{run_id}-001-receipt.json").write_text(json.dumps({"completed_at": "2026-11-20T00:00:01+00:00"}))
-    (root / name).unlink()
+    assert places(audit(root)) == {f"_pruned/{PRUNED}-001.json"}
 
 
 def test_a_forged_pruning_is_found(root: Path) -> None:
-    """Two documents that hide all answers of a run: each intent has an entry before anything is deleted."""
-    pruning_of(root, NEWEST, part(NEWEST, "00000-001"), days=30)
+    """A document that hides all answers of a run: each has an entry before anything is deleted."""
+    name = part(NEWEST, "00000-001")
+    shutil.copyfile(root / f"_pruned/{PRUNED}-001.json", root / f"_pruned/{NEWEST}-001.json")
+    rewrite_document(
+        root / f"_pruned/{NEWEST}-001.json", lambda document: document.update(run_id=NEWEST, deleted={name: 1})
+    )
+    (root / name).unlink()
 
-    assert places(audit(root)) == {f"_pruned/{NEWEST}-001-intent.json", part(NEWEST, "00000-001")}
+    assert places(audit(root)) == {name}
 
 
 ERASURE = operation_named("20261101T200000Z_000ee", "erasure")

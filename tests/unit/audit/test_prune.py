@@ -52,7 +52,7 @@ def found(results: Results, days: int = 400) -> Prunable:
 
 def prune_all(results: Results) -> list[str]:
     """Prune; name the runs of which something went."""
-    return [pruning.run_id for pruning in prune(results, found(results), lambda: NOW)]
+    return [pruning.run_id for pruning in prune(results, found(results))]
 
 
 def objects(root: Path) -> set[str]:
@@ -130,27 +130,26 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
 
 
 def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_path: Path) -> None:
-    """The run is pruned a second time, with a receipt of its own."""
+    """The run is pruned a second time."""
     prune_all(results)
     finish(results, plan_of_run("20250106T120000Z_000aa", items=1, batch_items=2), "x")
 
     assert prune_all(results) == [PARTLY.run_id]
 
     names = sorted(path.name for path in (tmp_path / "_pruned").glob(f"{PARTLY.run_id}-*"))
-    endings = ["001-intent.json", "001-receipt.json", "002-intent.json", "002-receipt.json"]
-    assert names == [f"{PARTLY.run_id}-{ending}" for ending in endings]
+    assert names == [f"{PARTLY.run_id}-001.json", f"{PARTLY.run_id}-002.json"]
     assert list((tmp_path / "verdicts").rglob(f"{PARTLY.run_id}*")) == []
     assert PARTLY.run_id not in RunIndex(results).refreshed().records
 
 
-def test_two_prunings_at_once_leave_one_set_of_receipts(results: Results, tmp_path: Path) -> None:
+def test_two_prunings_at_once_are_one(results: Results, tmp_path: Path) -> None:
     """Both may have decided the same in the same second; nothing else is deleted."""
     first, second = found(results), found(results)
 
-    assert len(prune(results, first, lambda: NOW)) == 2
+    assert len(prune(results, first)) == 2
     after = objects(tmp_path)
 
-    prune(results, second, lambda: NOW)
+    prune(results, second)
 
     assert objects(tmp_path) == after
 

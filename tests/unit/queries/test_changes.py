@@ -157,7 +157,7 @@ def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> No
     night(results, FRIDAY, {"d": ACCEPTED}, is_noted=True, catalog="/c/another.csv")
     night(results, SATURDAY, {"a": ACCEPTED, "b": REJECTED, "c": ACCEPTED, "e": REJECTED}, is_noted=True)
     now = datetime(2026, 11, 23, 2, tzinfo=UTC)
-    prune(results, find_prunable(results, 5, now), lambda: now)
+    prune(results, find_prunable(results, 5, now))
 
     for _ in range(2):
         with opened(results) as store:
