@@ -146,9 +146,8 @@ def recover(
 ) -> int:
     """Write the sealed sidecars of items whose own are missing; no file is overwritten.
 
-    A keyed call for each sidecar that is not as it was accepted. Sidecars follow the files that `ingest` has moved.
-    The exit code is 3 if a local sidecar differs from the sealed one or lies in a watched folder, where nothing is
-    written, and 4 if one could not be had.
+    A keyed call for each sidecar that is missing. Without --to, nothing is written where the audio is gone. The exit
+    code is 3 if a proof is gone, and 4 if a sidecar could not be had.
 
     Example: `proofsweep proofs recover --to recovered`
     """
@@ -157,7 +156,7 @@ def recover(
     answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()], as_json=as_json)
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
-    return ExitCode.REJECTED if {"differs", "exists", "gone", "watched"} & done.outcomes.keys() else ExitCode.ACCEPTED
+    return ExitCode.REJECTED if done.outcomes.get("gone") else ExitCode.ACCEPTED
 
 
 @proofs_group.command()

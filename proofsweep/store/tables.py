@@ -333,7 +333,7 @@ INTERPRETATIONS = Table(
 
 RECOVERIES = Table(
     name="recoveries",
-    meaning="One row for each sidecar that a recovery compared with the sealed one, or wrote again.",
+    meaning="One row for each sidecar that was missing, and that a recovery asked for.",
     written_by="operation",
     columns=(
         Column("operation_id", TEXT, "the recovery", nullable=False),
@@ -341,18 +341,16 @@ RECOVERIES = Table(
         Column("proof_id", TEXT, "the proof whose sealed sidecar was asked for", nullable=False),
         Column("item_id", TEXT, "the item, as in `verdicts`", nullable=False),
         Column("audio", TEXT, "its audio, as in `verdicts`", nullable=False),
-        Column("sidecar", TEXT, "its sidecar, as in `verdicts`; null for a one-file item"),
+        Column("sidecar", TEXT, "its sidecar, as in `verdicts`"),
         Column(
             "outcome",
             TEXT,
-            "recovered, the local one was missing; differs, the local one is not the sealed one; same, the sealed one "
-            "is there already; exists, another file has the name; gone, no such proof exists (404); failed",
+            "recovered; present, a file appeared there meanwhile; gone, no such proof exists (404); failed",
             nullable=False,
         ),
         Column("recovered_to", TEXT, "where the sealed sidecar was written; null if it was not"),
         Column("sidecar_bytes", INT, "size of the sealed sidecar"),
         Column("sidecar_sha256", TEXT, "hex sha256 of the sealed sidecar"),
-        Column("local_sha256", TEXT, "hex sha256 of the local one; null if it could not be read"),
         Column("detail", TEXT, "one sentence for a person"),
         Column("request_id", TEXT, "X-Request-Id of GET /proofs/{proofId}"),
         Column("acted_at", TIME, "when the row was made", nullable=False),

@@ -156,7 +156,8 @@ def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> 
 
 def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something right after the place of a recovered sidecar was found to be free."""
-    patch.setattr(recover.SidecarRecovery, "_is_there", lambda *_: bool(act()))
+    write = recover._written
+    patch.setattr(recover, "_written", lambda *written: act() or write(*written))
 
 
 def wrap_writes(wrapped: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
