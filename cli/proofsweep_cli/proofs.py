@@ -9,7 +9,6 @@ from pathlib import Path
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from proofsweep.app import App
 from proofsweep.domain.errors import CallFailed, UsageError
@@ -41,10 +40,9 @@ def show_list(
 
     Example: `proofsweep proofs list --limit 10`
     """
-    found, problem = newest_proofs(open_app(config).service.partner.in_new_session(lambda _: None), limit)
-    document = {"proofs": [proof.model_dump() for proof in found], "problem": problem}
-    answer(document, _lines_of_list(found, problem), as_json=as_json)
-    return ExitCode.FAILED if problem else ExitCode.ACCEPTED
+    found = newest_proofs(open_app(config).service.partner.in_new_session(lambda _: None), limit)
+    answer({"proofs": [proof.model_dump() for proof in found]}, _lines_of_list(found), as_json=as_json)
+    return ExitCode.ACCEPTED
 
 
 @proofs_group.command()
@@ -82,16 +80,16 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
     """List all proofs into the table `proofs`, and reconcile them with each item's newest answer.
 
     A keyed call for each hundred proofs. The exit code is 3 if a listed classification or issuedAt differs from the
-    answer, and 4 if the listing may not be whole.
+    answer.
 
     Example: `proofsweep proofs inventory --config production`
     """
     found = inventory_proofs(open_app(config, results).operations)
-    document = {"operation_id": found.operation_id, **found.states, "listed": found.listed, "problem": found.problem}
+    document = {"operation_id": found.operation_id, **found.states, "listed": found.listed}
     all_of_them = f"proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\""
-    notes = [*found.notes(), f"all of them: {all_of_them}"]
+    notes = [found.note(), f"all of them: {all_of_them}"]
     answer(document, [styled(found.line(), "bold"), *(f"  {note}" for note in notes)], as_json=as_json)
-    return ExitCode.FAILED if found.problem else ExitCode.REJECTED if found.states.get("differs") else ExitCode.ACCEPTED
+    return ExitCode.REJECTED if found.states.get("differs") else ExitCode.ACCEPTED
 
 
 @proofs_group.command()
@@ -170,8 +168,8 @@ def notes(
 ) -> int:
     """Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`.
 
-    A pending note is asked for again when the service says, for two minutes at most; then the next time. Notes are
-    report-only: they change no verdict. The exit code is 4 if a note could not be had, and 5 or 6 if calls ran out.
+    Each note is asked for once; a pending one again the next time. Notes are report-only: they change no verdict. The
+    exit code is 4 if a note could not be had, and 5 or 6 if calls ran out.
 
     Example: `proofsweep proofs notes --max-calls 2000 --config production`
     """
@@ -182,15 +180,13 @@ def notes(
     return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
 
 
-def _lines_of_list(found: list[ProofSummary], problem: str | None) -> Iterator[str | Text | Table]:
+def _lines_of_list(found: list[ProofSummary]) -> Iterator[str | Table]:
     proofs = table("issued (UTC)", "classification", "proof", "song")
     for proof in found:
         issued = "" if proof.issued_at is None else f"{proof.issued_at:%Y-%m-%d %H:%M}"
         proofs.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
     yield proofs
     yield f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed."
-    if problem:
-        yield styled(f"The listing may not be whole: {problem}.", "yellow")
 
 
 def _sidecar_bytes(text: str | None) -> int | None:

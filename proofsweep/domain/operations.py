@@ -1,7 +1,6 @@
 """Operations: uses of the partner's other endpoints, which are no verification runs; and rotations of a key. Pure."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
@@ -42,7 +41,6 @@ class Operation:
     environment: str  # the service's label
     base_url: str
     started_at: datetime
-    request: Mapping[str, object] = field(default_factory=dict)  # one that did not come to its end is gone on with
 
     @classmethod
     def named(cls, kind: OperationKind, tail: str, environment: str, base_url: str, now: datetime) -> "Operation":

@@ -1,15 +1,14 @@
 """Ask the service to erase one proof after the other (contract, Endpoints 7), and lose no answer.
 
-Each answer is in the journal before the next proof is asked for. A list that was killed or stopped is gone on with; a
-repeat of one that came to its end asks for all of it again: the service says `already_erased` of what is gone.
+Each answer is in the journal before the next proof is asked for. So a command that was killed or stopped is repeated:
+a proof that the table says is gone is not asked for again.
 """
 
 import csv
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
@@ -38,11 +37,6 @@ class ProofList:
     repeated: int = 0  # how many more times an ID was named
     empty: int = 0  # lines and cells without an ID
 
-    @property
-    def sha256(self) -> str:
-        """The hex digest of the sorted IDs, one a line: it tells lists apart."""
-        return hashlib.sha256("\n".join(sorted(self.proof_ids)).encode()).hexdigest()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
@@ -61,69 +55,66 @@ class Erasure:
 @dataclass(slots=True)
 class ErasureReport:
     operation_id: str = ""
-    erasures: dict[str, Erasure] = field(default_factory=dict)  # of the proofs that were asked for, by their IDs
-    not_asked: int = 0  # how many were not
+    erasures: list[Erasure] = field(default_factory=list)  # of the proofs that were asked for
+    known: int = 0  # proofs that earlier commands were told are gone
+    not_asked: int = 0  # proofs that were not asked for, and are not known to be gone
     stopped: RunMustStop | None = None  # why not all were asked for
 
     @property
     def failed(self) -> list[Erasure]:
-        return [each for each in self.erasures.values() if each.reason is not None]
+        return [each for each in self.erasures if each.reason is not None]
 
     def lines(self) -> Iterator[str]:
         """Yield the counts, some failures, and what to do."""
         counts = self._counts
         yield (
             f"{counts['erased']:,} erased, {counts['already_erased']:,} already erased or never there, "
-            f"{counts['failed']:,} failed, {self.not_asked:,} not asked for."
+            f"{counts['failed']:,} failed, {self.known:,} known to be gone, {self.not_asked:,} not asked for."
         )
         for each in self.failed[:_MOST_NAMED]:
             yield f"  failed: {each.proof_id} · {each.reason} · {each.request_id or 'no request ID'}"
         if len(self.failed) > _MOST_NAMED:
             yield f"  and {len(self.failed) - _MOST_NAMED:,} more in the table `erasures`"
         if self.failed or self.not_asked:
-            yield "Run the same command again: the service says `already_erased` of what is gone."
+            yield "Run the same command again: it asks for no proof that is known to be gone."
 
     def document(self) -> Row:
-        rows = list(map(asdict, self.erasures.values()))
-        return {"operation_id": self.operation_id, **self._counts, "not_asked": self.not_asked, "proofs": rows}
+        counts = {**self._counts, "known": self.known, "not_asked": self.not_asked}
+        return {"operation_id": self.operation_id, **counts, "proofs": list(map(asdict, self.erasures))}
 
     @property
     def _counts(self) -> Mapping[str, int]:
-        words = Counter("failed" if each.reason else each.outcome for each in self.erasures.values())
+        words = Counter("failed" if each.reason else each.outcome for each in self.erasures)
         return {word: words[word] for word in (*GONE, "failed")}
 
 
 def erase_proofs(
     operator: Operator, wanted: ProofList, told: Callable[[Erasure], object] = lambda _erasure: None
 ) -> ErasureReport:
-    """Erase the proofs of a list for good, one by one, and call `told` with each; RunIsActive if another does.
-
-    What a leg of the same list that did not come to its end was told of as gone is not asked for again.
-    """
-    report = ErasureReport()
-    request = {"proofs": len(wanted.proof_ids), "list_sha256": wanted.sha256}
+    """Erase the proofs of a list for good, one by one, and call `told` with each."""
+    report = ErasureReport(not_asked=len(wanted.proof_ids))
     try:
-        with operator.begun(OperationKind.ERASURE, request) as work:
+        with operator.begun(OperationKind.ERASURE) as work:
             report.operation_id = work.operation.operation_id
-            report.erasures |= {each.proof_id: each for each in _gone(work)}
-            for proof_id in wanted.proof_ids:
-                if proof_id not in report.erasures:
-                    erasure = report.erasures[proof_id] = _erased(work, proof_id)
-                    work.add([asdict(erasure)])
-                    work.flush()
-                    told(erasure)
+            gone = _gone(operator)
+            left = [proof_id for proof_id in wanted.proof_ids if proof_id not in gone]
+            report.known, report.not_asked = len(wanted.proof_ids) - len(left), len(left)
+            for proof_id in left:
+                erasure = _erased(work, proof_id)
+                work.add([asdict(erasure)])
+                work.flush()
+                report.erasures.append(erasure)
+                report.not_asked -= 1
+                told(erasure)
     except RunMustStop as stop:
         report.stopped = stop
-    report.not_asked = len(wanted.proof_ids) - len(report.erasures)
     return report
 
 
-def _gone(work: OperationLeg) -> Iterator[Erasure]:
-    """Yield what earlier legs of the operation were told is gone."""
-    names = [] if work.leg == 1 else work.results.parts_of("erasures", work.operation)
-    for row in work.results.table("erasures", names, [each.name for each in fields(Erasure)]).to_pylist():
-        if row["reason"] is None:
-            yield Erasure(**row)
+def _gone(operator: Operator) -> set[str]:
+    names, columns = operator.results.all_parts("erasures"), ["environment", "proof_id", "reason"]
+    rows = operator.results.table("erasures", names, columns).to_pylist()
+    return {row["proof_id"] for row in rows if row["environment"] == operator.environment and row["reason"] is None}
 
 
 def _erased(work: OperationLeg, proof_id: str) -> Erasure:
@@ -171,16 +162,14 @@ def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
 def _ids_in(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
     """Find the IDs in a file, each after where it stands: the lines, or the column `proof_id` of a CSV file."""
     columns = [cell.strip() for cell in next(csv.reader(lines[:1]), [])]
-    if _COLUMN not in columns:
-        if len(columns) > 1 or name.lower().endswith(".csv"):
-            raise UsageError(f"{printable(name)} has no column {_COLUMN}; nothing was erased.")
+    if _COLUMN in columns:
+        rows = csv.DictReader(lines, columns, restval="")  # of two such columns the last one: a tag may have the name
+        next(rows)
+        yield from ((f"{name}, line {rows.line_num}", row[_COLUMN].removeprefix("'")) for row in rows)
+    elif len(columns) > 1 or name.lower().endswith(".csv"):
+        raise UsageError(f"{printable(name)} has no column {_COLUMN}; nothing was erased.")
+    else:
         yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
-        return
-    index = len(columns) - 1 - columns[::-1].index(_COLUMN)  # of a report the last one: a tag may have the name
-    rows = csv.reader(lines)
-    next(rows)
-    for row in rows:
-        yield f"{name}, line {rows.line_num}", row[index].removeprefix("'") if index < len(row) else ""
 
 
 def _checked(proof_id: str, where: str) -> str:

@@ -1,7 +1,6 @@
 """One leg of an operation, from lease to receipt, as a run has them: its calls within bounds, its rows in the journal.
 
-Legs of its kind that were killed are ended first. Of the erasure of a list that was stopped or killed the next leg goes
-on; every other kind finds by itself what is left, and begins anew.
+Legs of its kind that were killed are ended first. Each kind finds by itself what is left, and begins anew.
 """
 
 import os
@@ -38,7 +37,6 @@ from proofsweep.verify.service import Service
 CALLS_AT_ONCE = 8  # calls that wait for an answer at once
 _MOST_FAILURES = 5  # in a row: then the service fails for everything
 _LOOKED_AT = 8  # operations of a kind before a new one that may have been killed
-_BUSY = "Another process erases proofs with this results store; wait until it has ended."
 
 _Answer = TypeVar("_Answer")
 
@@ -131,51 +129,31 @@ class Operator:
     def begun(
         self,
         kind: OperationKind,
-        request: Mapping[str, object] | None = None,
         *,
         max_calls: int | None = None,
     ) -> Iterator[OperationLeg]:
         """Begin an operation, and settle its leg however the work inside ends.
 
-        (1) end the legs of its kind that were killed, (2) plan it, or go on with one of the same `request` that did not
-        come to its end, (3) take the lease, (4) the work, (5) settle. ConfigError, ResultsError, RunIsActive or
-        RunMustStop if it cannot begin.
+        (1) end the legs of its kind that were killed, (2) plan it, (3) take the lease, (4) the work, (5) settle.
+        ConfigError, ResultsError or RunMustStop if it cannot begin.
         """
-        facts: Row = {"key_fingerprint": self.service.key_fingerprint}
         status = self.service.usable(self.bounds.reserve)
         end_killed(self.results, kind)  # (1)
-        operation, leg = self._planned(kind, request or {})  # (2)
-        legs = Legs(self.results.store, operation.operation_id, self.service.clock)
-        legs.take(leg, facts)  # (3)
-        if kind is OperationKind.ERASURE and _is_beside_another(self.results, operation):
-            legs.release(leg)
-            raise RunIsActive(_BUSY)
-        work = OperationLeg(self, operation, leg, max_calls)
-        work.budget.take_reading(status.headroom, status.quota_reset)
-        with _settled(work, legs, facts):
+        operation = self.new_operation(kind)
+        with self.leg_of(operation, 1, max_calls) as work:
+            work.budget.take_reading(status.headroom, status.quota_reset)
             yield work  # (4)
 
-    def _planned(self, kind: OperationKind, request: Mapping[str, object]) -> tuple[Operation, int]:
-        store = self.results.store
-        newest = operation_of(store, max(operation_ids(store, kind), default=""))
-        if request and newest and (newest.environment, newest.request) == (self.environment, request):
-            legs = Legs(store, newest.operation_id)
-            last = legs.last()
-            if (legs.receipt(last) or {}).get("ended_by") != EndedBy.COMPLETE:
-                return newest, last + 1
-        operation = replace(self.new_operation(kind), request=request)
-        write_operation(store, operation)
-        return operation, 1
-
-
-def _is_beside_another(results: Results, own: Operation) -> bool:
-    """Whether another operation of the kind is worked on, perhaps since this one has looked before it took its lease.
-
-    Each looks again once it has its own: of two that begin together, one at least sees the other and gives way.
-    """
-    ids = operation_ids(results.store, own.kind)[-_LOOKED_AT:]
-    others = [Legs(results.store, each) for each in ids if each != own.operation_id]
-    return any((last := legs.last()) and legs.is_held(last) for legs in others)
+    @contextmanager
+    def leg_of(self, operation: Operation, leg: int, max_calls: int | None = None) -> Iterator[OperationLeg]:
+        """Do the steps (2) to (5) of a leg; RunIsActive if another process has it."""
+        facts: Row = {"key_fingerprint": self.service.key_fingerprint}
+        legs = Legs(self.results.store, operation.operation_id, self.service.clock)
+        write_operation(self.results.store, operation)  # (2)
+        legs.take(leg, facts)  # (3)
+        work = OperationLeg(self, operation, leg, max_calls)
+        with _settled(work, legs, facts):
+            yield work
 
 
 @contextmanager
@@ -219,10 +197,7 @@ def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
 
 
 def end_killed(results: Results, kind: OperationKind) -> None:
-    """End the last operations of a kind whose process is gone, and see that each has its entry in the ledger.
-
-    RunIsActive if proofs are being erased.
-    """
+    """End the last operations of a kind whose process is gone, and see that each has its entry in the ledger."""
     ended: list[str] = []
     for operation_id in operation_ids(results.store, kind)[-_LOOKED_AT:]:
         legs, operation = Legs(results.store, operation_id), operation_of(results.store, operation_id)
@@ -230,8 +205,6 @@ def end_killed(results: Results, kind: OperationKind) -> None:
             continue
         if legs.receipt(last) is None:
             if legs.is_held(last):
-                if kind is OperationKind.ERASURE:
-                    raise RunIsActive(_BUSY)
                 continue
             with suppress(RunIsActive):
                 parts = LegParts.found(results, operation, last, kind.table)

@@ -139,7 +139,8 @@ def _sealed(work: OperationLeg, item: ProvenItem) -> tuple[bytes, Row]:
     if isinstance(proof, CallFailed):
         outcome = "gone" if proof.status == HTTPStatus.NOT_FOUND else "failed"
         return b"", {"outcome": outcome, "detail": proof.message, "request_id": proof.request_id}
-    content, said = b"", {"request_id": None if exchange is None else exchange.request_id}
+    content = b""
+    said: Row = {"request_id": None if exchange is None else exchange.request_id}
     if proof.sidecar is not None:
         with suppress(binascii.Error, ValueError):
             content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)

@@ -323,10 +323,9 @@ INTERPRETATIONS = Table(
         ),
         Column("text", TEXT, "the note, when ready; report-only"),
         Column("policy_version", TEXT, "the presentation policy that made the note, if it says so"),
-        Column("retry_after_seconds", REAL, "the wait that the last pending answer suggested"),
-        Column("asks", SMALL, "how often the note was asked for", nullable=False),
-        Column("asked_at", TIME, "when it was asked for last", nullable=False),
-        Column("request_id", TEXT, "X-Request-Id of the last answer"),
+        Column("retry_after_seconds", REAL, "the wait that a pending answer suggested"),
+        Column("asked_at", TIME, "when it was asked for", nullable=False),
+        Column("request_id", TEXT, "X-Request-Id of the answer"),
     ),
     proof_time="asked_at",
 )

@@ -14,7 +14,7 @@ from ...worlds.ended_runs import end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
 from ..scripted_service import NOW
 
-FIRST, SECOND = (replace(operation_named(f"20261120T0{hour}0000Z_000aa"), request={"list": 1}) for hour in (1, 2))
+FIRST, SECOND = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1, 2))
 
 
 def test_an_operation_is_found_by_its_plan(results: Results) -> None:
