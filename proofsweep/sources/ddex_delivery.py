@@ -12,7 +12,7 @@ from itertools import islice
 from typing import IO, Final
 from urllib.parse import unquote
 
-from proofsweep.config.locations import is_bucket, is_windows, is_within, one_line, path_within, root_and_key
+from proofsweep.config.locations import is_windows, is_within, one_line, path_within
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -27,7 +27,7 @@ from proofsweep.sources.ddex_message import (
     xml_in,
 )
 from proofsweep.sources.file_lookup import NameLookup, other_case
-from proofsweep.sources.files import Files
+from proofsweep.sources.files import Files, below
 from proofsweep.sources.names import Cause, caseless, composed
 from proofsweep.sources.source import Folder
 
@@ -389,12 +389,6 @@ def _spellings(written: str) -> Iterator[str]:
         yield each
         if "\\" in each:
             yield each.replace("\\", "/")
-
-
-def below(folder: str, path: str) -> str:
-    """Return the location of a path as seen from a folder or prefix; `..` is resolved in the text, up to its root."""
-    bucket, above = root_and_key(folder) if is_bucket(folder) else ("", folder)
-    return bucket + posixpath.normpath(posixpath.join("/", above, path))
 
 
 class ListedFolders:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from proofsweep.config.locations import is_bucket, is_within, one_line, path_within
+from proofsweep.config.locations import is_bucket, is_within, one_line, path_within, root_and_key
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -298,6 +298,12 @@ def open_inside(location: str, root: str, flags: int) -> int:
         raise
     finally:
         os.close(here)
+
+
+def below(folder: str, path: str) -> str:
+    """Return the location of a path as seen from a folder or prefix; `..` is resolved in the text, up to its root."""
+    bucket, above = root_and_key(folder) if is_bucket(folder) else ("", folder)
+    return bucket + posixpath.normpath(posixpath.join("/", above, path))
 
 
 def outside_catalog(root: str) -> SourceError:

@@ -186,9 +186,6 @@ class FolderScan(Catalog):
             yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
             self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
             self.batches = deliveries.batches
-        for location, refused in self._checksums.missing():
-            if is_audio_name(location):
-                yield replace(self.row_at(location), refused=refused)
 
     def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
         """Judge by what messages say, then by the name's ending; if that is not audio's, read the content."""

@@ -19,7 +19,7 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
-from proofsweep.sources.catalog import UNFINISHED, Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
@@ -95,8 +95,6 @@ class Manifests(Catalog):
                     ids.add(line.item_id, row.named_audio or line.where)
                 if row.audio and row.audio_facts is not None:
                     checksums.read_beside(row.audio)
-                    if not checksums.unfinished.isdisjoint({row.audio, row.sidecar}):
-                        row = replace(row, refused=UNFINISHED)
                 yield checksums.with_declared(row)
         if next(numbers) == 0:
             hint = (

@@ -57,8 +57,7 @@ class Cause(StrEnum):
     OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
     REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
     CHECKSUM_LISTS = "checksum_lists"  # those that were read
-    UNREADABLE_LISTS = "unreadable_lists"  # lists of checksums that cannot be read, or that hold none
-    UNUSED_CHECKSUMS = "unused_checksums"  # lines, digests of a manifest and contradictions that are not compared
+    UNUSED_CHECKSUMS = "unused_checksums"  # lines and cells that are not compared, and lists that cannot be read
     SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
     CLIPS = "clips"  # a message of a delivery names them as previews of recordings
     OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery

@@ -75,16 +75,6 @@ def test_downloads_that_go_on_are_left_out(planned: Planned, workdir: Path) -> N
     assert (found["eligible"], found["ignored"]) == (1, {"unfinished": 10})
 
 
-def test_a_list_names_a_download_that_goes_on(planned: Planned, workdir: Path) -> None:
-    """Its row says so; so does that of audio whose sidecar is still written."""
-    write(workdir, "a.wav", "a.wav.aria2", "f.mp3", "f.mp3.sidecar", "f.mp3.sidecar.part", "whole.wav")
-    (workdir / "list.csv").write_text("audio,sidecar\na.wav,\nf.mp3,f.mp3.sidecar\nwhole.wav,\n")
-
-    found = planned(workdir / "list.csv")
-
-    assert (found["eligible"], found["reasons"]) == (1, {"source_changed": 2})
-
-
 def test_a_message_names_what_a_folder_leaves_out(planned: Planned, workdir: Path) -> None:
     """A hidden file that is named is sent; a download that goes on has a row that says so; none of both vanishes."""
     named = ["resources/.01.wav", "resources/02.wav", "resources/...Baby.wav"]
