@@ -10,15 +10,13 @@ from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.reports.explain import packet_of_failed_calls
-from proofsweep.reports.export import ENDINGS, LETTER, Exported
+from proofsweep.reports.export import ENDINGS, LETTER
 from proofsweep.reports.export import export as export_rows
-from proofsweep.reports.letters import TOLD_OUTCOMES, letter_texts, shipped_template
-from proofsweep.store.ledger import Ledger
+from proofsweep.reports.letters import TOLD_OUTCOMES
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, By, Config, ResultsUrl, RunId
-from proofsweep_cli.screen import Screen, console, gone_words, print_json
+from proofsweep_cli.screen import console, print_json
 
 
 def export(
@@ -37,12 +35,6 @@ def export(
     file: Path | None = typer.Option(
         None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
     ),
-    template: Path | None = typer.Option(
-        None, "--template", metavar="FILE", help="Words of your own for suppliers, or in another language."
-    ),
-    print_template: bool = typer.Option(
-        False, "--print-template", help="Print the words that suppliers are told, as a file to edit or translate."
-    ),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -57,33 +49,22 @@ def export(
     Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --by supplier --format letter` ·
     `proofsweep export --format xlsx --file night.xlsx`
     """
-    if print_template:
-        for line in shipped_template().splitlines():
-            console().line(line)
-        return ExitCode.ACCEPTED
-    app, texts, form = open_app(config, results), letter_texts(template), _format_of(file, form)
+    app, form = open_app(config, results), _format_of(file, form)
     outcomes = _outcomes_told(only, by) if form == LETTER else _outcomes_in(only)
     default = "letter" if form == LETTER else "report" if only is None else "-".join(outcomes)
-    selected = SelectedRows.of(app.results, run_id, app.environment, outcomes)
-    done = export_rows(selected, _path_of(file, form, default), by, texts)
+    selected = SelectedRows.of(app.results, run_id, app.environment)
+    reports = export_rows(selected, outcomes, _path_of(file, form, default), by)
     if as_json:
-        files = [{"file": str(report.path), "rows": report.rows} for report in done.reports]
-        print_json({"files": files, "rows": sum(each.rows for each in done.reports), "pruned_on": selected.pruned_on})
+        files = [{"file": str(report.path), "rows": report.rows} for report in reports]
+        print_json({"files": files, "rows": sum(each.rows for each in reports)})
         return ExitCode.ACCEPTED
-    _print_reports(console(), done, selected, by)
-    return ExitCode.ACCEPTED
-
-
-def _print_reports(out: Screen, done: Exported, selected: SelectedRows, by: str | None) -> None:
-    for report in done.reports:
-        without = f" without {printable(by)}" if by is not None and report.path == done.paths.get("") else ""
+    out = console()
+    for report in reports:
+        without = f" without {printable(by)}" if by is not None and report.is_without_tag else ""
         out.line(f"{report.path}: {counted(report.rows, 'row')}{without}")
-    if not done.reports:
+    if not reports:
         out.print("There is no such row; nothing was written.")
-    if gone := selected.gone():
-        out.line(gone_words(gone))
-    if selected.plan is not None and selected.pruned:
-        out.line(f"Run {selected.plan.run_id} {selected.pruned}.")
+    return ExitCode.ACCEPTED
 
 
 def _outcomes_in(only: str | None) -> list[str]:
@@ -157,22 +138,20 @@ def report(
 
     Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html`
     """
-    from proofsweep.queries.catalog import catalog_facts  # noqa: PLC0415 - DuckDB
-    from proofsweep.queries.run_facts import run_facts  # noqa: PLC0415 - the same
+    from proofsweep.queries.page_facts import catalog_facts, run_facts  # noqa: PLC0415 - DuckDB
     from proofsweep.reports import pages  # noqa: PLC0415 - Jinja
 
+    if catalog and run_id:
+        raise UsageError(f"--catalog is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
     app = open_app(config, results)
     place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
     store, now = app.results, datetime.now(UTC)
     if run_id is None:
         facts = catalog_facts(store, app.environment, catalog, tags=by or [], supplier_tag=SUPPLIER_TAG)
-        page = pages.catalog_page(facts, store.store.url, Ledger(store.store).head(), now)
-    elif catalog:
-        raise UsageError(f"--catalog is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
+        page = pages.catalog_page(facts, store.store.url, now)
     else:
-        packet = packet_of_failed_calls(store, store.plan(run_id))
         done = run_facts(store, run_id, tags=by or [], supplier_tag=SUPPLIER_TAG)
-        page = pages.run_page(done, store.store.url, now, packet=packet)
+        page = pages.run_page(done, store.store.url, now)
     size = pages.write_page(place, page)
     console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED

@@ -12,8 +12,7 @@ from rich.text import Text
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import Plan, duration_of, new_run_id
 from proofsweep.domain.text import counted, printable
-from proofsweep.ingest.one_pass import given_up_items
-from proofsweep.queries.attention import AttentionGroup, attention_of
+from proofsweep.queries.attention import IS_OPEN, AttentionGroup, attention_groups
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
 from proofsweep.queries.search import LikelyItems, Search, searching
 from proofsweep.queries.selected_rows import SelectedRows
@@ -37,7 +36,6 @@ from proofsweep_cli.screen import (
     Screen,
     answer,
     console,
-    gone_words,
     next_command,
     print_csv,
     print_error,
@@ -46,7 +44,7 @@ from proofsweep_cli.screen import (
 )
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
-_OF_GROUP = ("value", "outcome", "reason", "is_alone", "is_given_up", "rows", "in_words", "what_to_do")
+_OF_GROUP = ("value", "outcome", "reason", "rows", "in_words", "what_to_do")
 
 
 def diff(
@@ -60,9 +58,6 @@ def diff(
         metavar="CATALOG",
         help="Without RUN: of this catalog, by its location or its `catalog.name`; by default of the newest whole run.",
     ),
-    against: str | None = typer.Option(
-        None, "--against", metavar="RUN", help="A run to compare with; by default how each file stood before."
-    ),
     form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="text, or csv with all files."),
     limit: int = Limit,
     results: str | None = ResultsUrl,
@@ -74,22 +69,20 @@ def diff(
     The exit code is 3 if a file that was accepted before is not accepted now, else 0. A file that merely remains to be
     verified is not gone. Grades of two rubric versions are not compared.
 
-    Examples: `proofsweep diff` · `proofsweep diff --against 20261120T091500Z_8c1f04 --format csv`
+    Examples: `proofsweep diff` · `proofsweep diff 20261120T091500Z_8c1f04 --format csv`
     """
     app = open_app(config, results)
     run, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
         print_error(note)
-    before = None if against is None else app.results.plan(against)
-    with run_changes(app.results, run, before) as found:
+    with run_changes(app.results, run) as found:
         counts = found.counts()
         if as_json:
-            print_json(_changes_json(run, against, found, limit))
+            print_json(_changes_json(run, found, limit))
         elif form is ListFormat.CSV:
             print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
         else:
-            against = "how each file stood before" if against is None else f"run {against}"
-            console().line(f"Run {run.run_id} against {against}", style="bold")
+            console().line(f"Run {run.run_id} against how each file stood before", style="bold")
             _print_changes(console(), found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
 
@@ -105,26 +98,23 @@ def rejects(
 ) -> int:
     """List the files that need attention: rejected, failed or ineligible, why, and what to do.
 
-    A file that was rejected stays in the list until the service accepts it, or until its catalog lists it no more; how
-    many are gone so is said. With RUN only the files of that run are listed. The exit code is 0, whatever is listed.
+    A file that was rejected stays in the list until the service accepts it, or until its catalog lists it no more. With
+    RUN only the files of that run are listed. The exit code is 0, whatever is listed.
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
     app = open_app(config, results)
-    selected = SelectedRows.of(app.results, run_id, app.environment, NEED_ATTENTION)
-    found = attention_of(selected, most_files=limit, tag=by, given_up=given_up_items(app.results))
-    groups, gone = found.groups, found.gone
+    selected = SelectedRows.of(app.results, run_id, app.environment)
+    with selected.opened(IS_OPEN) as files:
+        groups = attention_groups(files, most_files=limit, by=by)
     if as_json:
-        print_json(_group_json(selected, groups) | {"gone": gone})
+        print_json(_group_json(selected, groups))
         return ExitCode.ACCEPTED
     out = console()
     rows = sum(group.rows for group in groups)
-    needs = "needs" if rows == 1 else "need"
-    none = "No row is left that needs attention" if selected.pruned_on else "No file needs attention"
-    headline = f"{counted(rows, 'file')} {needs} attention" if rows else none
-    out.line(f"{headline} ({_words_of_group(selected)})", style="bold")
-    if gone:
-        out.line(gone_words(gone))
+    which = "newest answers of all runs" if run_id is None else f"run {run_id}"
+    needs = f"{counted(rows, 'file')} {'needs' if rows == 1 else 'need'} attention"
+    out.line(f"{needs if rows else 'No file needs attention'} ({selected.environment}, {which})", style="bold")
     for value, of_value in groupby(groups, key=lambda group: group.value):
         _print_groups(out, list(of_value), value, by)
     if rows:
@@ -133,12 +123,6 @@ def rejects(
         listed = next_command("export", *words, config=config, results=results)
         out.line(f"As a list for a spreadsheet: {listed}")
     return ExitCode.ACCEPTED
-
-
-def _words_of_group(selected: SelectedRows) -> str:
-    which = "newest answers of all runs" if selected.plan is None else f"run {selected.plan.run_id}"
-    pruned = f", which {selected.pruned}" if selected.pruned else ""
-    return f"{selected.environment}, {which}{pruned}"
 
 
 def _print_groups(out: Screen, groups: Sequence[AttentionGroup], value: str | None, tag: str | None) -> None:
@@ -162,7 +146,6 @@ def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dic
     return {
         "environment": selected.environment,
         "run_id": None if selected.plan is None else selected.plan.run_id,
-        "pruned_on": selected.pruned_on,
         "rows": sum(group.rows for group in groups),
         "groups": [
             {name: getattr(group, name) for name in _OF_GROUP}
@@ -171,13 +154,6 @@ def _group_json(selected: SelectedRows, groups: Sequence[AttentionGroup]) -> dic
         ],
         "results": selected.results.store.url,
     }
-
-
-def _rubric_note(found: RunChanges) -> str:
-    before, now = found.rubrics()
-    if not before:
-        return ""
-    return f"Grades are not compared: their rubric changed from {', '.join(before)} to {', '.join(now)}."
 
 
 def _words_of_change(row: dict[str, str | None]) -> str:
@@ -200,19 +176,15 @@ def _print_changes(out: Screen, found: RunChanges, limit: int) -> None:
     if not counts:
         out.print("  nothing changed")
     out.print(f"  {counted(found.as_before(), 'file')} as before")
-    if note := _rubric_note(found):
-        out.line(f"  {note}", style="yellow")
 
 
-def _changes_json(run: Plan, against: str | None, found: RunChanges, limit: int) -> dict[str, object]:
+def _changes_json(run: Plan, found: RunChanges, limit: int) -> dict[str, object]:
     counts = [{"change": change, "cause": cause, "files": rows} for change, cause, rows in found.counts()]
     counts.append({"change": "same", "cause": None, "files": found.as_before()})
     return {
         "run_id": run.run_id,
-        "against": against,
         "environment": run.environment,
         "counts": counts,
-        "rubrics": dict(zip(("before", "now"), found.rubrics(), strict=True)),
         "files": list(found.rows(limit)),
     }
 

@@ -146,10 +146,6 @@ def print_ignored(out: Screen, counts: Mapping[str, int]) -> None:
         )
 
 
-def gone_words(files: int) -> str:
-    return f"{files:,} more {'is' if files == 1 else 'are'} gone: no catalog lists {'it' if files == 1 else 'them'} now"
-
-
 def size_text(size_bytes: float) -> str:
     for unit in ("B", "KiB", "MiB", "GiB"):
         if size_bytes < 1024:  # noqa: PLR2004 - the step of the binary units

@@ -8,8 +8,6 @@ from functools import cache
 from pkgutil import get_data
 from types import MappingProxyType
 
-from proofsweep.domain.verdicts import Verdict
-
 
 class Reason(StrEnum):
     """Our own words for the `reason` column; a verdict that is not accepted is its own reason."""
@@ -96,9 +94,6 @@ _ANY_OTHER = ReasonEntry(
     at_fault=AtFault.SERVICE,
     tells_supplier=True,
 )
-_NO_SIDECAR = (
-    "reject, and ask the supplier for its sidecar: no sidecar came with it; else for the file as it was issued"
-)
 
 
 def about(reason: str | None) -> ReasonEntry:
@@ -106,9 +101,9 @@ def about(reason: str | None) -> ReasonEntry:
     return reason_entries().get(reason or "", _ANY_OTHER)
 
 
-def remedy_for(reason: str, *, is_alone: bool = False) -> str:
-    """Return in one clause what to do about a reason, perhaps of a file that came without a sidecar."""
-    return _NO_SIDECAR if is_alone and reason == Verdict.UNREADABLE else about(reason).remedy
+def remedy_for(reason: str) -> str:
+    """Return in one clause what to do about a reason."""
+    return about(reason).remedy
 
 
 def plain_words_for(outcome: str, reason: str) -> str:
@@ -116,5 +111,5 @@ def plain_words_for(outcome: str, reason: str) -> str:
     return "the service confirmed the credential" if outcome == "accepted" else about(reason).plain
 
 
-def advice_for_outcome(outcome: str, reason: str, *, is_alone: bool = False) -> str:
-    return "accept the credential" if outcome == "accepted" else remedy_for(reason, is_alone=is_alone)
+def advice_for_outcome(outcome: str, reason: str) -> str:
+    return "accept the credential" if outcome == "accepted" else remedy_for(reason)

@@ -49,11 +49,6 @@ def tag_of(tags: Mapping[str, str], name: str) -> str | None:
     return None if spelling is None else tags[spelling]
 
 
-def unified(tags: Mapping[str, str], spellings: dict[str, str]) -> dict[str, str]:
-    """Return a row's tags, each in the spelling in which it came first; `spellings` keeps these by `key_of_tag`."""
-    return {spellings.setdefault(key_of_tag(name), name): value for name, value in tags.items()}
-
-
 def spellings_by_key(names: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):

@@ -252,12 +252,6 @@ class IngestPass:
         return run_id
 
 
-def given_up_items(results: Results) -> set[str]:
-    """Return the items of all watched folders that no pass tries again; ResultsError if the store cannot be read."""
-    store = results.store.within(layout.INGEST_FOLDER)
-    return {item for name in store.folders("_runs") for item in given_up(FolderState.load(store, name).sightings)}
-
-
 def _refuse_unmounted(path: str, lease: Lease) -> None:
     """Raise CatalogError if a share was mounted there before, and only the empty folder below it is left."""
     before = lease.holder(lease.last())

@@ -75,8 +75,7 @@ class PassReport:
     def _message(self, row: Row) -> str:
         reason = str(row["reason"])
         end = f"; given up at try {row['tries']}" if row["item_id"] in self.given_up else ""
-        remedy = remedy_for(reason, is_alone=row.get("sidecar", "") is None)
-        return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy}{end}"
+        return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}{end}"
 
 
 def ignored_words(counts: Mapping[str, int]) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import duckdb
 
-from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.views import quoted
@@ -18,22 +17,8 @@ COLUMNS = (
     *("change", "cause", "item_id", "file", "before_outcome", "before_reason", "now_outcome", "now_reason"),
     *("before_run_id", "run_id"),
 )
-_RUBRICS = ("before_grade_rubric_version", "now_grade_rubric_version")
 _MOST_CHANGED = 50  # files of a kind on a page
 _FETCHED = 5_000  # rows in memory at once
-_WITH_ONE_RUN = """
-CREATE OR REPLACE VIEW store.comparisons AS
-SELECT
-    {now} AS at_run, before.run_id, false AS is_now,
-    before.identity = now.identity AND NOT (before.is_partial OR now.is_partial)
-    AND before.skipped + now.skipped + now.remaining = 0 AS may_be_gone,
-    before.run_id NOT IN (SELECT run_id FROM store.pruned) AS may_be_new, false AS is_first,
-    NULL::VARCHAR AS older_than
-FROM store.plans AS before, store.plans AS now
-WHERE before.run_id = {before} AND now.run_id = {now}
-UNION ALL
-SELECT {now}, {now}, true, false, false, false, NULL
-"""
 # Each run is named in a condition of its own: then only its files and those before it are opened.
 _CHANGED = """
 SELECT {columns}, cause IS NOT DISTINCT FROM 'rubric_changed' AND change = 'changed' AS is_rubric
@@ -76,44 +61,40 @@ class ChangedFiles:
     shown: Sequence[ChangedFile]
 
 
+@dataclass(frozen=True, slots=True)
 class RunChanges:
-    """The changes of one comparison; valid until its context ends.
+    """The changes of one run against how each file stood before; valid until its context ends.
 
     Rows whose grade alone changed, with its rubric, are as before: grades of two versions are not compared.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
+    connection: duckdb.DuckDBPyConnection
+    run_id: str
 
     def counts(self) -> list[tuple[str, str | None, int]]:
-        rows = self._connection.execute(
+        rows = self.connection.execute(
             "SELECT change, cause, count(*) FROM changed WHERE NOT is_rubric GROUP BY ALL"
         ).fetchall()
         return sorted(rows, key=lambda row: (CHANGES_IN_ORDER.index(row[0]), -row[2], row[1] or ""))
 
     def as_before(self) -> int:
-        found = self._connection.execute(
-            "SELECT (SELECT count(DISTINCT item_id) FROM verdicts WHERE run_id = getvariable('compared_run')) - "
-            "count(*) FILTER (now_outcome IS NOT NULL AND NOT is_rubric) FROM changed"
+        found = self.connection.execute(
+            "SELECT (SELECT count(DISTINCT item_id) FROM verdicts WHERE run_id = $1) - "
+            "count(*) FILTER (now_outcome IS NOT NULL AND NOT is_rubric) FROM changed",
+            [self.run_id],
         )
         [(count,)] = found.fetchall()
         return int(count)
 
     def rows(self, most_of_each: int | None = None) -> Iterator[dict[str, str | None]]:
         limit = "" if most_of_each is None else f"QUALIFY row_number() OVER of_kind <= {int(most_of_each)}"
-        found = self._connection.execute(
+        found = self.connection.execute(
             f"SELECT {', '.join(COLUMNS)} FROM changed WHERE NOT is_rubric "  # noqa: S608 - our own names
             f"WINDOW of_kind AS (PARTITION BY change, cause ORDER BY file, item_id) {limit} "
             f"ORDER BY list_position({list(CHANGES_IN_ORDER)}, change), cause NULLS LAST, file, item_id"
         )
         while portion := found.fetchmany(_FETCHED):
             yield from (dict(zip(COLUMNS, row, strict=True)) for row in portion)
-
-    def rubrics(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the versions of the grades' rubric before and now, of items in which they differ."""
-        differing = self._connection.sql(f"FROM changed WHERE {' <> '.join(_RUBRICS)}")
-        before, now = (differing.project(column).distinct().order(column).fetchall() for column in _RUBRICS)
-        return [version for (version,) in before], [version for (version,) in now]
 
 
 def words_of_cause(cause: str | None) -> str:
@@ -123,15 +104,9 @@ def words_of_cause(cause: str | None) -> str:
 
 def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """Make the table `changed` of what changed in some runs."""
-    columns = ", ".join((*COLUMNS, *_RUBRICS, "before_audio", "now_audio", "tags"))
+    columns = ", ".join((*COLUMNS, "before_audio", "now_audio", "tags"))
     found = (_CHANGED.format(columns=columns, run_id=quoted(run_id)) for run_id in run_ids)
     connection.execute(f"CREATE TEMP TABLE changed AS {' UNION ALL '.join(found)}")
-
-
-def changes_in(connection: duckdb.DuckDBPyConnection, run_id: str) -> RunChanges:
-    connection.execute(f"SET VARIABLE compared_run = {quoted(run_id)}")
-    create_changed(connection, [run_id])
-    return RunChanges(connection)
 
 
 def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
@@ -144,17 +119,8 @@ def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str
 
 
 @contextmanager
-def run_changes(results: Results, now: Plan, before: Plan | None = None) -> Iterator[RunChanges]:
-    """Compare a run with how each file stood before, or with one run, for the work inside.
-
-    ResultsError if the store cannot be read; UsageError if the runs are of two environments.
-    """
-    if before is not None and before.environment != now.environment:
-        raise UsageError(
-            f"The run {now.run_id} is of the environment {now.environment!r}, and {before.run_id} of "
-            f"{before.environment!r}: verdicts of one say nothing about the other."
-        )
-    with answering(results, now.environment, "changes") as connection:
-        if before is not None:
-            connection.execute(_WITH_ONE_RUN.format(now=quoted(now.run_id), before=quoted(before.run_id)))
-        yield changes_in(connection, now.run_id)
+def run_changes(results: Results, run: Plan) -> Iterator[RunChanges]:
+    """Compare a run with how each file stood before, for the work inside; ResultsError if it cannot be read."""
+    with answering(results, run.environment, "changes") as connection:
+        create_changed(connection, [run.run_id])
+        yield RunChanges(connection, run.run_id)

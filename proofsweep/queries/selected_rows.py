@@ -1,108 +1,136 @@
-"""Rows that somebody asks for: those of one run, or of each item of the catalogs the one that says how it stands."""
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""The files that a command speaks of: those of one run, or each as it stands now. Lists and pages are of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import duckdb
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import OUTCOMES, Plan
+from proofsweep.domain.reasons import Reason, reason_entries
+from proofsweep.domain.runs import Plan
+from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import environment_in
+from proofsweep.queries.views import key_of, quoted, value_of_tag
 from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
 
-_CURRENT = """
-    SELECT {columns}, coalesce(run_id, listed_run_id) AS of_run
-    FROM catalog
-    WHERE list_contains($1::VARCHAR[], outcome) AND state NOT IN ('gone', 'moved')
-    ORDER BY of_run, leg, manifest_row
+_COLUMNS = """
+    item_id, file, state, is_covered, outcome, reason, verdict, detail, http_status, error_code, audio_bytes,
+    finished_at, manifest_line, audio, sidecar, audio_sha256, proof_id, uploads_request_id, verify_request_id, run_id,
+    leg, manifest_row, tags
 """
-_GONE = """
-    SELECT count(*) FROM catalog WHERE state = 'gone' AND list_contains($1::VARCHAR[], outcome)
+_OF_RUN = """
+    SELECT *, coalesce(relative_path, audio) AS file, outcome AS state, outcome <> 'failed' AS is_covered
+    FROM verdicts WHERE run_id = {run_id}
+"""
+_SILENT = ", ".join(quoted(word) for word, entry in reason_entries().items() if not entry.tells_supplier)
+# A supplier hears of a file that is wrong, or that is absent though a message of a delivery names it.
+_IS_TOLD = f"""
+    coalesce(state IN ('rejected', 'ineligible') AND (
+        reason NOT IN ({_SILENT}) OR (reason = '{Reason.MISSING_AUDIO}' AND json_exists(tags, '$.message_id'))
+    ), false)
 """
 _STANDING = """
     SELECT item_id FROM catalog WHERE list_contains($1::VARCHAR[], outcome) OR list_contains($1::VARCHAR[], reason)
 """
-_NAMED_OTHERWISE = {"relative_path": "file AS relative_path"}  # a column of `verdicts`, in the view
+_TAG_NAMES = """
+    SELECT name
+    FROM (
+        SELECT unnest(names) AS name, unnest(range(len(names))) AS place
+        FROM (SELECT DISTINCT json_keys(tags) AS names FROM files WHERE json_valid(tags))
+    )
+    GROUP BY name ORDER BY min(place), name
+"""
 _FETCHED = 5_000  # rows in memory at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedRows:
-    """A choice of rows, read part by part: they may be too many for memory."""
+    """A choice of files; rows of two environments are never mixed."""
 
     results: Results
-    environment: str  # the service's label; rows of others are never mixed in
-    plan: Plan | None = None  # the run; None for how each item of the catalogs stands now
-    outcomes: Sequence[str] = OUTCOMES  # of the rows
+    environment: str
+    plan: Plan | None = None  # the run; None for how each file stands now
 
     @classmethod
-    def of(cls, results: Results, run_id: str | None, environment: str, outcomes: Sequence[str] = OUTCOMES) -> Self:
-        """Choose rows of a run; without one, of how each file stands now in an environment, or the only one.
+    def of(cls, results: Results, run_id: str | None, environment: str) -> Self:
+        """Choose the files of a run; without one, how each file stands now in an environment, or the only one.
 
-        ResultsError if there is no such run, or no run at all, or it is not clear which environment is meant.
+        ResultsError if there is no such run, if it was pruned, or if it is not clear which environment is meant.
         """
-        plan = None if run_id is None else results.plan(run_id)
-        label = environment_in(results, environment) if plan is None else plan.environment
-        return cls(results=results, environment=label, plan=plan, outcomes=outcomes)
+        if run_id is None:
+            return cls(results=results, environment=environment_in(results, environment))
+        plan = results.plan(run_id)
+        if prunings := prunings_of(results.store, run_id):
+            raise ResultsError(
+                f"Run {run_id} was pruned on {prunings[-1].decided_at[:10]}: its rows are gone. Leave out the run for "
+                "the newest answers; its counts are in `proofsweep status`."
+            )
+        return cls(results=results, environment=plan.environment, plan=plan)
 
-    @property
-    def pruned_on(self) -> str | None:
-        prunings = [] if self.plan is None else prunings_of(self.results.store, self.plan.run_id)
-        return prunings[-1].decided_at[:10] if prunings else None
-
-    @property
-    def pruned(self) -> str:
-        """What a person must know of a pruned run; empty for others."""
-        day = self.pruned_on
-        return f"was pruned on {day}: only rows that are newest answers are left" if day else ""
-
-    def tables(self, columns: Sequence[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        """Yield the rows, each table with the run that it comes from; the columns as asked for."""
-        read = [*dict.fromkeys((*columns, "outcome", "reason", "manifest_row"))]
-        if self.plan is None:
-            found = self._current(read)
-        else:
-            run, which = self.plan, pc.field("outcome").isin(list(self.outcomes))
-            names = self.results.parts_of("verdicts", run)
-            found = ((run, self.results.table("verdicts", [name], read).filter(which)) for name in names)
-        for plan, table in found:
-            if table.num_rows:
-                yield plan, table.select(list(columns))
-
-    def rows(self, columns: Sequence[str]) -> Iterator[tuple[Plan, Row]]:
-        """Yield the rows one by one, each with exact locations: names that are not UTF-8 hold surrogate escapes."""
-        wanted = [*dict.fromkeys((*columns, "manifest_row", "audio", "sidecar"))]
-        for plan, table in self.tables(wanted):
-            known: dict[int, Mapping[int, Row]] = {}
-            for row in table.to_pylist():
-                is_escaped = "\\x" in (row["audio"] or "") or "\\x" in (row["sidecar"] or "")
-                number = row["manifest_row"] if is_escaped else None
-                exact = {} if number is None else _exact_locations(self.results, plan, number, known)
-                yield plan, row | exact
-
-    def gone(self) -> int:
-        """Count the items that would be among these if their catalog listed them still; 0 for a run."""
+    @contextmanager
+    def opened(self, condition: str = "true", *views: str) -> Iterator["ChosenFiles"]:
+        """Open those files that a condition of SQL chooses, by the columns of `catalog`, and further views."""
+        source, name = "FROM catalog", "catalog"
         if self.plan is not None:
-            return 0
-        with answering(self.results, self.environment, "catalog") as connection:
-            [(count,)] = connection.execute(_GONE, [list(self.outcomes)]).fetchall()
-        return int(count)
+            source, name = _OF_RUN.format(run_id=quoted(self.plan.run_id)), "verdicts"
+        with answering(self.results, self.environment, name, *views) as connection:
+            columns = f"{_COLUMNS}, {_IS_TOLD} AS is_told"
+            connection.execute(f"CREATE TEMP TABLE files AS SELECT {columns} FROM ({source}) WHERE {condition}")
+            yield ChosenFiles(connection)
 
-    def _current(self, columns: list[str]) -> Iterator[tuple[Plan, pa.Table]]:
-        named = (_NAMED_OTHERWISE.get(name, name) for name in columns)
-        query = _CURRENT.format(columns=", ".join(named))
-        with answering(self.results, self.environment, "catalog") as connection:
-            found = connection.sql(query, params=[list(self.outcomes)])
-            for batch in found.to_arrow_reader(_FETCHED):
-                table = pa.Table.from_batches([batch])
-                for run_id in table["of_run"].unique().to_pylist():
-                    rows = table.filter(pc.field("of_run") == run_id).drop_columns(["of_run"])
-                    yield self.results.plan(str(run_id)), rows
+
+@dataclass(frozen=True, slots=True)
+class ChosenFiles:
+    """The chosen files, as the table `files` of a connection: there may be more than fit into memory."""
+
+    connection: duckdb.DuckDBPyConnection
+
+    def spellings(self) -> dict[str, list[str]]:
+        """Return the names of the tags in the order of the catalogs, by what their spellings have in common."""
+        found = self.connection.execute(_TAG_NAMES).fetchall()
+        return spellings_by_key(name for (name,) in found)
+
+    def tag_values(self, wanted: Sequence[str] = (), usual: Sequence[str] = ()) -> dict[str, str]:
+        """Return the SQL of each wanted tag's value, and of the usual ones that some file has.
+
+        UsageError, which names the tags that there are, if no file has a wanted one; without files there is none.
+        """
+        if not self.connection.execute("FROM files LIMIT 1").fetchall():
+            return {}
+        spellings = self.spellings()
+        known = [each[0] for each in spellings.values()]
+        there = [known_tag(name, known) for name in wanted]
+        there += [name for each in usual if (name := tag_named(each, known)) is not None]
+        return {name: value_of_tag(spellings[key_of_tag(name)]) for name in dict.fromkeys(there)}
+
+    def counts_by(self, value: str) -> list[tuple[str, str, int]]:
+        """Count the files by a value's key, as the SQL of a tag gives it: key, one spelling, files."""
+        query = (
+            f"SELECT {_key(value)} AS key, min(coalesce({value}, '')), count(*) FROM files GROUP BY key ORDER BY key"
+        )
+        return self.connection.execute(query).fetchall()
+
+    def rows(self, columns: Sequence[str], value: str, key: str) -> Iterator[Row]:
+        """Yield the files with one key of a value, in the order of their runs and catalogs."""
+        of_key = f"SELECT {', '.join(columns)} FROM files WHERE {_key(value)} = $1"
+        in_order = f"{of_key} ORDER BY run_id, leg, manifest_row, item_id"
+        for batch in self.connection.sql(in_order, params=[key]).to_arrow_reader(_FETCHED):
+            yield from batch.to_pylist()
+
+
+def having(outcomes: Sequence[str], *, is_told: bool = False) -> str:
+    """Return the condition for files with some outcomes, perhaps only for those of which a supplier hears."""
+    return f"state IN ({', '.join(map(quoted, outcomes))})" + (f" AND {_IS_TOLD}" if is_told else "")
+
+
+def _key(value: str) -> str:
+    return f"coalesce({key_of(value)}, '')"
 
 
 def items_standing(results: Results, environment: str, words: Sequence[str]) -> Iterator[str]:
@@ -110,14 +138,3 @@ def items_standing(results: Results, environment: str, words: Sequence[str]) -> 
     with answering(results, environment, "catalog") as connection:
         for batch in connection.sql(_STANDING, params=[list(words)]).to_arrow_reader(_FETCHED):
             yield from map(str, batch["item_id"].to_pylist())
-
-
-def _exact_locations(results: Results, plan: Plan, row: int, known: dict[int, Mapping[int, Row]]) -> Row:
-    number = row // plan.batch_items
-    if number not in known:
-        try:
-            items = list(results.items(plan, plan.batches[number]))
-        except ResultsError:  # they were pruned
-            items = []
-        known[number] = {item.manifest_row: {"audio": item.audio, "sidecar": item.sidecar} for item in items}
-    return dict(known[number].get(row, {}))

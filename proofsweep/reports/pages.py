@@ -1,12 +1,10 @@
 """The pages of a catalog and of a run: one HTML file each, which needs no network."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 import jinja2
@@ -15,17 +13,16 @@ from markupsafe import Markup
 from proofsweep import __version__
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.domain.items import Row, proof_id_of
+from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.reasons import plain_words_for
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.queries.attention import AttentionFile, AttentionGroup
-from proofsweep.queries.catalog import CatalogCounts, CatalogFacts, Night
 from proofsweep.queries.changes import ChangedFile, words_of_cause
-from proofsweep.queries.run_facts import RunFacts
+from proofsweep.queries.page_facts import CatalogFacts, FileCounts, Night, PageFacts, RunFacts
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
-from proofsweep.reports.charts import Chart, bars, lines
+from proofsweep.reports.charts import Chart, bars
 from proofsweep.reports.run import calls_of, ending_of, notes_of
 from proofsweep.store.objects import open_store
 
@@ -58,39 +55,40 @@ class Kind:
         return sorted(named, key=lambda each: each[0].file)
 
 
-def run_page(facts: RunFacts, results_url: str, made_at: datetime, *, packet: str = "") -> str:
+def run_page(facts: RunFacts, results_url: str, made_at: datetime) -> str:
     run, standing = facts.run, facts.standing
     open_now = sum(map(run.rows, NEED_ATTENTION))
-    return _template("run.html.jinja").render(
-        facts=facts,
+    return _page(
+        "run.html.jinja",
+        facts.of_files,
         run=run,
         sentence=_sentence_of_run(run),
         ending=ending_of(run),
         notes=notes_of(run),
+        standing=standing,
         earlier=max(int(str(standing["need_attention"])) - open_now, 0) if standing else 0,
-        kinds=_kinds_of(facts.groups),
         calls=calls_of(run),
-        quota=_quota_of(run),
-        grades=_grades_of(facts.grades),
-        packet=packet,
-        head=run.head,
         results=results_url,
         made_at=made_at,
     )
 
 
-def catalog_page(facts: CatalogFacts, results_url: str, head: str, made_at: datetime) -> str:
-    return _template("catalog.html.jinja").render(
-        facts=facts,
-        counts=facts.counts,
-        sentence=sentence_of(facts.counts),
-        kinds=_kinds_of(facts.groups),
+def catalog_page(facts: CatalogFacts, results_url: str, made_at: datetime) -> str:
+    return _page(
+        "catalog.html.jinja",
+        facts.of_files,
+        environment=facts.environment,
+        catalogs=facts.catalogs,
+        sentence=sentence_of(facts.of_files.counts),
         nights=facts.nights[::-1],
-        charts=_trend_of(facts.nights),
-        head=head,
+        chart=_trend_of(facts.nights),
         results=results_url,
         made_at=made_at,
     )
+
+
+def _page(template: str, facts: PageFacts, **shown: object) -> str:
+    return jinja_environment().get_template(template).render(facts=facts, kinds=_kinds_of(facts.groups), **shown)
 
 
 def write_page(place: str, page: str) -> int:
@@ -120,7 +118,7 @@ def _sentence_of_run(run: RunStatus) -> str:
     return "; ".join(parts) + "."
 
 
-def sentence_of(counts: CatalogCounts) -> str:
+def sentence_of(counts: FileCounts) -> str:
     answered = f"{counts.answered:,} of {counted(counts.files, 'file')}"
     share = percent_of(counts.answered, counts.files)
     attention = f"{counts.need_attention:,} {'needs' if counts.need_attention == 1 else 'need'} attention"
@@ -133,51 +131,15 @@ def sentence_of(counts: CatalogCounts) -> str:
     return "; ".join(parts) + "."
 
 
-def _quota_of(run: RunStatus) -> list[str]:
-    known = [leg for leg in run.legs if leg.counts.get("quota_after") is not None]
-    if not known:
-        return []
-    left, reset = known[-1].count("quota_after"), known[-1].quota_reset
-    resets = f"; it resets {minute_of(reset)}." if reset else "."
-    sentences = [f"{left:,} calls were left in the quota at the end{resets}"]
-    if run.remaining and run.finished:
-        needed = round(run.total("calls") / run.finished * run.remaining)
-        fits = "which the quota allows" if needed <= left else "more than are left"
-        sentences.append(f"The {run.remaining:,} rows that remain need about {needed:,} calls, {fits}.")
-    return sentences
-
-
-def _grades_of(rows: Sequence[Row]) -> list[Chart]:
-    """Draw how many files have which value of a grade, all on one axis."""
-    places = [int(str(row["place"])) for row in rows]
-    charts = []
-    for grade in dict.fromkeys(str(row["grade"]) for row in rows):
-        step = float(str(rows[0]["step"]))
-        axis = range(10) if step == 0.1 else range(min(0, *places), max(places) + 1)  # noqa: PLR2004 - tenths of a share
-        found = {row["place"]: int(str(row["files"])) for row in rows if row["grade"] == grade}
-        names = [f"{place * step:.10g}" for place in axis]
-        spoken = ", ".join(f"{files:,} from {names[axis.index(int(str(place)))]}" for place, files in found.items())
-        counts = [found.get(place, 0) for place in axis]
-        charts.append(bars(f"Grade {grade}, from", names, {"files": counts}, f"Grade {grade}, files: {spoken}."))
-    return charts
-
-
-def _trend_of(nights: Sequence[Night]) -> list[Chart]:
+def _trend_of(nights: Sequence[Night]) -> Chart | None:
     if len(nights) < 2:  # noqa: PLR2004 - of a single night there is no trend
-        return []
+        return None
     names = [f"{night.day.day} {night.day:%b}" for night in nights]
     counts = {outcome: [night.rows[outcome] for night in nights] for outcome in OUTCOMES}
     last = ", ".join(f"{values[-1]:,} {outcome}" for outcome, values in counts.items())
     title = "Files checked in each night"
     spoken = f"{title}: {len(nights)} nights from {names[0]} to {names[-1]}; in the last one {last}."
-    charts = [bars(title, names, counts, spoken)]
-    shares = [night.answered_percent for night in nights]
-    known = [share for share in shares if share is not None]
-    if known:
-        title = "Share of today's files with an answer"
-        spoken = f"{title}: {known[0]:.1f} % on {names[0]}, {known[-1]:.1f} % on {names[-1]}."
-        charts.append(lines(f"{title}, in %", names, {"%": shares}, spoken, lowest=min(int(min(known)), 99)))
-    return charts
+    return bars(title, names, counts, spoken)
 
 
 def shown_name(of: AttentionFile | ChangedFile) -> tuple[str, str]:
@@ -194,10 +156,6 @@ def _short(value: str | None) -> str:
     return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
 
 
-def _template(name: str) -> jinja2.Template:
-    return jinja_environment().get_template(name)
-
-
 @cache
 def jinja_environment() -> jinja2.Environment:
     """Return what fills the templates; whatever it fills in is shown as text."""
@@ -209,11 +167,7 @@ def jinja_environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_on_one_line,
     )
-    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
     made.globals |= {
-        "script": Markup(script),  # noqa: S704 - our own file
-        # The page's policy names its only script by this digest, so that no other one runs, whatever else goes wrong.
-        "script_digest": b64encode(sha256(script.encode()).digest()).decode(),
         "style": Markup((_FOLDER / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "meaning": MEANING_OF_VALID,
         "turned": _TURNED,
@@ -235,9 +189,9 @@ def percent_of(part: int, whole: int) -> str:
     return "100" if tenths == 1_000 else f"{tenths / 10:.1f}"  # noqa: PLR2004 - all
 
 
-def _day_of(instant: date | None) -> str:
-    """Write a day, or the UTC day of an instant, as people read it in every country."""
-    return "" if instant is None else f"{instant.day} {instant:%b %Y}"
+def _day_of(day: date) -> str:
+    """Write a day as people read it in every country."""
+    return f"{day.day} {day:%b %Y}"
 
 
 def _put(url: str, content: bytes) -> None:

@@ -5,14 +5,12 @@ import json
 import os
 import re
 from codecs import BOM_UTF8
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO
 from itertools import chain, islice
-from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
@@ -26,10 +24,9 @@ from openpyxl.worksheet._write_only import WriteOnlyWorksheet  # type: ignore[im
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import utf8_text
-from proofsweep.domain.tags import unified
 from proofsweep.domain.text import defused, printable
 
-_WAITING_ROWS = 5_000
+_ROWS_AT_ONCE = 5_000
 _CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
 _SHEET_ROWS = 1_048_576  # a spreadsheet has no more, the header included
 _LEAST_LETTERS, _MOST_LETTERS = 8, 60  # that a column shows
@@ -67,50 +64,6 @@ class CompletionReport:
         return [row.own[0], *(row.tags.get(name) for name in self.tags), *row.own[1:]]
 
 
-class GroupedRows:
-    """Takes rows in any order, and gives those of one group in the order in which they came."""
-
-    def __init__(self, folder: Path) -> None:
-        self.counts: Counter[str] = Counter()
-        # In the order in which they came, in one spelling.
-        self.tag_names: dict[str, dict[str, None]] = defaultdict(dict)
-        self._spellings: dict[str, str] = {}
-        self._folder = folder
-        self._numbers: dict[str, int] = {}
-        self._waiting: dict[str, list[str]] = defaultdict(list)
-        self._waiting_rows = 0
-
-    def add(self, group: str, row: ReportRow) -> None:
-        self.counts[group] += 1
-        tags = unified(row.tags, self._spellings)
-        self.tag_names[group].update(dict.fromkeys(tags))
-        self._waiting[group].append(json.dumps([tags, row.own], default=_plain_text_of))
-        self._waiting_rows += 1
-        if self._waiting_rows == _WAITING_ROWS:
-            self._flush()
-
-    def rows(self, group: str) -> Iterator[ReportRow]:
-        """Yield the rows of a group; instants are ISO text."""
-        self._flush()
-        with self._file_of(group).open(encoding="ascii") as lines:
-            for line in lines:
-                yield ReportRow(*json.loads(line))
-
-    def _flush(self) -> None:
-        for group, lines in self._waiting.items():
-            with self._file_of(group).open("a", encoding="ascii") as file:
-                file.writelines(f"{line}\n" for line in lines)
-        self._waiting.clear()
-        self._waiting_rows = 0
-
-    def _file_of(self, group: str) -> Path:
-        return self._folder / str(self._numbers.setdefault(group, len(self._numbers)))
-
-
-def _plain_text_of(value: object) -> str:
-    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
-
-
 def write_csv(file: IO[bytes], report: CompletionReport) -> None:
     """Write a manifest with exact locations, marked as UTF-8; what a spreadsheet would run as a formula is defused."""
     file.write(BOM_UTF8)
@@ -121,15 +74,20 @@ def write_csv(file: IO[bytes], report: CompletionReport) -> None:
 def _text_of(cell: object) -> str:
     if isinstance(cell, bool):
         return str(cell).lower()
-    text = "" if cell is None else defused(str(cell))
+    text = "" if cell is None else defused(_plain_text_of(cell))
     return '"' + text.replace('"', '""') + '"' if _CUTS.search(text) else text
+
+
+def _plain_text_of(value: object) -> str:
+    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
 
 
 def write_json(file: IO[bytes], report: CompletionReport) -> None:
     """Write one array of objects, each on a line of its own."""
     between = b"[\n"
     for row in report.rows:
-        file.write(between + json.dumps(dict(zip(report.names, report.cells(row), strict=True))).encode("ascii"))
+        cells = dict(zip(report.names, report.cells(row), strict=True))
+        file.write(between + json.dumps(cells, default=_plain_text_of).encode("ascii"))
         between = b",\n"
     file.write(b"[]\n" if between == b"[\n" else b"\n]\n")
 
@@ -139,16 +97,14 @@ def write_parquet(file: IO[bytes], report: CompletionReport) -> None:
     kinds = {"finished_at": pa.timestamp("us", tz="UTC"), **dict.fromkeys(_NUMBERS, pa.int64())}
     schema = pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in report.names])
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
-        while rows := list(islice(report.rows, _WAITING_ROWS)):
+        while rows := list(islice(report.rows, _ROWS_AT_ONCE)):
             columns = zip(schema, zip(*map(report.cells, rows), strict=True), strict=True)
             cells = {field.name: [_typed(cell, field.type) for cell in column] for field, column in columns}
             writer.write_table(pa.Table.from_pydict(cells, schema=schema))
 
 
 def _typed(cell: object, kind: pa.DataType) -> object:
-    if cell is None or pa.types.is_integer(kind):
-        return cell
-    return datetime.fromisoformat(str(cell)) if pa.types.is_timestamp(kind) else utf8_text(str(cell))
+    return utf8_text(str(cell)) if cell is not None and pa.types.is_string(kind) else cell
 
 
 def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
@@ -172,14 +128,11 @@ def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
 
 
 def _write_rows(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
-    first = list(islice(report.rows, _WAITING_ROWS))
+    first = list(islice(report.rows, _ROWS_AT_ONCE))
     _set_widths(sheet, [report.header, *map(report.cells, first)])
     sheet.append([_cell(sheet, cell, is_bold=True) for cell in report.header])
     for row in chain(first, report.rows):
-        own = dict(zip(report.own, row.own, strict=True))
-        finished = own["finished_at"]
-        own["finished_at"] = None if finished is None else datetime.fromisoformat(str(finished))
-        sheet.append([_cell(sheet, cell) for cell in report.cells(ReportRow(row.tags, list(own.values())))])
+        sheet.append([_cell(sheet, cell) for cell in report.cells(row)])
     sheet.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
 
 

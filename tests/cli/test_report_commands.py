@@ -87,7 +87,6 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str) -> No
             ("export", "--format", "letter", "--by", "label", "--only", "failed"),
             "No supplier is told of files that are",
         ),
-        (("export", "--by", "label", "--template", "none.toml"), "The template none.toml cannot be used: No such file"),
         (("export", "--file", "a.csv", "--format", "xlsx"), "contradict each other"),
         (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
         (("rejects", "nope"), "There is no run 'nope'"),
@@ -120,23 +119,13 @@ def test_a_summary_names_a_file_of_each_kind_that_needs_attention(proofsweep: Co
 
 
 def test_each_supplier_gets_a_letter(proofsweep: Command, delivery: Path, workdir: Path) -> None:
-    """In words of one's own, if a template has them; a letter that is there is never overwritten."""
+    """A letter that is there is never overwritten."""
     run = verified(delivery)
-    (workdir / "own.toml").write_text('letter = "An {supplier}\\n\\n{problems}"')
     letter = ("export", run, "--by", "supplier", "--format", "letter")
 
     done, again = proofsweep(*letter), proofsweep(*letter)
-    own = proofsweep(*letter, "--template", "own.toml", "--file", "own.txt")
-    (workdir / "shipped.toml").write_text(proofsweep("export", "--print-template").stdout)
-    shipped = proofsweep(*letter, "--template", "shipped.toml", "--file", "shipped.txt")
 
     letters = sorted(workdir.glob("letter-*.txt"))
     assert (done.returncode, len(letters), done.stdout.count(": 1 row\n")) == (0, 2, 2)
     assert all("+bad" in path.read_text() and "=good" not in path.read_text() for path in letters)
     assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)
-    assert own.returncode == 0
-    assert sorted(path.read_text().splitlines()[0] for path in workdir.glob("own-*.txt")) == ["An =Nord", "An Süd & Co"]
-    assert shipped.returncode == 0
-    assert [path.read_text() for path in sorted(workdir.glob("shipped-*.txt"))] == [
-        each.read_text() for each in letters
-    ]

@@ -102,10 +102,9 @@ def test_a_wav_and_a_sidecar_that_missed_each_other_are_both_told(
 
     (letter,) = [path.read_text() for path in world.folder.rglob("letter-acme.txt")]
     assert codes == [3, 0]
-    assert "rejected, unreadable: reject, and ask the supplier for its sidecar: no sidecar came with it" in first
-    assert "no sidecar came with it" in " ".join(listed.split())
-    assert "and no sidecar came" in letter
-    assert "Please send the sidecar of this file." in letter
+    assert "rejected, unreadable: reject, and ask the supplier for the file as it was issued, with its sidecar" in first
+    assert "with its sidecar if it has one" in " ".join(listed.split())
+    assert "and its sidecar if it has one." in " ".join(letter.split())
     assert "drop: nothing new; ignored: 2 orphan sidecars" in second
     late = (
         f"{drop}/acme/song0.wav.sidecar: it came after its audio, which is {world.folder}/quarantine/acme/song0.wav now"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from .core import Plan, Results, Row, StoredRun, leave_operation, prune_old
+from .core import Plan, Results, Row, StoredRun, prune_old
 from .ended_nights import ACCEPTED, FAILED, INELIGIBLE, REJECTED
 from .ended_runs import answered, plan_of_run
 
@@ -40,7 +40,6 @@ class Label:
 
     files: dict[str, Row] = field(default_factory=dict)
     deleted: dict[str, Row] = field(default_factory=dict)
-    erased: list[str] = field(default_factory=list)
     made: int = 0
 
     def begin_day(self, lots: Random) -> None:
@@ -62,7 +61,6 @@ class Label:
                     self.files[item] = FAILED | {"audio_sha256": self.files[item]["audio_sha256"]}
                 case "erase" if self.files[item]["outcome"] == "accepted":
                     sha = self.files[item]["audio_sha256"]
-                    self.erased.append(f"proof of {sha}")
                     self.files[item] = ERASED | {"audio_sha256": sha}
                 case "move":
                     self.files[f"{item}, moved"] = self.files.pop(item)
@@ -97,8 +95,7 @@ class _Night:
 
 
 def _cells(item: str, row: Row) -> Row:
-    cells = {"relative_path": item, "accepted": row["outcome"] == "accepted", "tags": '{"supplier": "North"}'} | row
-    return cells | ({"proof_id": f"proof of {row['audio_sha256']}"} if row["outcome"] == "accepted" else {})
+    return {"relative_path": item, "accepted": row["outcome"] == "accepted", "tags": '{"supplier": "North"}'} | row
 
 
 def _work_on(run: StoredRun, leg: int, rows: Sequence[Row], *, is_killed: bool) -> None:
@@ -124,14 +121,12 @@ class TenNights:
         self._nights = nights
         self._lots = Random(seed)  # noqa: S311 - no secret
         self._labels = {environment: Label() for environment in ENVIRONMENTS}
-        self._erased: dict[tuple[str, str], datetime] = {}
 
     def nights(self) -> Iterator[int]:
         """Leave one night after the other behind; yield their numbers."""
         for day in range(self._nights):
             for environment, label in self._labels.items():
                 label.begin_day(self._lots)
-                self._erase(day, environment, label)
                 self._leave_night(day, environment, label)
             if day == self._nights - 4:
                 self._prune(day)
@@ -196,17 +191,6 @@ class TenNights:
                 is_whole=night.kind == "manifest" and len(rows) == plan.items and not plan.skipped,
             )
         )
-
-    def _erase(self, day: int, environment: str, label: Label) -> None:
-        """Note the proofs that were erased in the morning, before the night."""
-        began = _Night(day, 0, environment, "", "").began - timedelta(hours=1)
-        for number, proof_id in enumerate(label.erased):
-            operation_id = f"{began:%Y%m%dT%H%M%SZ}_0000{number:02}"
-            row: Row = {"operation_id": operation_id, "environment": environment, "proof_id": proof_id}
-            row |= {"outcome": "erased", "asked_at": began, "answered_at": began, "request_id": "r"}
-            leave_operation(self._results, operation_id, "erasure", environment, [row])
-            self._erased[environment, proof_id] = began
-        label.erased.clear()
 
     def _prune(self, day: int) -> None:
         self.pruned.update(prune_old(self._results, 3, _Night(day, 20, "beta", "", "").began))
@@ -296,16 +280,10 @@ class TenNights:
             was, is_moved = before[item], False
             if was is None and (former := by_audio.get(str(now["audio_sha256"]))):
                 was, is_moved = gone.pop(former.pop()), True
-            change = _change(was, now, is_moved=is_moved, is_erased=self._is_erased(item, run))
+            change = _change(was, now, is_moved=is_moved)
             if change is not None:
                 found.add((item, *change))
         return found | {(item, "gone", "gone") for item in gone}
-
-    def _is_erased(self, item: str, run: KnownRun) -> bool:
-        """Whether the proof of an item's newest acceptance was erased before a run."""
-        runs = [each for each in self._of(run.environment) if each.run_id < run.run_id and item in each.rows]
-        accepted = [each.rows[item] for each in runs if each.rows[item]["outcome"] == "accepted"]
-        return bool(accepted) and (run.environment, f"proof of {accepted[-1]['audio_sha256']}") in self._erased
 
     def _lost_by(self, run: KnownRun) -> set[str]:
         """Return what a run that left rows out found to be listed no more."""
@@ -338,7 +316,7 @@ def _is_open(item: str, window: Sequence[KnownRun]) -> bool:
 
 
 def _change(  # noqa: PLR0911 - a table
-    was: Row | None, now: Row, *, is_moved: bool, is_erased: bool
+    was: Row | None, now: Row, *, is_moved: bool
 ) -> tuple[str, str | None] | None:
     if was is None:
         return "new", "first_seen"
@@ -356,6 +334,4 @@ def _change(  # noqa: PLR0911 - a table
         return change, "file_or_catalog_changed"
     if was["outcome"] == "failed":
         return change, "no_answer_before"
-    if is_other and is_erased and now["verdict"] == "unregistered":
-        return change, "erased_by_us"
     return change, "moved" if is_moved else None

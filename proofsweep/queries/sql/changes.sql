@@ -2,23 +2,7 @@
 -- item if there is another one. An item is gone if a run that left nothing out of its catalog does not have it, or if one
 -- that left rows out found it listed no more; an item is new if no run since the last whole one had it, and no rows of
 -- theirs were pruned, or if it was gone meanwhile.
-WITH asked AS (  -- proofs that were erased with this store, and when that was asked for first
-    SELECT environment, proof_id, min(asked_at) AS erased_at
-    FROM store.erasures
-    WHERE outcome IN ('erased', 'already_erased')
-    GROUP BY ALL
-),
-erased AS (  -- of items with such a proof: each acceptance, until when it was the newest, and when its proof was erased
-    SELECT
-        environment, item_id, (entry, finished_at) AS accepted_at, erased_at,
-        lead((entry, finished_at)) OVER (PARTITION BY environment, item_id ORDER BY entry, finished_at) AS replaced_at
-    FROM verdicts JOIN store.entries USING (run_id, leg) LEFT JOIN asked USING (environment, proof_id)
-    WHERE outcome = 'accepted'
-        AND (environment, item_id) IN (
-            SELECT (environment, item_id) FROM verdicts SEMI JOIN asked USING (environment, proof_id)
-        )
-),
-files AS (  -- by their names, so that only these are opened
+WITH files AS (  -- by their names, so that only these are opened
     SELECT filename, at_run, is_now, may_be_gone, is_first, older_than
     FROM store.verdicts_files JOIN store.comparisons USING (run_id)
 ),
@@ -93,14 +77,10 @@ states AS (
             grade_unknown := grade_unknown, grade_risk_category := grade_risk_category,
             grade_rubric_version := grade_rubric_version, audio_sha256 := audio_sha256,
             sidecar := sidecar, sidecar_sha256 := sidecar_sha256, audio_version := audio_version,
-            verify_request_id := verify_request_id, is_erased := erased_at <= finished_at,
+            verify_request_id := verify_request_id,
             tags := tags
         ) AS state
     FROM told AS found
-    JOIN store.entries USING (run_id, leg)
-    LEFT JOIN erased ON (erased.environment, erased.item_id) = (found.environment, found.item_id)
-        AND erased.accepted_at < (entry, finished_at)
-        AND (erased.replaced_at IS NULL OR (entry, finished_at) <= erased.replaced_at)
     QUALIFY row_number() OVER (
         PARTITION BY at_run, found.environment, found.item_id, is_now
         ORDER BY outcome = 'failed', run_id DESC, finished_at DESC, manifest_row DESC
@@ -174,7 +154,6 @@ SELECT
         WHEN has_other_sidecar THEN 'sidecar_changed'
         WHEN has_other_outcome AND 'ineligible' IN (now.outcome, before.outcome) THEN 'file_or_catalog_changed'
         WHEN before.outcome = 'failed' THEN 'no_answer_before'
-        WHEN now.verdict = 'unregistered' AND has_other_outcome AND now.is_erased THEN 'erased_by_us'
         WHEN has_other_rubric AND NOT has_other_outcome THEN 'rubric_changed'
         WHEN has_other_id OR has_moved THEN 'moved'
         WHEN has_other_outcome OR has_other_grade THEN

@@ -1,24 +1,17 @@
 """The view `changes`: what each run found otherwise than the runs before, and why."""
 
 import shutil
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from proofsweep.audit.prune import find_prunable, prune
-from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.operations.erase import Erasure
 from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, run_changes
 from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
-from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..ended_operations import leave_operation, operation_named
 
 FRIDAY, SATURDAY = ("20261120T020000Z_000aaaaaa", "20261121T020000Z_000aaaaaa")
 GRADE: Row = {"classification": "human", "grade_human": 0.9, "grade_rubric_version": "1"}
@@ -45,7 +38,6 @@ CASES: list[tuple[Row, Row, tuple[str, str | None] | None]] = [
     (ACCEPTED, INELIGIBLE | {"audio_sha256": None}, ("broken", "file_or_catalog_changed")),
     (FAILED, REJECTED, ("changed", "no_answer_before")),
 ]
-UNREGISTERED: Row = REJECTED | {"verdict": "unregistered", "reason": "unregistered"}
 # Each cell of two rows that the view compares, but for the sidecar: there its digest and that there is one.
 ONE_CELL: list[Row] = [
     {"audio_sha256": "other"},
@@ -111,44 +103,6 @@ def test_items_are_first_seen_gone_and_moved(results: Results) -> None:
     ]
 
 
-def test_a_proof_that_was_erased_by_us_is_a_cause(results: Results) -> None:
-    """Only of a later `unregistered`, of the same audio, in the same environment; a failed erasure erased nothing."""
-    before = {item: ACCEPTED | {"proof_id": f"proof of {item}"} for item in "abcdef"}
-    now = dict.fromkeys("abcdef", UNREGISTERED) | {"b": REJECTED, "c": UNREGISTERED | {"audio_sha256": "other"}}
-    night(results, MONDAY, before)
-    erased = [_erased(item, TUESDAY) for item in "abc"]
-    rows = [*erased, _erased("d", TUESDAY, None), _erased("e", THURSDAY)]
-    leave_operation(results, operation_named(TUESDAY, "erasure"), rows={"erasures": rows})
-    elsewhere = operation_named(THURSDAY, "erasure", environment="production")
-    leave_operation(results, elsewhere, rows={"erasures": [_erased("f", TUESDAY)]})
-    night(results, WEDNESDAY, now)
-
-    assert [(item, cause) for item, _, cause, *_ in changes(results, WEDNESDAY)] == [
-        ("a", "erased_by_us"),
-        ("b", None),
-        ("c", "audio_changed"),
-        ("d", None),
-        ("e", None),
-        ("f", None),
-    ]
-
-
-def test_only_the_proof_of_the_newest_acceptance_counts_as_erased(results: Results) -> None:
-    """An older one may have been erased in good order, when the file was issued again."""
-    for run_id, proof in ((MONDAY, "proof of a"), (TUESDAY, "a newer proof")):
-        night(results, run_id, {"a": ACCEPTED | {"proof_id": proof}})
-    leave_operation(results, operation_named(TUESDAY, "erasure"), rows={"erasures": [_erased("a", TUESDAY)]})
-    night(results, WEDNESDAY, {"a": UNREGISTERED})
-    night(results, THURSDAY, {"a": ACCEPTED | {"proof_id": "a newer proof"}})
-
-    assert [(item, cause) for item, _, cause, *_ in changes(results, WEDNESDAY)] == [("a", None)]
-
-
-def _erased(item: str, when: str, outcome: str | None = "erased") -> Row:
-    at = operation_named(when).started_at
-    return asdict(Erasure(proof_id=f"proof of {item}", asked_at=at, answered_at=at, outcome=outcome))
-
-
 def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> None:
     """The rows that it would be compared with are gone; what came since is new, and another catalog's files are."""
     for run_id in (MONDAY, TUESDAY, WEDNESDAY):
@@ -166,8 +120,8 @@ def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> No
         shutil.rmtree(Path(results.store.url, "_latest"), ignore_errors=True)
 
 
-def changes_of(results: Results, now: Plan, before: Plan | None = None) -> dict[str | None, tuple[str, str | None]]:
-    with run_changes(results, now, before) as found:
+def changes_of(results: Results, now: Plan) -> dict[str | None, tuple[str, str | None]]:
+    with run_changes(results, now) as found:
         rows = list(found.rows())
         assert {tuple(row) for row in rows} <= {COLUMNS}
         assert sum(count for _, _, count in found.counts()) == len(rows)
@@ -179,31 +133,10 @@ def changes_of(results: Results, now: Plan, before: Plan | None = None) -> dict[
 def test_a_night_without_an_answer_hides_no_earlier_one(results: Results) -> None:
     """Also if the failed night was whole; each such night says that there is no answer."""
     night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED, "c": ACCEPTED})
-    tuesday = night(results, TUESDAY, {"a": FAILED, "b": FAILED, "c": FAILED})
+    night(results, TUESDAY, {"a": FAILED, "b": FAILED, "c": FAILED})
     now = night(results, WEDNESDAY, {"a": ACCEPTED, "b": REJECTED, "c": FAILED})
 
     assert changes_of(results, now) == {"b": ("broken", None), "c": ("broken", "no_answer_now")}
-    assert changes_of(results, now, tuesday) == {
-        "a": ("fixed", "no_answer_before"),
-        "b": ("changed", "no_answer_before"),
-    }
-
-
-def test_a_run_is_compared_with_one_that_is_named(results: Results) -> None:
-    """What it has not is gone only if both left nothing out; runs between them say nothing."""
-    monday = night(results, MONDAY, {"a": ACCEPTED, "b": ACCEPTED})
-    tuesday = night(results, TUESDAY, {"a": REJECTED}, skipped=1)
-    now = night(results, WEDNESDAY, {"a": INELIGIBLE | {"audio_sha256": None}, "c": ACCEPTED})
-
-    assert changes_of(results, now, monday) == {
-        "a": ("broken", "file_or_catalog_changed"),
-        "b": ("gone", "gone"),
-        "c": ("new", "first_seen"),
-    }
-    assert changes_of(results, now, tuesday) == {
-        "a": ("changed", "file_or_catalog_changed"),
-        "c": ("new", "first_seen"),
-    }
 
 
 def test_grades_of_two_rubrics_are_not_compared(results: Results) -> None:
@@ -215,7 +148,6 @@ def test_grades_of_two_rubrics_are_not_compared(results: Results) -> None:
     with run_changes(results, now) as found:
         assert found.counts() == [("changed", None, 1), ("gone", "gone", 1)]
         assert found.as_before() == 1
-        assert found.rubrics() == (["1"], ["r2"])
 
 
 def test_at_most_so_many_files_of_each_kind_are_given(results: Results) -> None:
@@ -227,23 +159,6 @@ def test_at_most_so_many_files_of_each_kind_are_given(results: Results) -> None:
     with run_changes(results, now) as found:
         assert (found.counts(), found.as_before()) == ([("new", "first_seen", 4)], 1)
         assert [row["item_id"] for row in found.rows(2)] == ["n0", "n1"]
-
-
-def night_of(results: Results, day: int, **facts: object) -> Plan:
-    plan = plan_of_run(f"202611{day:02}T100000Z_a", **facts)
-    end_leg(results, plan, [answered(plan, 0, "a")])
-    return plan
-
-
-def test_runs_of_two_environments_are_not_compared(results: Results) -> None:
-    """Verdicts of one say nothing about the other."""
-    elsewhere, now = night_of(results, 1, environment="production"), night_of(results, 2)
-
-    with (
-        pytest.raises(UsageError, match=r"of the environment 'beta', and .* of 'production'"),
-        run_changes(results, now, elsewhere),
-    ):
-        pass
 
 
 def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:

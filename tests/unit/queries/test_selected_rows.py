@@ -1,26 +1,20 @@
 """Rows are chosen of a run, or of each item the one that says how it stands now."""
 
-from collections.abc import Collection, Sequence
+import json
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.items import WorkItem
-from proofsweep.domain.runs import Plan
-from proofsweep.queries.attention import AttentionGroup, attention_of
-from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.queries.status import NEED_ATTENTION
-from proofsweep.store import schemas
+from proofsweep.queries.attention import attention_groups
+from proofsweep.queries.selected_rows import SelectedRows, having
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.store.rows import planned_row
 from proofsweep.verify.history import note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 MONDAY, TUESDAY = plan_of_run("20261116T100000Z_a", 6), plan_of_run("20261117T100000Z_b", 6)
-BAD = ("rejected", "failed", "ineligible")
 PLAN = plan_of_run("20261116T100000Z_a", 6, catalog_root="file:///c")
 
 
@@ -40,16 +34,18 @@ def results(tmp_path: Path) -> Results:
     return store
 
 
+BAD = ("rejected", "failed", "ineligible")
+
+
 def items_of(selected: SelectedRows) -> list[tuple[str, object, object]]:
-    rows = [row for _, row in selected.rows(["item_id", "outcome", "run_id"])]
+    with selected.opened(having(BAD)) as files:
+        rows = list(files.rows(["item_id", "outcome", "run_id"], "''", ""))
     return sorted((str(row["item_id"]), row["outcome"], row["run_id"]) for row in rows)
 
 
 def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Results) -> None:
     """`b` was accepted since; `e` stays rejected though its last attempt failed; of `c` and `f` the news is told."""
-    selected = SelectedRows(results=results, environment="beta", outcomes=BAD)
-
-    assert items_of(selected) == [
+    assert items_of(SelectedRows.of(results, None, "beta")) == [
         ("c", "failed", TUESDAY.run_id),
         ("d", "ineligible", TUESDAY.run_id),
         ("e", "rejected", MONDAY.run_id),
@@ -62,22 +58,7 @@ def test_a_night_that_the_base_lacks_is_read_too(results: Results) -> None:
     wednesday = plan_of_run("20261118T100000Z_c")
     end_leg(results, wednesday, [answered(wednesday, 0, "z", "rejected")])
 
-    assert ("z", "rejected", wednesday.run_id) in items_of(
-        SelectedRows(results=results, environment="beta", outcomes=BAD)
-    )
-
-
-def test_a_name_that_is_not_utf_8_comes_from_the_plan(results: Results) -> None:
-    """The table has an escape in its place, which leads to no file."""
-    plan: Plan = plan_of_run("20261119T100000Z_d")
-    item = WorkItem(manifest_row=0, item_id="x", audio="/c/\udcff.wav", sidecar=None)
-    planned = schemas.pa.Table.from_pylist([planned_row(item)], schema=schemas.ITEMS)
-    results.write_items(plan.run_id, 0, planned)
-    end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
-
-    [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
-
-    assert row["audio"] == "/c/\udcff.wav"
+    assert ("z", "rejected", wednesday.run_id) in items_of(SelectedRows.of(results, None, "beta"))
 
 
 @pytest.fixture
@@ -96,18 +77,13 @@ def selected(tmp_path: Path) -> SelectedRows:
         for row, (item, outcome, reason, tags) in enumerate(kinds)
     ]
     end_leg(results, PLAN, rows)
-    return SelectedRows(results=results, environment="beta", plan=PLAN, outcomes=NEED_ATTENTION)
-
-
-def attention_groups(
-    selected: SelectedRows, tag: str | None = None, given_up: Collection[str] = ()
-) -> Sequence[AttentionGroup]:
-    return attention_of(selected, most_files=9, tag=tag, given_up=given_up).groups
+    return SelectedRows.of(results, PLAN.run_id, "")
 
 
 def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
     """Its name counts in any case. Rows without it come last."""
-    groups = attention_groups(selected, "SUPPLIER")
+    with selected.opened() as files:
+        groups = attention_groups(files, most_files=9, by="SUPPLIER")
 
     assert [(each.value, each.reason, [file.file for file in each.files]) for each in groups] == [
         ("Nord", "tampered", ["/c/a"]),
@@ -120,27 +96,36 @@ def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
 
 def test_a_tag_that_no_row_has_is_refused(selected: SelectedRows) -> None:
     """A list of all files without it would read as if it was forgotten in the manifest."""
-    with pytest.raises(UsageError, match=r"'suplier' \(did you mean Supplier\?\); there are Supplier, isrc"):
-        attention_groups(selected, "suplier")
+    with (
+        selected.opened() as files,
+        pytest.raises(UsageError, match=r"'suplier' \(did you mean Supplier\?\); there are Supplier, isrc"),
+    ):
+        attention_groups(files, most_files=9, by="suplier")
 
 
-def test_files_that_no_pass_tries_again_are_a_kind_of_their_own(selected: SelectedRows) -> None:
-    """A rejected file has its answer, whatever became of it later."""
-    groups = attention_groups(selected, given_up={"c", "d"})
+@pytest.mark.parametrize(
+    ("reason", "outcome", "tags", "is_told"),
+    [
+        ("tampered", "rejected", {}, True),
+        ("a_verdict_of_tomorrow", "rejected", {}, True),
+        ("too_large", "ineligible", {}, True),
+        (None, "accepted", {}, False),
+        ("source_changed", "failed", {}, False),
+        ("timeout", "failed", {}, False),
+        ("contradictory_answer", "rejected", {}, False),
+        ("source_forbidden", "ineligible", {}, False),
+        ("missing_audio", "ineligible", {}, False),
+        ("missing_audio", "ineligible", {"message_id": "M1"}, True),
+    ],
+)
+def test_a_supplier_hears_of_what_is_wrong_with_a_file_alone(
+    tmp_path: Path, reason: str | None, outcome: str, tags: dict[str, str], *, is_told: bool
+) -> None:
+    """What is our own fault, or the service's, is told to nobody; nor is a file that only our catalog names."""
+    results = Results(open_store(str(tmp_path)))
+    end_leg(results, PLAN, [answered(PLAN, 0, "a", outcome, reason=reason, tags=json.dumps(tags))])
 
-    assert [(each.reason, each.is_given_up) for each in groups] == [
-        ("tampered", False),
-        ("unreadable", False),
-        ("timeout", True),
-    ]
-    assert "no pass tries it again" in groups[2].what_to_do
+    with SelectedRows.of(results, PLAN.run_id, "").opened() as files:
+        [row] = files.rows(["is_told"], "''", "")
 
-
-def test_without_its_planned_item_a_row_keeps_the_name_of_the_table(results: Results) -> None:
-    """A pruning deletes the planned items."""
-    plan = plan_of_run("20261119T100000Z_e")
-    end_leg(results, plan, [answered(plan, 0, "x", "rejected", audio=r"/c/\xff.wav")])
-
-    [(_, row)] = SelectedRows(results=results, environment="beta", plan=plan).rows(["item_id"])
-
-    assert row["audio"] == r"/c/\xff.wav"
+    assert row["is_told"] is is_told

@@ -2,7 +2,7 @@
 
 import re
 
-from proofsweep.reports.charts import bars, lines
+from proofsweep.reports.charts import bars
 
 
 def texts(svg: str) -> list[str]:
@@ -30,11 +30,3 @@ def test_many_nights_have_few_names_and_the_last_one_is_among_them() -> None:
     named = texts(bars("Files", names, {"files": [1] * 30}, "").svg)[2:]
 
     assert named == ["30 Nov", "24 Nov", "18 Nov", "12 Nov", "6 Nov"]
-
-
-def test_a_line_passes_over_what_is_not_known() -> None:
-    """Nothing is drawn at zero in its place."""
-    chart = lines("Calls", ["1", "2", "3"], {"calls": [2.0, None, 4.0], "failed": [None, None, None]}, "")
-
-    points = re.findall(r'points="([^"]*)"', chart.svg)
-    assert [len(each.split()) for each in points] == [2, 0]

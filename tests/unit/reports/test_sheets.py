@@ -14,7 +14,7 @@ import pytest
 from proofsweep.domain.errors import UsageError
 from proofsweep.reports import sheets
 from proofsweep.reports.export import OWN_HEADER as OWN
-from proofsweep.reports.sheets import CompletionReport, GroupedRows, ReportRow
+from proofsweep.reports.sheets import CompletionReport, ReportRow
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
@@ -35,7 +35,7 @@ def write_xlsx(path: Path, report: CompletionReport) -> None:
 
 def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> ReportRow:
     own = {"file": "a.wav", "outcome": "rejected", "audio": audio, "id": item_id, "audio_bytes": 7}
-    own |= {"finished_at": "2026-11-20T10:00:00+00:00", "what_to_do": "ask", "run_id": "r"}
+    own |= {"finished_at": datetime(2026, 11, 20, 10, tzinfo=UTC), "what_to_do": "ask", "run_id": "r"}
     return ReportRow(tags, [own.get(name) for name in OWN])
 
 
@@ -47,22 +47,6 @@ def test_a_csv_file_is_utf_8_with_a_mark_and_defused_cells(tmp_path: Path) -> No
     assert content.startswith(b"\xef\xbb\xbffile,'=tag,outcome,")
     assert b"\r\na.wav,\xc3\x9f,rejected," in content
     assert b",/m/a.wav,,'=1+1," in content
-
-
-def plain_row(name: str, **tags: str) -> ReportRow:
-    return ReportRow(tags, [name, datetime(2026, 11, 20, tzinfo=UTC)])
-
-
-def test_each_group_gives_its_rows_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also when they went to disk in several portions; names that are not UTF-8 come back as they were."""
-    monkeypatch.setattr(sheets, "_WAITING_ROWS", 2)
-    groups = GroupedRows(tmp_path)
-    for number in range(5):
-        groups.add("a" if number % 2 else "../b", plain_row(f"{number}\udcff\n"))
-
-    assert groups.counts == {"a": 2, "../b": 3}
-    assert [row.own[0] for row in groups.rows("../b")] == ["0\udcff\n", "2\udcff\n", "4\udcff\n"]
-    assert [row.own[1] for row in groups.rows("a")] == ["2026-11-20T00:00:00+00:00"] * 2
 
 
 def sheet_of(path: Path) -> ET.Element:

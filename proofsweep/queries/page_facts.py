@@ -1,0 +1,196 @@
+# ruff: noqa: S608 - the SQL is made of our own names and of quoted text
+"""What the pages show: how the files of a catalog stand, or those of a run, what changed, and how the nights went.
+
+DuckDB counts, however many files there are.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import Row
+from proofsweep.domain.runs import OUTCOMES
+from proofsweep.domain.text import printable
+from proofsweep.queries.attention import AttentionGroup, attention_groups
+from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
+from proofsweep.queries.selected_rows import ChosenFiles, SelectedRows
+from proofsweep.queries.status import RunStatus, describe_run, environment_in
+from proofsweep.queries.views import key_of, quoted
+from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex, RunRecord
+
+_MOST_SHOWN = 200  # files of a reason
+_FILE_TAGS = ("isrc", "artist")  # are shown of each file that has them
+_MOST_NIGHTS = 31  # of a trend
+_MOST_VALUES = 100  # of a tag in its table
+_COUNTS = """
+    count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
+    count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
+    count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
+    count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone
+"""
+_BY_TAG = """
+    SELECT min(nullif({value}, '')) AS value, {counts}
+    FROM files
+    GROUP BY nullif({key}, '')
+    ORDER BY rejected + failed + ineligible DESC, files DESC, value
+"""
+_STANDING = "SELECT accepted, files, need_attention FROM coverage WHERE newest_run_id = {run_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileCounts:
+    """How files stand, in the order of `_COUNTS`; what is gone is none of the `files`."""
+
+    files: int
+    covered: int
+    accepted: int
+    rejected: int
+    failed: int
+    ineligible: int
+    not_sent: int
+    gone: int
+
+    @property
+    def answered(self) -> int:
+        """How many have an answer for their version that is listed."""
+        return self.covered - self.ineligible
+
+    @property
+    def need_attention(self) -> int:
+        return self.rejected + self.failed + self.ineligible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagTable:
+    """The values of a tag, None for files without it; those with most files that need attention come first."""
+
+    tag: str
+    values: Sequence[tuple[str | None, FileCounts]]
+    left_out: int  # values that are not shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFacts:
+    """What a page says of its files."""
+
+    counts: FileCounts
+    tables: Sequence[TagTable]
+    tags: Sequence[str]  # that are shown of each file
+    changes: Mapping[str, ChangedFiles]  # by kind: of the run, or of the newest run of each catalog
+    groups: Sequence[AttentionGroup]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Night:
+    """What the runs checked that began on one day in UTC; a run of files that were asked for again is none of them."""
+
+    day: date
+    rows: Mapping[str, int]  # by outcome
+
+    @property
+    def checked(self) -> int:
+        return sum(self.rows.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogFacts:
+    environment: str
+    catalogs: Sequence[str]
+    of_files: PageFacts
+    nights: Sequence[Night]  # the oldest first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    run: RunStatus
+    standing: Row | None  # `accepted`, `files`, `need_attention` of its catalog, if the run is its newest whole one
+    of_files: PageFacts
+
+
+def catalog_facts(
+    results: Results,
+    environment: str,
+    catalog: str | None = None,
+    *,
+    tags: Sequence[str] = (),
+    supplier_tag: str | None = None,
+) -> CatalogFacts:
+    """Read how all catalogs of an environment stand, or one by its location or name.
+
+    Files are counted by the tags, or without one by that of suppliers if some file has it. UsageError if no file has
+    one of the tags; ResultsError if there is no run, or the store cannot be read.
+    """
+    label = environment_in(results, environment)
+    index = RunIndex(results).refreshed()
+    identities = {plan.identity for plan in index.plans(label, catalog)}
+    every = (run for run in index.newest_first() if run.legs and run.plan.environment == label)
+    runs = [run for run in every if run.plan.identity in identities]
+    if not runs:
+        of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
+        raise ResultsError(f"There is no run{of_it} in {results.store.url}.")
+    nights = [run for run in runs if "--only" not in run.plan.selection.split()] or runs
+    newest = {run.plan.identity: run.plan.run_id for run in reversed(nights)}
+    selected = SelectedRows(results=results, environment=label)
+    with selected.opened("true" if catalog is None else _items_of(runs), "changes") as files:
+        return CatalogFacts(
+            environment=label,
+            catalogs=sorted({run.plan.identity: run.plan.catalog for run in reversed(runs)}.values()),
+            of_files=_facts_of(files, list(newest.values()), tags, supplier_tag),
+            nights=_nights(nights),
+        )
+
+
+def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), supplier_tag: str | None = None) -> RunFacts:
+    """Read what a run did; its files are counted by the tags as `catalog_facts` counts.
+
+    ResultsError if there is no such run, or if it was pruned; UsageError if no file has one of the tags.
+    """
+    selected = SelectedRows.of(results, run_id, "")
+    with selected.opened("true", "changes", "coverage") as files:
+        standing = files.connection.sql(_STANDING.format(run_id=quoted(run_id))).to_arrow_table().to_pylist()
+        return RunFacts(
+            run=describe_run(results, run_id),
+            standing=next(iter(standing), None),
+            of_files=_facts_of(files, [run_id], tags, supplier_tag),
+        )
+
+
+def _facts_of(
+    files: ChosenFiles, changed_in: Sequence[str], tags: Sequence[str], supplier_tag: str | None
+) -> PageFacts:
+    create_changed(files.connection, changed_in)
+    counted = files.tag_values(tags, [] if tags or supplier_tag is None else [supplier_tag])
+    shown = counted | files.tag_values(usual=_FILE_TAGS)
+    [counts] = files.connection.execute(f"SELECT {_COUNTS} FROM files").fetchall()
+    return PageFacts(
+        counts=FileCounts(*counts),
+        tables=[_by_tag(files, tag, value) for tag, value in counted.items()],
+        tags=list(shown),
+        changes=changed_files(files.connection, shown),
+        groups=attention_groups(files, most_files=_MOST_SHOWN, shown=shown),
+    )
+
+
+def _by_tag(files: ChosenFiles, tag: str, value: str) -> TagTable:
+    query = _BY_TAG.format(value=value, key=key_of(value), counts=_COUNTS)
+    found = files.connection.execute(query).fetchall()
+    values = [(value, FileCounts(*counts)) for value, *counts in found[:_MOST_VALUES]]
+    return TagTable(tag=tag, values=values, left_out=max(len(found) - _MOST_VALUES, 0))
+
+
+def _items_of(runs: Sequence[RunRecord]) -> str:
+    """Return the condition for the items that the catalogs of some runs list, or that a pass over a folder took."""
+    identities = ", ".join({quoted(run.plan.identity) for run in runs})
+    locations = ", ".join({quoted(run.plan.catalog) for run in runs})
+    return f"list_has_any(identities, [{identities}]) OR catalog IN ({locations})"
+
+
+def _nights(runs: Iterable[RunRecord]) -> list[Night]:
+    checked: dict[date, Counter[str]] = {}
+    for run in runs:
+        rows = checked.setdefault(run.plan.run_date, Counter())
+        rows.update({outcome: leg.count(outcome) for leg in run.legs for outcome in OUTCOMES})
+    return [Night(day=day, rows=checked[day]) for day in sorted(checked)[-_MOST_NIGHTS:]]

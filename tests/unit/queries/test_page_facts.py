@@ -1,0 +1,75 @@
+"""The facts of pages: how the catalogs stand and went night by night, and what a run did."""
+
+import os
+
+import pytest
+
+from proofsweep.queries.page_facts import CatalogFacts, catalog_facts
+from proofsweep.store.objects import FolderStore
+from proofsweep.store.parts import Results
+
+from ...worlds import five_nights
+from ...worlds.ended_nights import ACCEPTED, FAILED, MONDAY, REJECTED, TUESDAY, night
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> CatalogFacts:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _file: None)
+        results = five_nights.fill(Results(FolderStore(tmp_path_factory.mktemp("nights"))))
+        return catalog_facts(results, "beta", tags=["supplier", "release"])
+
+
+def test_the_values_that_need_most_come_first(facts: CatalogFacts) -> None:
+    """A page names a hundred of them; all are counted."""
+    _, releases = facts.of_files.tables
+
+    needs = [counts.need_attention for _, counts in releases.values]
+    assert needs == sorted(needs, reverse=True)
+    assert (len(releases.values), releases.left_out) == (100, 0)
+
+
+def test_files_have_their_isrc_and_artist_beside_the_tags_that_are_asked_for(facts: CatalogFacts) -> None:
+    """Of what needs attention, and of what changed."""
+    found = facts.of_files
+    [group, *_] = found.groups
+
+    assert found.tags == ["supplier", "release", "isrc", "artist"]
+    assert (len(group.files[0].tags), group.files[0].tags[2:]) == (4, ["QZNUL2600019", "Artist Number 19"])
+    assert {change: of_kind.files for change, of_kind in found.changes.items()} == {"broken": 3, "fixed": 3}
+    assert found.changes["broken"].shown[0].tags[3] == "Artist Number 19"
+
+
+def test_what_is_gone_and_new_is_named(results: Results) -> None:
+    """As it stood, and as it stands."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED})
+    night(results, TUESDAY, {"a": ACCEPTED, "c": FAILED})
+
+    changes = catalog_facts(results, "beta").of_files.changes
+
+    named = {
+        change: [(each.item_id, each.outcome, each.reason) for each in found.shown] for change, found in changes.items()
+    }
+    assert named == {"gone": [("b", "rejected", "tampered")], "new": [("c", "failed", "timeout")]}
+
+
+def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
+    """Passes too. Those of another environment or catalog, and those that asked for files again, are none here."""
+    for run_id, facts in {
+        "20261119T020000Z_000aa": {"catalog_kind": "ingest"},
+        "20261120T020000Z_000aa": {"environment": "production"},
+        "20261121T020000Z_000aa": {"catalog": "/d"},
+        "20261122T020000Z_000aa": {},
+        "20261122T220000Z_000aa": {},
+        "20261123T020000Z_000aa": {"selection": "--only tampered"},
+    }.items():
+        plan = plan_of_run(run_id, 1, **facts)  # type: ignore[arg-type]  # the test's own words
+        end_leg(results, plan, [answered(plan, 0, "a")])
+    results.write_plan(plan_of_run("20261125T020000Z_000aa", 1))
+
+    every = catalog_facts(results, "beta").nights
+    own = catalog_facts(results, "beta", "/c/x/../catalog.csv").nights
+
+    assert [(night.day.day, night.checked) for night in every] == [(19, 1), (21, 1), (22, 2)]
+    assert [(night.day.day, night.checked) for night in own] == [(19, 1), (22, 2)]
