@@ -4,12 +4,10 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-
-from proofsweep.results import open_results
 
 from ..servers.foreign_service import Answer
 from ..servers.launching import need
@@ -45,6 +43,7 @@ def wall_clock(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     settings = {"TIMESTAMP_FILE": str(clock.setting), "NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
     for name, text in settings.items():
         monkeypatch.setenv(f"FAKETIME_{name}", text)
+    monkeypatch.setenv("NO_FAKE_STAT", "1")  # else each look at a file reads the clock's
     monkeypatch.setenv("LD_PRELOAD", str(library))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "100")
     return clock
@@ -112,49 +111,3 @@ def test_a_leg_is_not_taken_over_because_a_clock_has_jumped(
         codes.append(runner.do(f"leg {active_leg}"))
 
     assert codes == [9, 9]
-
-
-def test_a_window_closes_by_the_wall_clock(
-    bare_world: ForeignWorld, wall_clock: WallClock, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`--until` is a time of day: a clock that is set past it ends the leg, and the rest remains."""
-    monkeypatch.setenv("PROOFSWEEP_BOUNDS__UNTIL", f"{datetime.now(UTC) + timedelta(hours=2):%Y-%m-%dT%H:%MZ}")
-    monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "2")
-
-    def jump(number: int, usual: Answer) -> Answer:
-        if number == ROWS // 2:
-            wall_clock.set_wrong_by("+3h")
-        return usual
-
-    bare_world.service.changes["verify"] = jump
-    runner, catalog = new_runner(), bare_world.catalog(*["valid"] * ROWS)
-    runner.do(f"plan {catalog}")
-    (run_id,) = bare_world.runs
-
-    first = runner.do(f"leg {run_id}")
-    finished = len(bare_world.rows())
-    wall_clock.set_wrong_by("+0")
-    second = runner.do(f"leg {run_id}")
-
-    assert (first, second) == (3, 0)
-    assert ROWS // 2 <= finished < ROWS
-    assert [leg["ended_by"] for leg in bare_world.legs()] == ["window", "complete"]
-    assert [row["manifest_row"] for row in bare_world.rows()] == list(range(ROWS))
-
-
-def test_an_answer_of_a_clock_that_was_ahead_gives_way_to_the_next_run(
-    bare_world: ForeignWorld, wall_clock: WallClock, new_runner: NewRunner
-) -> None:
-    """Its rows keep their times; those of the next run are newer all the same."""
-    runner, catalog = new_runner(), bare_world.catalog("valid", "tampered")
-    for shift in ("+1400d", "+0"):
-        wall_clock.set_wrong_by(shift)
-        before = {*bare_world.runs}
-        runner.do(f"plan {catalog}")
-        (run_id,) = {*bare_world.runs} - before
-        assert runner.do(f"leg {run_id}") == 0
-
-    newest = open_results(str(bare_world.results)).latest().to_pylist()
-
-    assert [row["run_id"] for row in newest] == [run_id] * 2
-    assert len({row["finished_at"].year for row in bare_world.table("verdicts")}) > 1
