@@ -83,6 +83,7 @@ def machine(tmp_path: Path, running: sandbox.Running, postgresql: Path) -> Itera
         wait_for(lambda pid=pid: not Path(f"/proc/{pid}").exists() or "Z" in Path(f"/proc/{pid}/stat").read_text())  # type: ignore[misc]
 
 
+@pytest.mark.skipif("PROOFSWEEP_SOAK_KILLS" not in os.environ, reason="another whole system: make soak")
 @pytest.mark.timeout(600)  # a server that makes its database, on a machine that other tests use too
 def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running, postgresql: Path) -> None:
     """Command by command: database, server, registration, worker, a nightly run that is watched, the list of runs."""

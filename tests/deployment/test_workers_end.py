@@ -1,11 +1,8 @@
 """A worker that is stopped lets its runs end, and the run of one that is killed is taken up by the next."""
 
 import os
-import re
-import shlex
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,14 +12,12 @@ import pytest
 import proofsweep_sandbox as sandbox
 
 from .composed_system import ComposedSystem, quick_crashes
-from .native_compose import ROOT
 
 FILES = 40
 UNDISTURBED = 9
 """Files that are verified before the service becomes silent."""
 LONGEST_END_SECONDS = 12.0 + 10.0
 """What `bounds.drain_seconds` gives to the files in flight, and ten seconds more."""
-only_in_soak = pytest.mark.skipif("PROOFSWEEP_SOAK_KILLS" not in os.environ, reason="the same with a unit: make soak")
 
 
 @pytest.fixture
@@ -63,13 +58,6 @@ def answers_of(segment: Path) -> int:
     return sum(outcome in {"accepted", "rejected"} for outcome in outcomes)
 
 
-def command_of_unit() -> list[str]:
-    """Return `ExecStart=` of the worker's unit, with this environment's programs."""
-    unit = (ROOT / "deploy" / "systemd" / "proofsweep-worker.service").read_text()
-    (started,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
-    return shlex.split(started.replace("/usr/local/lib/proofsweep/venv/bin", str(Path(sys.executable).parent)))
-
-
 @pytest.mark.timeout(400)
 def test_the_run_of_a_killed_worker_is_taken_up_by_the_next(
     composed: ComposedSystem, operator: sandbox.Operator
@@ -103,21 +91,10 @@ def test_the_run_of_a_killed_worker_is_taken_up_by_the_next(
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("kind", ["composition", pytest.param("unit", marks=only_in_soak)])
-def test_a_stopped_worker_lets_its_two_runs_end(
-    composed: ComposedSystem, operator: sandbox.Operator, kind: str
-) -> None:
-    """The files in flight are finished, all answers are published, and both flow runs are Interrupted, not Running.
-
-    Under the unit, Prefect's server answers nothing more once it knows that: the worker ends all the same.
-    """
-    other = f"other-{kind}"
-    to_send = sum(new_catalog(composed, operator, name, seed) for seed, name in enumerate(["catalog", other], 5))
-    composed.another_deployment("nightly", other)
-    if kind == "unit":
-        composed.parts.stop("worker")
-        composed.parts.services["worker"]["command"] = [*command_of_unit(), "--with-healthcheck"]
-        composed.start("worker")
+def test_a_stopped_worker_lets_its_two_runs_end(composed: ComposedSystem, operator: sandbox.Operator) -> None:
+    """The files in flight are finished, all answers are published, and both flow runs are Interrupted, not Running."""
+    to_send = sum(new_catalog(composed, operator, name, seed) for seed, name in enumerate(["catalog", "other"], 5))
+    composed.another_deployment("nightly", "other")
     seen, before = operator.exchanges()[-1]["seq"], segments_of(composed)
     operator.set_lane(rate=4, burst=4)  # one run alone would take 17 seconds
 
@@ -127,15 +104,11 @@ def test_a_stopped_worker_lets_its_two_runs_end(
     def runs_with_answers() -> set[str]:
         return {segment.parts[-4] for segment in segments_of(composed) - before}
 
-    flow_runs = [composed.started("nightly"), composed.started(other)]
+    flow_runs = [composed.started("nightly"), composed.started("other")]
     composed.wait_for(lambda: len(runs_with_answers()) == 2, "answers of both")
     worker = composed.parts.processes.pop("worker")
     worker.terminate()
-    if kind == "unit":
-        composed.wait_for(lambda: states() == ["Interrupted"] * 2, "two ends")
-        composed.parts.processes["prefect"].send_signal(signal.SIGSTOP)
     worker.wait(LONGEST_END_SECONDS)
-    composed.parts.processes["prefect"].send_signal(signal.SIGCONT)
 
     with pytest.raises(ProcessLookupError):  # nothing of it is left
         os.killpg(worker.pid, signal.SIGKILL)
