@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
-from proofsweep.app import App, utc_now
+from proofsweep.app import App
 from proofsweep.config.load import Settings, path_of_config
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
@@ -59,8 +59,6 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
         yield Finding("config", error.message, code_of_error(error))
         return
     yield Finding("config", f"{app.environment}, {app.settings.service.base_url}, of {path_of_config(config)}")
-    now = utc_now().astimezone()
-    yield Finding("zone", f"{now.tzname()}, UTC{now:%z}, for times that are given without a zone")
     yield _finding_about("results", lambda: f"{app.probed_store()} can be written")
     yield from _without_prefect()
     yield Finding("pairs", _pairing(app.settings))

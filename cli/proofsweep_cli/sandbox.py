@@ -3,12 +3,11 @@
 import csv
 import os
 import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from typing import Literal
 
 import httpx
 import typer
@@ -17,7 +16,7 @@ from proofsweep.config.local_files import new_file
 from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console
-from proofsweep_sandbox import IssueOptions, Operator, OperatorError, Running, Sample, launch, write_catalog
+from proofsweep_sandbox import Operator, OperatorError, Running, Sample, launch, write_catalog
 from proofsweep_sandbox import Options as SandboxOptions
 
 _HOME = Path(".proofsweep-sandbox")
@@ -37,13 +36,12 @@ def sandbox(
     home: Path = typer.Option(
         _HOME, "--home", metavar="DIR", help="For its key, registry and uploads; kept between runs."
     ),
-    port: int = typer.Option(_DEFAULT.port, "--port", min=0, max=65535, help="The API's port; 0 takes any free one."),
-    storage_port: int = typer.Option(
-        _DEFAULT.storage_port, "--storage-port", min=0, max=65535, help="The slot target's port."
-    ),
-    *,
-    operator_port: int = typer.Option(
-        _DEFAULT.operator_port, "--operator-port", min=0, max=65535, help="The operator's port."
+    port: int = typer.Option(
+        _DEFAULT.port,
+        "--port",
+        min=0,
+        max=65533,
+        help="The API's port; the slot target and the operator have the next two. 0 takes any free ones.",
     ),
 ) -> int | None:
     """Serve a local partner service in the foreground, until Ctrl-C.
@@ -56,8 +54,8 @@ def sandbox(
         return None
     if find_spec("c2pa") is None:
         raise missing_extra("The sandbox", "sandbox")
-    ports = (port, storage_port, operator_port)
-    _require_home_and_ports(home, dict(zip(("--port", "--storage-port", "--operator-port"), ports, strict=True)))
+    ports = (port, port + 1, port + 2) if port else (0, 0, 0)
+    _require_home_and_ports(home, ports)
     options = SandboxOptions(home=home)
     with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
         _print_addresses(running, options.key_file)
@@ -72,14 +70,9 @@ def issue(
     files: list[Path] = typer.Argument(metavar="FILE", help="Audio files: WAV, or any other with --legacy."),
     *,
     legacy: bool = typer.Option(False, "--legacy", help="Issue a sidecar instead of a credentialed copy."),
-    song: str | None = typer.Option(None, "--song", help="The proof's song; the file's name by default."),
     out: Path | None = typer.Option(
         None, "--out", metavar="DIR", help="Default: `issued`; for sidecars, beside the audio."
     ),
-    sealed_by: Literal["service", "device", "stranger"] = typer.Option(
-        "service", "--sealed-by", help="Who signs: a device's seal is `local_seal`, a stranger's `unregistered`."
-    ),
-    unregistered: bool = typer.Option(False, "--unregistered", help="Leave the proof out of the registry."),
     operator_url: str = _OperatorUrl,
 ) -> int:
     """Let a running sandbox issue proofs for your own files.
@@ -89,14 +82,11 @@ def issue(
 
     Example: `proofsweep sandbox issue song.wav --out delivery`
     """
-    order = IssueOptions(legacy=legacy, sealed_by=sealed_by, registered=not unregistered and sealed_by == "service")
-    if song is not None:
-        order["song"] = song
     with Operator(operator_url) as operator:
         for file in files:
             target = _target(file, out, is_legacy=legacy)
             with _errors_explained(file, operator_url):
-                done = operator.issue(file, target, **order)
+                done = operator.issue(file, target, legacy=legacy)
             console().line(f"{done.sidecar or done.audio}  {done.proof_id}")
     return ExitCode.ACCEPTED
 
@@ -147,23 +137,19 @@ def _require_empty(folder: Path) -> None:
         raise ConfigError(f"The folder {folder} cannot be used ({error.strerror}).") from error
 
 
-def _require_home_and_ports(home: Path, ports: Mapping[str, int]) -> None:
+def _require_home_and_ports(home: Path, ports: Iterable[int]) -> None:
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"The sandbox's home {home} cannot be used ({error.strerror}).") from error
-    refused: dict[str, str] = {}
-    with ExitStack() as held:
-        for option, port in ports.items():
-            try:
-                held.enter_context(socket.create_server((_DEFAULT.host, port)))
-            except OSError as error:
-                refused[f"{option} {port}"] = os.strerror(error.errno or 0)
-    if refused:
-        raise ConfigError(
-            f"{', '.join(refused)} cannot be used ({', '.join(dict.fromkeys(refused.values()))}); another sandbox may "
-            "be running. Give each of these options another number; 0 takes any free one."
-        )
+    for port in ports:
+        try:
+            socket.create_server((_DEFAULT.host, port)).close()
+        except OSError as error:
+            raise ConfigError(
+                f"The port {port} cannot be used ({os.strerror(error.errno or 0)}); another sandbox may be running. "
+                "Give another --port; 0 takes any free ones."
+            ) from error
 
 
 def _print_addresses(running: Running, key_file: Path) -> None:

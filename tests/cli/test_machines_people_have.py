@@ -1,8 +1,6 @@
-"""Machines as they are: files that Windows wrote, a home that cannot be written, ports that are taken."""
+"""Machines as they are: files that Windows wrote, a home that cannot be written."""
 
 import os
-import socket
-from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -77,19 +75,3 @@ def test_a_home_that_cannot_be_written_is_named(
     assert "failed prefect  Prefect's home" in told.stdout
     for command in (["plan", catalog], ["check", next(catalog.rglob("*.wav"))]):
         assert proofsweep(*command).stderr == ""
-
-
-def test_ports_that_are_taken_are_named_with_their_options(proofsweep: Command, workdir: Path) -> None:
-    """Another sandbox has all three; one line is enough to start a second one."""
-    options = ("--port", "--storage-port", "--operator-port")
-    with ExitStack() as stack:
-        taken = [stack.enter_context(closing(socket.create_server(("127.0.0.1", 0)))) for _ in options]
-        ports = [str(each.getsockname()[1]) for each in taken]
-        pairs = [f"{option} {port}" for option, port in zip(options, ports, strict=True)]
-        done = proofsweep("sandbox", *" ".join(pairs).split())
-
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"proofsweep: {', '.join(pairs)} cannot be used (Address already in use); another ")
-    assert done.stderr.endswith("Give each of these options another number; 0 takes any free one.\n")
-    assert "--port" in proofsweep("sandbox", "--port", "99999").stderr
-    del workdir

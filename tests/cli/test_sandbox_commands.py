@@ -14,7 +14,7 @@ import proofsweep_sandbox as sandbox
 
 from .conftest import Command
 
-FREE = ("--port", "0", "--storage-port", "0", "--operator-port", "0")
+FREE = ("--port", "0")
 
 
 @pytest.fixture
@@ -47,15 +47,15 @@ def test_the_sandbox_prints_its_address_and_the_next_commands(serving: subproces
     assert (workdir / "home" / "key").is_file()
 
 
-def test_one_port_for_two_servers_is_reported(proofsweep: Command) -> None:
-    """The API and the slot target have different ports."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
+def test_a_port_that_is_taken_is_named(proofsweep: Command) -> None:
+    """Another sandbox has it; one line is enough to start a second one."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = proofsweep("sandbox", "--port", str(port))
 
-    done = proofsweep("sandbox", "--port", port, "--storage-port", port, "--operator-port", "0")
-
-    assert done.returncode == 2
-    assert f"--storage-port {port} cannot be used" in done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"The port {port} cannot be used (Address already in use)" in done.stderr
+    assert "--port" in proofsweep("sandbox", "--port", "99999").stderr
 
 
 def test_a_home_that_is_a_file_is_reported(proofsweep: Command, workdir: Path) -> None:
@@ -72,12 +72,12 @@ def test_your_own_wav_gets_a_credential(
     proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path
 ) -> None:
     """The credentialed copy is written to `issued`, and is accepted."""
-    done = proofsweep("sandbox", "issue", bare, "--song", "My Song", "--operator", running.operator_url)
+    done = proofsweep("sandbox", "issue", bare, "--operator", running.operator_url)
 
     copy = workdir / "issued" / bare.name
     assert done.returncode == 0
     assert done.stdout.startswith(f"issued/{bare.name}  prf_")
-    assert "song: My Song" in proofsweep("check", copy).stdout
+    assert proofsweep("check", copy).returncode == 0
 
 
 def test_your_own_mp3_gets_a_sidecar(
@@ -91,23 +91,6 @@ def test_your_own_mp3_gets_a_sidecar(
 
     assert done.returncode == 0
     assert proofsweep("check", audio, workdir / "song.mp3.sidecar").returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "verdict"),
-    [
-        (["--unregistered"], "unregistered"),
-        (["--sealed-by", "device"], "local_seal"),
-        (["--sealed-by", "stranger"], "unregistered"),
-    ],
-)
-def test_a_proof_can_be_issued_to_be_rejected(
-    proofsweep: Command, running: sandbox.Running, bare: Path, options: list[str], verdict: str
-) -> None:
-    """A developer needs a file for each verdict."""
-    proofsweep("sandbox", "issue", bare, *options, "--operator", running.operator_url)
-
-    assert proofsweep("check", Path("issued", bare.name)).stdout.startswith(f"rejected · {verdict}\n")
 
 
 def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path) -> None:
