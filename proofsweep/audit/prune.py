@@ -18,7 +18,7 @@ from proofsweep.store.latest import Latest, refresh
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import leg_numbers
 from proofsweep.store.listings import newest_listings
-from proofsweep.store.objects import REQUESTS_AT_ONCE, json_bytes
+from proofsweep.store.objects import REQUESTS_AT_ONCE, delete_all, json_bytes
 from proofsweep.store.parts import Results, ended_parts
 from proofsweep.store.prunings import Pruning, pruned_names, prunings_of
 from proofsweep.store.runs import RunIndex, RunRecord
@@ -95,10 +95,9 @@ def prune(results: Results, prunable: Prunable) -> list[Pruning]:
             done.append(pruning)
     if done:
         Ledger(results.store).append(EntryKind.PRUNING, *(each.name for each in done))  # (2)
-    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        for pruning in done:
-            list(pool.map(results.store.delete, pruning.deleted.keys() - {pruning.last}))  # (3)
-            results.store.delete(pruning.last)
+    for pruning in done:
+        delete_all(results.store, pruning.deleted.keys() - {pruning.last})  # (3)
+        results.store.delete(pruning.last)
     return done
 
 

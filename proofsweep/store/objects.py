@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Protocol
 
 from proofsweep.config.local_files import make_folder, sync_file, sync_folder
 from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, path_of
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
 
 # Requests of one process that wait for a bucket together.
@@ -190,6 +191,11 @@ def _write_durably(path: Path, content: bytes) -> None:
     with path.open("xb") as file:
         file.write(content)
         sync_file(file)
+
+
+def delete_all(store: Store, names: Iterable[str]) -> None:
+    for _ in some_at_once(names, store.delete, REQUESTS_AT_ONCE):
+        continue
 
 
 def damaged(store: Store, name: str, why: str = "") -> ResultsError:

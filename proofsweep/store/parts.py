@@ -39,7 +39,7 @@ class Part:
 class Mark:
     """What a part says of its leg's journal and sequence, in the metadata of its schema."""
 
-    journal: dict[str, int]  # up to which flush of each writer this part and those before it have all rows
+    journal: dict[str, int]  # up to which segment of each writer this part and those before it have all rows
     is_closing: bool  # the leg has no later part of this table
 
 

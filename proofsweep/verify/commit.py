@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from http import HTTPStatus
+from time import monotonic
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -26,12 +27,14 @@ from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_jou
 from proofsweep.store.lease import Lease
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
+from proofsweep.store.objects import delete_all
 from proofsweep.store.parts import Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
 from proofsweep.store.runs import IndexedRuns
 from proofsweep.store.schemas import SCHEMAS
 
 ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
+PART_SECONDS = 1_800  # bounds the number of segments in a journal
 _KINDS = ["outcome", "verdict", "reason"]
 OF_GROUP = [*_KINDS, "audio"]
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
@@ -134,31 +137,32 @@ class LegParts:
     def publish(self, journal: Journal) -> None:
         """Publish what this process has journalled, exchanges first, and delete it from the journal.
 
-        Only the process of the leg does this, from one thread: another does not know what it will merge.
+        Only the process of the leg does this, from one thread.
 
         Raises:
             RunIsActive: another process has closed the leg.
             ResultsError: the store failed; what is left is published later.
         """
-        last = journal.cut()
+        last = journal.last_segments()
         for table in reversed(self.parts):
             while not (self._marks[table].is_closing or self._has_added(table, {journal.writer: last[table]})):
                 pass
             if self._marks[table].is_closing:
                 raise RunIsActive(f"Leg {self.leg} of run {self.run.run_id} was taken over by another process.")
         store = self.results.store
-        for table in self.parts:
-            for segment in segments_of(store, self._journal, table):
-                if segment.last <= self._marks[table].journal.get(segment.writer, 0):
-                    store.delete(segment.name)
+        for table, mark in self._marks.items():
+            found = segments_of(store, self._journal, table)
+            delete_all(store, [each.name for each in found if each.number <= mark.journal.get(each.writer, 0)])
 
     def publish_as_it_grows(self, journal: Journal, stop: StopSwitch, over: threading.Event) -> None:
-        """Publish whenever so many rows wait, until `over` is set."""
+        """Publish whenever so many rows wait, or for so long, until `over` is set."""
+        published_at = monotonic()
         while not over.wait(FLUSH_SECONDS):
             waiting = (journal.written[table] - sum(part.rows for part in had) for table, had in self.parts.items())
-            if max(waiting) >= ROWS_PER_PART:
+            if max(waiting) >= ROWS_PER_PART or monotonic() - published_at >= PART_SECONDS:
                 try:
                     self.publish(journal)
+                    published_at = monotonic()
                 except RunIsActive as lost:
                     stop.pull(RunMustStop(lost.message, ended_by=EndedBy.ERROR))
                     return
@@ -182,8 +186,8 @@ class LegParts:
         had = self._marks[table].journal
 
         def is_left(segment: Segment) -> bool:
-            is_chosen = through is None or segment.last <= through.get(segment.writer, 0)
-            return is_chosen and segment.last > had.get(segment.writer, 0)
+            is_chosen = through is None or segment.number <= through.get(segment.writer, 0)
+            return is_chosen and segment.number > had.get(segment.writer, 0)
 
         found = read_journal(self.results.store, self._journal, table, choice=is_left)
         if not found and through is not None:
@@ -191,7 +195,7 @@ class LegParts:
         rows = pa.concat_tables([SCHEMAS[table].empty_table(), *found.values()])
         if table == "verdicts":
             rows = _each_once(rows)
-        mark = Mark(journal=had | {segment.writer: segment.last for segment in found}, is_closing=through is None)
+        mark = Mark(journal=had | {segment.writer: segment.number for segment in found}, is_closing=through is None)
         name = self._next_name(table)
         try:
             self._note(table, self.results.create_part(name, table, rows, mark), mark)

@@ -1,11 +1,10 @@
 """What remains of a run is what no part has, and no journal of a leg that is not over."""
 
 from proofsweep.store.completed_rows import CompletedRows
-from proofsweep.store.journal import Journal
 from proofsweep.store.parts import Results
 
 from ..conftest import LegBuilder
-from ..left_behind import verdict, write_journal, write_part
+from ..left_behind import write_journal, write_part
 
 
 def left(completed: CompletedRows, rows: range | None = None) -> list[int]:
@@ -51,23 +50,3 @@ def test_what_this_process_finishes_is_known_at_once(results: Results, new_leg: 
     assert completed.batches() == [range(100), range(100, 200), range(200, 205)]
     completed.add(199)
     assert completed.batches() == [range(100), range(200, 205)]
-
-
-def test_a_journal_is_read_while_it_is_merged(results: Results, new_leg: LegBuilder) -> None:
-    """What was listed and is gone stands in a longer segment."""
-    plan = new_leg.plan(61)
-    journal = Journal(results, plan.run_id, 1, "w")
-    for row in range(59):
-        journal.add(verdict(plan, 1, row), [])
-        journal.flush()
-    read = results.store.read
-
-    def merge_first(name: str) -> bytes | None:
-        if "-000001.arrow" in name and not journal.written["verdicts"] > 59:
-            journal.add(verdict(plan, 1, 59), [])
-            journal.flush()
-        return read(name)
-
-    results.store.read = merge_first  # type: ignore[method-assign]  # a moment that no test can hit otherwise
-
-    assert left(CompletedRows.load(results, plan)) == [60]

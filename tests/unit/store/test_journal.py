@@ -1,7 +1,6 @@
 """Finished work is in the store a moment later, in the order in which it was finished, and none of it is lost."""
 
 import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +18,6 @@ from ...worlds.ended_runs import plan_of_run
 from .. import left_behind
 
 PLAN = plan_of_run("20261120T120000Z_000aa")
-MERGED_SEGMENTS = 5  # of a minute, as short as it is here
 
 
 class FullStore(FolderStore):
@@ -34,11 +32,6 @@ class FullStore(FolderStore):
         super().create(name, content)
         if self.silent_on is not None and self.silent_on in name:
             raise ResultsError("Nobody knows whether it was written.")
-
-
-@pytest.fixture(autouse=True)
-def short_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proofsweep.store.journal.MERGED_SEGMENTS", MERGED_SEGMENTS)
 
 
 @pytest.fixture
@@ -116,51 +109,6 @@ def test_what_was_written_without_a_word_is_there_once(results: Results, store: 
     assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1, 2]
 
 
-def test_segments_that_were_merged_without_a_word_are_there_once(results: Results, store: FullStore) -> None:
-    """The next merge holds them too, and one more: the longest counts."""
-    journal, numbers = Journal(results, "r", 1, "w"), list(range(MERGED_SEGMENTS + 2))
-    store.silent_on = "-000001_"
-    for number in numbers:
-        journal.add(None, [exchange(str(number))])
-        with suppress(ResultsError):
-            journal.flush()
-
-    assert len(results.store.names(layout.journal_folder("r", 1))) == len(numbers) + 3
-    assert [row["request_id"] for row in rows_of(results, "exchanges")] == [str(number) for number in numbers]
-
-
-@pytest.mark.parametrize(("most_rows", "sizes"), [(99, [5, 5, 1, 1]), (4, [4, 4, 4])])
-def test_small_segments_become_one(
-    results: Results, monkeypatch: pytest.MonkeyPatch, most_rows: int, sizes: list[int]
-) -> None:
-    """Those of a minute, or of many rows, which would be in memory else; the journal reads as it was written."""
-    monkeypatch.setattr("proofsweep.store.journal.MERGED_ROWS", most_rows)
-    journal = Journal(results, "r", 1, "w")
-    for number in range(12):
-        journal.add(verdict(number), [exchange(str(number))])
-        journal.flush()
-
-    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == list(range(12))
-    assert [segment.num_rows for segment in segments(results, "verdicts")] == sizes
-    assert len(results.store.names(layout.journal_folder("r", 1))) == 2 * len(sizes)
-
-
-def test_a_merge_that_broke_off_doubles_nothing(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed after the merged segment was written, the small ones are still there, and are ignored."""
-    monkeypatch.setattr(FullStore, "delete", lambda _store, _name: None)
-    journal, other = Journal(results, "r", 1, "w"), Journal(results, "r", 1, "v")
-    other.add(verdict(99), [])
-    other.flush()
-    for number in range(MERGED_SEGMENTS):
-        journal.add(verdict(number), [])
-        journal.flush()
-
-    rows = [row["manifest_row"] for row in rows_of(results, "verdicts")]
-
-    assert sorted(map(int, map(str, rows))) == [*range(MERGED_SEGMENTS), 99]
-    assert len(results.store.names(layout.journal_folder("r", 1))) == MERGED_SEGMENTS + 2
-
-
 def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
     """Many threads add while two flush."""
     journal, over = Journal(results, "r", 1, "w"), threading.Event()
@@ -186,24 +134,6 @@ def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
 
     assert sorted(str(row["manifest_row"]) for row in rows_of(results, "verdicts")) == sorted(map(str, range(400)))
     assert sorted(str(row["request_id"]) for row in rows_of(results, "exchanges")) == sorted(map(str, range(400)))
-
-
-def test_what_was_cut_off_is_never_merged_with_what_comes_later(results: Results) -> None:
-    """So one number says what a part has of the journal."""
-    journal = Journal(results, "r", 1, "w")
-    for number in range(2):
-        journal.add(verdict(number), [exchange(str(number))])
-        journal.flush()
-    journal.add(None, [exchange("2")])
-    journal.flush()
-
-    assert journal.cut() == {"verdicts": 2, "exchanges": 3}
-    for number in range(MERGED_SEGMENTS):
-        journal.add(verdict(2 + number), [])
-        journal.flush()
-
-    assert [segment.num_rows for segment in segments(results, "verdicts")] == [1, 1, MERGED_SEGMENTS]
-    assert journal.written == {"verdicts": 2 + MERGED_SEGMENTS, "exchanges": 3}
 
 
 def test_what_no_part_has_is_told_by_the_last_part(results: Results) -> None:

@@ -362,10 +362,11 @@ class Exploration:
 
 @pytest.fixture(autouse=True)
 def _small_leg(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of few columns, a journal that is merged at once, and no counts: only the commit is played."""
+    """Tables of few columns, one request at a time, and no counts: only the commit is played."""
     for table, columns in _COLUMNS.items():
         monkeypatch.setitem(SCHEMAS, table, pa.schema([SCHEMAS[table].field(column) for column in columns]))
-    monkeypatch.setattr("proofsweep.store.journal.MERGED_SEGMENTS", 2)
+    for module in ("journal", "objects"):
+        monkeypatch.setattr(f"proofsweep.store.{module}.some_at_once", lambda items, work, _: map(work, items))
     monkeypatch.setattr(commit, "count_leg", lambda *_: ({"finished_at": None}, {}))
     monkeypatch.setattr(commit, "record_leg", lambda *_: None)
 
