@@ -16,7 +16,7 @@ from proofsweep.queries.status import RunStatus
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import display, progress_lines
-from proofsweep_cli.screen import Screen, flush, print_error
+from proofsweep_cli.screen import Screen, flush, print_error, styled
 
 _LIVE_SECONDS = 0.25
 _ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten seconds
@@ -131,7 +131,9 @@ def _show_progress(out: Screen, app: App, over: threading.Event) -> None:
     with display(out) as show:
         while not over.wait(_seconds_between(out, app)):
             if (told := app.progress()) is not None:
-                show(progress_lines(told, " Ctrl-C again ends at once."), utc_now())
+                is_stopping = app.leg is not None and app.leg.stop.reason is not None
+                hint = [styled("Ctrl-C again ends at once.", "yellow")] if is_stopping else []
+                show([*progress_lines(told), *hint], utc_now())
 
 
 def _seconds_between(out: Screen, app: App) -> float:

@@ -75,8 +75,8 @@ def where_line(leg: OpenTerm) -> str:
     return f"{leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
 
 
-def progress_lines(progress: LegProgress, hint: str = "") -> list[Text]:
-    """Write how far a run is, in a few lines; `hint` says what a person can do while the leg stops.
+def progress_lines(progress: LegProgress) -> list[Text]:
+    """Write how far a run is, in a few lines.
 
     As long as nobody knows what earlier legs have done, the first line has only how many rows there are.
     """
@@ -84,7 +84,6 @@ def progress_lines(progress: LegProgress, hint: str = "") -> list[Text]:
     counts = [(word, count) for word in COLOURS if (count := progress.counts.get(word, 0))]
     share = [rows] if earlier is None else [f"{progress.finished:,} of {rows}", f"{_percent(progress)} %"]
     left = progress.seconds_left if progress.finished < progress.rows else None
-    rate = "" if progress.call_rate is None else f", {progress.call_rate:,.1f}/s"
     lines: list[list[str | Text]] = [
         [
             styled(share[0], "bold"),
@@ -95,20 +94,16 @@ def progress_lines(progress: LegProgress, hint: str = "") -> list[Text]:
         [
             "" if progress.rate is None else f"{_rate(progress.rate)} files/s",
             "" if left is None else f"about {duration_text(left)} left",
-            f"{size_text(progress.sent_bytes)} sent",
         ],
         [
-            f"{counted(progress.calls, 'call')}{rate}",
+            counted(progress.calls, "call"),
             "" if progress.quota_left is None else f"{progress.quota_left:,} left in the quota",
-            progress.lane,
+            "" if progress.lane_rate is None else f"lane {progress.lane_rate:,.1f} calls/s",
         ],
     ]
     texts = [Text(" · ").join(Text.assemble(part) for part in line if part) for line in lines]
     if progress.waiting:
-        since = "" if progress.waits_since is None else f" (since {progress.waits_since:%H:%M:%S} UTC)"
-        texts.append(styled(f"waits: {progress.waiting}{since}", "yellow"))
-    if progress.stops_because is not None:
-        texts.append(styled(f"why: {progress.stops_because}{hint}", "yellow"))
+        texts.append(styled(f"waits: {progress.waiting}", "yellow"))
     return texts
 
 

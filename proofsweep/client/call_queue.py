@@ -60,7 +60,6 @@ class CallQueue:
         self.in_flight = 0
         self.is_held = False  # only the calls of probes go
         self.part = 1.0  # of the rate limit, that is this process's
-        self.yields = False  # a more urgent process goes first
         self.refused = 0  # calls answered with 429
         self._sent = self._held_back = 0  # calls since the last report, and those that would have gone earlier
         self._waits = False  # a call waits for its turn now
@@ -179,7 +178,7 @@ class CallQueue:
         )
 
     def take(self, share: Share, now: float) -> None:
-        self.part, self.yields = share.part, share.yields
+        self.part = share.part
         self.pacer.is_shared = share.part < 1.0
         if share.rate is not None:
             self.pacer.assume(share.rate, now)

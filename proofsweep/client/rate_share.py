@@ -56,7 +56,6 @@ class Share:
     rate: float | None
     pause_seconds: float
     lease: RateLease | None
-    yields: bool  # a more urgent process goes first
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,9 +95,8 @@ class RateShare:
         self.part = part if is_new else self.part
         if pause_seconds and whole:  # one begins after the other, as the bucket may hold a single call
             pause_seconds += sum(token < self.token for token in leases) / whole
-        yields = any(lease.weight > self.weight for lease in others)
         lease = self._news(weight, whole, learned, report.pause_seconds, now)
-        return Share(part=self.part, rate=rate, pause_seconds=pause_seconds, lease=lease, yields=yields)
+        return Share(part=self.part, rate=rate, pause_seconds=pause_seconds, lease=lease)
 
     def _found(self, rate: float, known: float | None) -> float:
         """Return the rate of all, of which this process learned its own part by a 429."""

@@ -32,8 +32,6 @@ class LaneStatus:
     most: int | None  # the most calls at once; None where no such limit was seen
     is_outage: bool = False  # a probe failed, and only probes go
     pause_seconds: float = 0.0  # what is left of the pause that the service asked for
-    uploads: int = 0  # files whose bytes are on their way
-    yields: bool = False  # a more urgent process goes first
     is_shared: bool = False  # other processes are known to use it too
 
 
@@ -235,8 +233,6 @@ class Dispatcher:
             most=at_once,
             is_outage=self._breaker.is_outage,
             pause_seconds=max(0.0, pacer.opens_at - self.clock()),
-            uploads=self._queue.uploads,
-            yields=self._queue.yields,
             is_shared=part < 1.0,
         )
 

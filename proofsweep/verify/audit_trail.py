@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Row
-from proofsweep.domain.outcomes import Accepted, Finished, Rejected, word_for
+from proofsweep.domain.outcomes import Finished, word_for
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
 from proofsweep.store.rows import exchange_row
@@ -23,7 +23,6 @@ class AuditTrail:
     unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
     completed: CompletedRows
     rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
-    answered_bytes: int = 0  # of the files that the service answered
     calls: int = 0  # keyed calls
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -32,8 +31,6 @@ class AuditTrail:
         self.completed.add(int(str(row["manifest_row"])))
         with self._lock:
             self.rows[word_for(done.outcome)] += 1
-            if done.read is not None and isinstance(done.outcome, Accepted | Rejected):
-                self.answered_bytes += done.read.size_bytes
 
     def note(self, manifest_row: int | None, exchange: Exchange) -> None:
         """Write down an exchange of a row; of no row for None."""

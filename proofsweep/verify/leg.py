@@ -21,6 +21,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode
 from proofsweep.domain.runs import INGEST, Bounds, Plan
+from proofsweep.domain.text import counted
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
@@ -28,7 +29,7 @@ from proofsweep.store.lease import HEARTBEAT_SECONDS
 from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
-from proofsweep.store.progress import LEAST_PAUSE_SECONDS, QUIET_SECONDS, LegProgress, WaitsFor
+from proofsweep.store.progress import LegProgress
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.audit_trail import AuditTrail
@@ -46,8 +47,7 @@ from proofsweep.verify.service import Service
 _SLOW_WRITE_SECONDS = 5.0
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request to stop is seen
 QUOTA_PROBE_SECONDS = 300.0  # between two readings of the headroom (contract, Versioning 7: about every five minutes)
-# While it waits for these, nobody knows how long it takes.
-_NO_ESTIMATE = frozenset(WaitsFor) - {WaitsFor.PAUSE, WaitsFor.UPLOADS, WaitsFor.NEW_FILES}
+_LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
 _STEP_SECONDS = 1.0  # counts are kept once in so many seconds
 _RATE_SECONDS = 60.0  # what "now" means for a rate
 _ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
@@ -177,7 +177,6 @@ class ProgressMeter:
 
     def __init__(self) -> None:
         self._samples = deque[tuple[float, int, int]](maxlen=int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1)
-        self._waits: tuple[WaitsFor | None, datetime | None] = None, None
 
     def take(self, now: float, rows: int, calls: int) -> None:
         if not self._samples or now - self._samples[-1][0] >= _STEP_SECONDS:
@@ -192,11 +191,6 @@ class ProgressMeter:
         *_, (since, rows_before, calls_before) = takewhile(lambda each: now - each[0] <= seconds, reversed(samples))
         passed = now - since
         return ((rows - rows_before) / passed, (calls - calls_before) / passed) if passed > 0.0 else None
-
-    def waits_since(self, waits_for: WaitsFor | None, now: datetime) -> datetime | None:
-        if waits_for is not self._waits[0]:
-            self._waits = waits_for, None if waits_for is None else now
-        return self._waits[1]
 
 
 class Leg:
@@ -260,47 +254,35 @@ class Leg:
     @property
     def progress(self) -> LegProgress:
         lane, meter, trail = self.dispatcher.status(), self._meter, self.trail
-        before, done, now = self.completed.before, trail.rows.total(), self.verify.clock()
+        before, done = self.completed.before, trail.rows.total()
         meter.take(self.dispatcher.clock(), done, trail.calls)
-        waits_for, speed, usual = self._waits_for(lane), meter.speed(_RATE_SECONDS), meter.speed(_ESTIMATE_SECONDS)
-        is_paused = lane.pause_seconds >= LEAST_PAUSE_SECONDS
-        seconds_left = None
-        if usual is not None and usual[0] and waits_for not in _NO_ESTIMATE:
-            remaining = len(self.completed.own) - (before or 0) - done
-            seconds_left = remaining / usual[0] + lane.pause_seconds * is_paused
+        waiting, speed, usual = self._waiting(lane), meter.speed(_RATE_SECONDS), meter.speed(_ESTIMATE_SECONDS)
+        remaining = len(self.completed.own) - (before or 0) - done
         return LegProgress(
             rows=len(self.completed.own),
             finished_before=before,
             counts=dict(trail.rows),
             rate=None if speed is None else speed[0],
             calls=trail.calls,
-            call_rate=None if speed is None else speed[1],
-            seconds_left=seconds_left,
+            seconds_left=remaining / usual[0] if usual is not None and usual[0] and not waiting else None,
             lane_rate=lane.rate,
-            most_at_once=lane.most,
             quota_left=self.budget.left,
-            sent_bytes=trail.answered_bytes,
-            in_flight=self.budget.in_flight,
-            uploads=lane.uploads,
-            paused_until=now + timedelta(seconds=lane.pause_seconds) if is_paused else None,
-            stops_because=None if self.stop.reason is None else self.stop.reason.message,
-            waits_for=waits_for,
-            waits_since=meter.waits_since(waits_for, now),
+            waiting=waiting,
         )
 
-    def _waits_for(self, lane: LaneStatus) -> WaitsFor | None:
-        lately = self._meter.speed(QUIET_SECONDS)
-        applies = {
-            WaitsFor.SETTLE: self.heartbeat.is_settling,
-            WaitsFor.STOP: self.stop.reason is not None,
-            WaitsFor.STORE: not self.heartbeat.store_is_well,
-            WaitsFor.OUTAGE: lane.is_outage,
-            WaitsFor.START: self.completed.before is None,
-            WaitsFor.PAUSE: lane.pause_seconds >= LEAST_PAUSE_SECONDS,
-            WaitsFor.UPLOADS: lane.uploads > 0 and lately is not None and not lately[0],
-            WaitsFor.NEW_FILES: lane.yields,
-        }
-        return next((each for each, does in applies.items() if does), None)
+    def _waiting(self, lane: LaneStatus) -> str:
+        if self.heartbeat.is_settling:
+            return "the last rows are being written"
+        if self.stop.reason is not None:
+            return f"stopping, {counted(self.budget.in_flight, 'file')} in flight: {self.stop.reason.message}"
+        if not self.heartbeat.store_is_well:
+            return "the results store cannot be written"
+        if lane.is_outage:
+            return "a probe failed, so only probes go: the service seems to be down"
+        if lane.pause_seconds >= _LEAST_PAUSE_SECONDS:
+            until = self.verify.clock() + timedelta(seconds=lane.pause_seconds)
+            return f"the service asked for a pause until {until:%H:%M:%S} UTC"
+        return ""
 
 
 def _say_if_fewer(wanted: int, workers: int) -> None:

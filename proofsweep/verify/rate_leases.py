@@ -63,7 +63,7 @@ class RateLeases:
         """Keep to a pause that another process was told, and take no part: for a few calls."""
         with suppress(ResultsError):
             pause_seconds = max((lease.pause_seconds for lease in self.read().values()), default=0.0)
-            self._dispatcher.take(Share(part=1.0, rate=None, pause_seconds=pause_seconds, lease=None, yields=False))
+            self._dispatcher.take(Share(part=1.0, rate=None, pause_seconds=pause_seconds, lease=None))
 
     def read(self) -> dict[str, RateLease]:
         """Return the leases of the other processes by their tokens, each with what is left of its pause.

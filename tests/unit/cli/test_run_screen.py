@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.queries.status import RunStatus
 from proofsweep.store.lease import Holder, OpenTerm
-from proofsweep.store.progress import LegProgress, WaitsFor
+from proofsweep.store.progress import LegProgress
 from proofsweep_cli.run_screen import active_lines, followed, where_line
 from proofsweep_cli.screen import Screen
 
@@ -22,12 +22,9 @@ TOLD = LegProgress(
     counts={"accepted": 230, "rejected": 4},
     rate=1.3,
     calls=468,
-    call_rate=2.6,
     seconds_left=2_900.0,
     lane_rate=2.6,
     quota_left=40_000,
-    sent_bytes=2**30,
-    in_flight=12,
 )
 LEG = OpenTerm(run_id="r", leg=2, holder=HOLDER, beaten_at=BEAT, age_seconds=4.2, progress=TOLD)
 
@@ -44,24 +41,17 @@ def test_a_leg_is_shown_in_a_few_lines() -> None:
     """Rows of all legs, rate, time left, calls, quota, lane, machine and process, and the age of all this."""
     assert text_of(LEG) == [
         "1,234 of 5,000 rows · 24 % · 230 accepted · 4 rejected · 1,000 by earlier legs",
-        "1.3 files/s · about 48 min 20 s left · 1.0 GiB sent",
-        "468 calls, 2.6/s · 40,000 left in the quota · lane 2.6 calls/s",
+        "1.3 files/s · about 48 min 20 s left",
+        "468 calls · 40,000 left in the quota · lane 2.6 calls/s",
         "leg 2: process 7 on night-1, since 2026-11-20 02:00:00 UTC, last sign of life 4 s ago",
     ]
 
 
 def test_what_it_waits_for_is_said() -> None:
-    """And since when; a leg that ends early says why."""
-    paused = replace(TOLD, waits_for=WaitsFor.PAUSE, paused_until=BEAT.replace(hour=3, minute=12), waits_since=BEAT)
-    stopping = replace(TOLD, waits_for=WaitsFor.STOP, waits_since=BEAT, stops_because="The window closed.")
+    """As the leg's own process tells it."""
+    stopping = replace(TOLD, waiting="stopping, 12 files in flight: The window closed.")
 
-    assert "waits: the service asked for a pause until 03:12:00 UTC (since 02:30:00 UTC)" in text_of(
-        replace(LEG, progress=paused)
-    )
-    assert text_of(replace(LEG, progress=stopping))[-3:-1] == [
-        "waits: stopping: 12 files in flight (since 02:30:00 UTC)",
-        "why: The window closed.",
-    ]
+    assert text_of(replace(LEG, progress=stopping))[-2] == "waits: stopping, 12 files in flight: The window closed."
 
 
 @pytest.mark.parametrize(("is_gone", "words"), [(True, "is gone"), (False, "is silent")])

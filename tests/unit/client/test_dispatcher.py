@@ -143,7 +143,7 @@ def test_only_an_answer_to_the_same_call_ends_its_wait(world: World, between: Ex
 
 
 def share(part: float = 1.0, rate: float | None = None, pause_seconds: float = 0.0) -> Share:
-    return Share(part=part, rate=rate, pause_seconds=pause_seconds, lease=None, yields=False)
+    return Share(part=part, rate=rate, pause_seconds=pause_seconds, lease=None)
 
 
 def test_a_part_of_the_rate_is_kept_to(world: World) -> None:

@@ -31,7 +31,6 @@ def test_each_takes_its_weight_of_the_rate(weight: float, others: list[float], p
 
     assert share.part == pytest.approx(part)
     assert share.rate == (pytest.approx(20.0 * part) if others else None)
-    assert share.yields == (weight < max(others, default=0))
 
 
 def test_nobody_learns_for_all_until_a_429() -> None:
