@@ -1,33 +1,22 @@
 """`proofsweep rejects`, `diff` and `explain`: which files need attention, what changed, and all about one file."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from functools import partial
-from itertools import chain, groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import typer
 from rich.padding import Padding
 from rich.text import Text
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.runs import Plan, duration_of, new_run_id
+from proofsweep.domain.items import Row
+from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import counted, printable
 from proofsweep.queries.attention import IS_OPEN, AttentionGroup, attention_groups
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
-from proofsweep.queries.search import LikelyItems, Search, searching
+from proofsweep.queries.search import MOST_LISTED, is_run_or_operation, searching
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
-from proofsweep.reports.explain import (
-    json_of_item,
-    json_of_likely,
-    json_of_proof,
-    lines_of,
-    lines_of_likely,
-    lines_of_proof,
-    packet_of,
-    packet_of_failed_calls,
-    run_or_operation,
-)
+from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, By, Config, Limit, ListFormat, ResultsUrl, RunId
@@ -192,13 +181,10 @@ def _changes_json(run: Plan, found: RunChanges, limit: int) -> dict[str, object]
 def explain(
     what: str = typer.Argument(
         metavar="WHAT",
-        help="A file's location, its end or a part of its name; its title, ISRC or another value of a tag; an item_id, "
-        "a request ID, a proof ID; or the ID of a run or operation, for its calls that did not succeed.",
+        help="A part of a file's location; its ISRC, its title or another tag; an item_id, a request ID or a proof ID; "
+        "or the ID of a run or operation, for its calls that did not succeed.",
     ),
     *,
-    since: str | None = typer.Option(
-        None, "--since", metavar="SPAN", help="Search only runs begun since, like 30d; all by default."
-    ),
     packet: bool = typer.Option(
         False, "--packet", help="Print only what the partner's support needs, to paste into a ticket."
     ),
@@ -211,38 +197,41 @@ def explain(
     The last lines are a packet for the partner's support: times, endpoints and request IDs. It names no file and holds
     no secret.
 
-    Codes and titles are found without regard to case, spaces and hyphens. If several files fit, they are listed, each
-    with the command that explains it; the exit code is then 2.
+    If several files fit, they are listed, each with the command that explains it; the exit code is then 2.
 
-    Examples: `proofsweep explain song.wav` · `proofsweep explain QZ-NUL-26-00017`
+    Examples: `proofsweep explain song.wav` · `proofsweep explain QZNUL2600017`
     """
     store = open_app(config, results).results
-    if (named := run_or_operation(store, what)) is not None:
-        kind, text = "run" if isinstance(named, Plan) else "operation", packet_of_failed_calls(store, named)
-        lines = text.splitlines() or [f"Every call of {kind} {what} succeeded; there is nothing to look up."]
-        answer({f"{kind}_id": what, "support_packet": text}, lines, as_json=as_json)
-        return ExitCode.ACCEPTED
-    oldest = "" if since is None else new_run_id(datetime.now(UTC) - duration_of(since), "")
-    with searching(store, oldest) as search:
-        likely = search.likely(what)
-        if likely.items > 1:
-            command = partial(next_command, "explain", config=config, results=results)
-            pairs = ((line, f"  {command(item_id)}") for line, item_id in lines_of_likely(likely))
-            answer(json_of_likely(likely), chain.from_iterable(pairs), as_json=as_json)
-            listed = "" if likely.items == len(likely.rows) else f"; the first {len(likely.rows)} are listed"
-            raise UsageError(f"{likely.items:,} items fit {printable(what)!r}{listed}. Explain one by its item_id.")
-        _explain_part(search, what, likely, packet=packet, as_json=as_json)
+    with searching(store) as search:
+        if is_run_or_operation(store, what):
+            text = packet_of(search.kinds_of_failed_calls(what))
+            lines = text.splitlines() or [f"Every call of {what} succeeded; there is nothing to look up."]
+            answer({"run_id": what, "support_packet": text}, lines, as_json=as_json)
+            return ExitCode.ACCEPTED
+        items = search.items(what)
+        if len(items) != 1:
+            if items:
+                answer({"items": items}, _lines_of_items(items, config, results), as_json=as_json)
+            raise UsageError(_why_not_one(what, len(items), store.store.url))
+        verdicts = search.verdicts(str(items[0]["item_id"]))
+        calls, text = search.calls(verdicts), packet_of(search.kinds_of_calls(verdicts))
+    title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
+    before = [] if packet else [*lines_of(verdicts, calls), *title]
+    answer(json_of(verdicts, calls) | {"support_packet": text}, [*before, *text.splitlines()], as_json=as_json)
     return ExitCode.ACCEPTED
 
 
-def _explain_part(search: Search, what: str, likely: LikelyItems, *, packet: bool, as_json: bool) -> None:
-    if likely.only is None and (rows := search.proof(what)):
-        answer(json_of_proof(what, rows), lines_of_proof(what, rows), as_json=as_json)
-        return
-    item_id = likely.only or search.item_of_request(what)
-    found = list(search.occurrences(item_id))
-    text, erasures = packet_of((each.plan, each.exchanges) for each in found), search.erasures(item_id)
-    title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
-    before = [] if packet else [*lines_of(item_id, found, erasures), *title]
-    document = json_of_item(item_id, found, erasures) | {"support_packet": text}
-    answer(document, [*before, *text.splitlines()], as_json=as_json)
+def _lines_of_items(items: Sequence[Row], config: str | None, results: str | None) -> Iterator[str]:
+    for row in items[:MOST_LISTED]:
+        yield f"{words_of_outcome(row)}  {row['file']}"
+        yield f"  {next_command('explain', str(row['item_id']), config=config, results=results)}"
+
+
+def _why_not_one(what: str, items: int, url: str) -> str:
+    if items:
+        many = f"More than {MOST_LISTED}" if items > MOST_LISTED else str(items)
+        return f"{many} files fit {printable(what)!r}. Explain one by its item_id."
+    return (
+        f"No file that was answered in {url} fits {printable(what)!r}; give a part of its location, its title or ISRC, "
+        "its item_id, a request ID or a proof ID."
+    )

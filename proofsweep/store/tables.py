@@ -36,7 +36,6 @@ class Table:
     meaning: str  # what one row is, in a sentence or two
     written_by: Writer
     columns: Sequence[Column]
-    proof_time: str | None = None  # the column that says when; None for the time in the operation's ID
 
 
 VERDICTS = Table(
@@ -98,7 +97,6 @@ VERDICTS = Table(
         Column("manifest_line", TEXT, "the manifest and the line, as an editor counts it: `list.xlsx, row 107`"),
         Column("answered_by_run", TEXT, "the earlier run whose answer is used; request IDs and times are of its row"),
     ),
-    proof_time="finished_at",
 )
 
 EXCHANGES = Table(
@@ -272,7 +270,6 @@ ERASURES = Table(
         Column("http_status", STATUS, "HTTP status of an answer that is no success"),
         Column("reason", TEXT, "why it is not known to be erased: http_<status>, timeout, bad_answer …; null if it is"),
     ),
-    proof_time="asked_at",
 )
 
 PROOFS = Table(
@@ -327,7 +324,6 @@ INTERPRETATIONS = Table(
         Column("asked_at", TIME, "when it was asked for", nullable=False),
         Column("request_id", TEXT, "X-Request-Id of the answer"),
     ),
-    proof_time="asked_at",
 )
 
 RECOVERIES = Table(
@@ -354,7 +350,6 @@ RECOVERIES = Table(
         Column("request_id", TEXT, "X-Request-Id of GET /proofs/{proofId}"),
         Column("acted_at", TIME, "when the row was made", nullable=False),
     ),
-    proof_time="acted_at",
 )
 
 # `verdicts` first: the rows of others may name an item by the proof that its answer names.
