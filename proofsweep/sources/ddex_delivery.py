@@ -26,9 +26,8 @@ from proofsweep.sources.ddex_message import (
     named,
     xml_in,
 )
-from proofsweep.sources.file_lookup import NameLookup, other_case
 from proofsweep.sources.files import Files, below
-from proofsweep.sources.names import Cause, caseless, composed
+from proofsweep.sources.names import Cause, composed
 from proofsweep.sources.source import Folder
 
 _ACKNOWLEDGEMENTS: Final = "acknowledgements"
@@ -103,7 +102,7 @@ class Deliveries:
         self._source = source
         self._file = file
         self._offsets: dict[str, int] = {}
-        self._listed = ListedFolders(source, top)
+        self._listed: dict[str, str] = {}  # the files of releases; by their locations in one form of Unicode
         self._releases: dict[str, _ReleaseFolder] = {}
         self._threads = Threads(())
         self._completions: dict[str, str] = {}
@@ -133,7 +132,10 @@ class Deliveries:
         left = replace(folder, files=[name for name in folder.files if name not in known]) if known else folder
         if (above := self._release_of(folder.location)) is None:
             return left, messages
-        self._listed.add(left)
+        left_out = (name for names in folder.left_out.values() for name in names)
+        for name in (*folder.files, *folder.unfinished, *left_out):
+            location = posixpath.join(folder.location, name)
+            self._listed[composed(location)] = location
         above.folders.append(left)
         return None, messages
 
@@ -259,7 +261,7 @@ class Deliveries:
         """Return where the file lies that a message names, in its folder; nothing if it is not there."""
         folder = posixpath.dirname(message.location)
         paths = (below(folder, path) for path in candidates(written))
-        found = (self._listed.found(path) for path in paths if is_within(path, folder))
+        found = (self._listed.get(composed(path)) for path in paths if is_within(path, folder))
         return [*islice(filter(None, found), 1)]
 
     def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
@@ -286,8 +288,8 @@ class Deliveries:
         self.counts.missing += row.audio_facts is None and refused is None
         refused = self._finding(naming.message) or refused or row.refused
         if refused is None and row.audio_facts is None:
-            where, hint = path_within(naming.message.location, self._top), self._listed.hint(row.audio or "")
-            because = f"{one_line(where)} names this file, and it is not in the delivery{one_line(hint)}."
+            where = path_within(naming.message.location, self._top)
+            because = f"{one_line(where)} names this file, and it is not in the delivery."
             refused = Ineligible(Reason.MISSING_AUDIO, because)
         return self._placed(row, refused, release, naming)
 
@@ -389,41 +391,3 @@ def _spellings(written: str) -> Iterator[str]:
         yield each
         if "\\" in each:
             yield each.replace("\\", "/")
-
-
-class ListedFolders:
-    """Folders of releases by their location, and what is asked of a source for hidden files in them."""
-
-    def __init__(self, source: Files, top: str) -> None:
-        self._source = source
-        self._folders: dict[str, Folder] = {}
-        self._below: defaultdict[str, list[str]] = defaultdict(list)
-        self._top = top
-        self._lookup = NameLookup(self._names_in, top)
-
-    def add(self, folder: Folder) -> None:
-        self._folders[folder.location] = folder
-        above, name = posixpath.split(folder.location)
-        self._below[above].append(name)
-
-    def found(self, location: str) -> str | None:
-        """Return the location of a file as it is listed, in whatever form of Unicode; None if it is absent."""
-        if (listed := self._lookup.found(location)) is not None:
-            return None if listed in self._folders else listed
-        if "/." not in location:
-            return None
-        try:
-            return None if self._source.facts(location) is None else location
-        except SourceError:
-            return location
-
-    def hint(self, location: str) -> str:
-        """Name in brackets a file whose name differs only in case from an absent one's; empty if none is there."""
-        return other_case(self._lookup.found(location, caseless), self._top)
-
-    def _names_in(self, location: str) -> list[str]:
-        folder = self._folders.get(location)
-        if folder is None:
-            return self._below[location]
-        left_out = (name for names in folder.left_out.values() for name in names)
-        return [*self._below[location], *folder.files, *folder.unfinished, *left_out]

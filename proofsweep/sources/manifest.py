@@ -38,10 +38,10 @@ class _Line(NamedTuple):
     columns: Columns
     cells: Sequence[str]
     where: str  # the manifest, and the record's place in it
-    audio: Sequence[str]  # how the location may be meant, the likeliest first; none if the cell is empty
-    sidecar: Sequence[str]
+    audio: str | None  # None if the cell is empty; of a row that is refused, what may be shown of it
+    sidecar: str | None
     item_id: str | None
-    refused: Ineligible | None  # by the row's own text alone; then a location is what may be shown of it
+    refused: Ineligible | None  # by the row's own text alone
 
 
 class Manifests(Catalog):
@@ -83,13 +83,13 @@ class Manifests(Catalog):
         """
         digest, self._digest, self.ignored = hashlib.sha256(), None, Ignored()
         numbers, ids = count(), RepeatedIds()
-        lookup = FileLookup(self._files, self._base.root, self._wanted, self.location)
+        lookup = FileLookup(self._files, self._wanted, self.location)
         in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(checksum_lists_in(self._settings.checksums), self._manifest_files)
             for line in self._lines(digest.update):
                 row = self._row(next(numbers), line, lookup)
-                if in_several_pairs and line.audio and hash(composed(line.audio[0])) in in_several_pairs:
+                if in_several_pairs and line.audio and hash(composed(line.audio)) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
                 if line.item_id is not None:
                     ids.add(line.item_id, row.named_audio or line.where)
@@ -154,19 +154,7 @@ class Manifests(Catalog):
             digests, unused = columns.digests_in(line.cells)
             self.ignored[Cause.UNUSED_CHECKSUMS] += unused
             row = replace(row, declared=Declared(digests=digests))
-        return row if row.refused is not None else self._with_hint(row, line, lookup)
-
-    def _with_hint(self, row: ManifestRow, line: _Line, lookup: FileLookup) -> ManifestRow:
-        """Return a row whose audio or sidecar is missing with what may be wrong with its cell, if that can be said."""
-        if row.audio_facts is None:
-            role, index, spellings, reason = "audio", line.columns.audio, line.audio, Reason.MISSING_AUDIO
-        elif row.sidecar is not None and row.sidecar_facts is None:
-            role, index, spellings, reason = "sidecar", line.columns.sidecar, line.sidecar, Reason.MISSING_SIDECAR
-        else:
-            return row
-        hint = lookup.hint(spellings) or self._cells.hint(cell_at(line.cells, index) or "")
-        because = f"{line.where}: There is no {role} at this location{one_line(hint)}."
-        return replace(row, refused=Ineligible(reason, because)) if hint else row
+        return row
 
     def _refuse_repeated(self, suspects: frozenset[int], lookup: FileLookup) -> None:
         """Read the rows of these ids again, given as hashes: only the text shows whether two have one id."""
@@ -189,12 +177,12 @@ class Manifests(Catalog):
         if any(columns.sidecar is not None for columns in self._headers()):
             for line in self._lines():
                 if line.item_id is None and line.audio:
-                    pairs.add(composed(line.audio[0]), composed("".join(line.sidecar[:1])))
+                    pairs.add(composed(line.audio), composed(line.sidecar or ""))
         return pairs.hashes()
 
     def _wanted(self) -> Iterator[str]:
         for line in self._lines():
-            yield from (*line.audio, *line.sidecar) if line.refused is None else ()
+            yield from filter(None, (line.audio, line.sidecar)) if line.refused is None else ()
 
     def _headers(self) -> Iterator[Columns]:
         return chain.from_iterable(manifest.headers() for manifest in self._manifests)
@@ -214,7 +202,7 @@ class Manifests(Catalog):
                     refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: the manifest names no audio in this row.")
                 elif bad_audio:
                     refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: {bad_audio}")
-                elif sidecar and proof_id_of(audio[0]) is not None:
+                elif sidecar and proof_id_of(audio) is not None:
                     because = f"{where}: a proof is verified by the service's own asset, and takes no sidecar."
                     refused = Ineligible(Reason.MISSING_SIDECAR, because)
                 elif bad_sidecar:
@@ -226,7 +214,7 @@ def _located(line: _Line, lookup: FileLookup) -> tuple[str | None, str | None]:
     """Return the locations of audio and sidecar; of a row that is refused, what may be shown of them."""
     if line.refused is None:
         return lookup.found(line.audio), lookup.found(line.sidecar)
-    return next(iter(line.audio), None), next(iter(line.sidecar), None)
+    return line.audio, line.sidecar
 
 
 class RepeatedIds:

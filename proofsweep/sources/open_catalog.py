@@ -5,14 +5,12 @@ import os
 import posixpath
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import (
     hint_for,
     is_bucket,
-    is_within,
     one_line,
     path_of,
     path_within,
@@ -23,7 +21,7 @@ from proofsweep.config.locations import (
 from proofsweep.config.sections import ANYWHERE, USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
-from proofsweep.domain.tags import checksums_of, path_maps_of
+from proofsweep.domain.tags import checksums_of
 from proofsweep.sources.audio import is_audio
 from proofsweep.sources.catalog import Catalog, CatalogBase
 from proofsweep.sources.ddex_message import examine, is_xml_name
@@ -65,10 +63,7 @@ def open_catalog(
         raise CatalogError(f"{one_line(path)}: {error.message}", catalog=utf8_text(path)) from error
     for each in paths:
         _must_be_manifest(each, files)
-    targets = {path_of(target, folder) for _, target in path_maps_of(settings.path_map)} if paths else set()
-    # one folder that all paths are mapped to is the root, unless it lies in the manifest's own
-    home = target if len(targets) == 1 and not is_within(target := targets.pop(), folder) else folder
-    base = CatalogBase(home, root=root, name=settings.name, is_confined=is_confined)
+    base = CatalogBase(folder, root=root, name=settings.name, is_confined=is_confined)
     within = files.within(base.boundary)
     settings = settings.model_copy(update={"checksums": checksums})
     if not paths:
@@ -116,8 +111,7 @@ def _is_file(path: str, files: Files) -> bool:
 
 def _is_folder(path: str, files: Files) -> bool:
     if is_bucket(path):
-        bad: set[str] = set()
-        return bool([*islice(files.buckets.listed(path, bad=bad), 1)] or bad)
+        return next(files.buckets.listed(path), None) is not None
     if not posixpath.isdir(path):
         return False
     try:
@@ -138,26 +132,13 @@ def _local_matches(path: str) -> tuple[str, list[str]]:
 
 
 def matches_of(url: str, files: "BucketFiles") -> tuple[str, list[str]]:
-    """Return the deepest folder that the pattern names literally, and the URLs below it that match, sorted."""
-    folder = url.rpartition("/")[0]
-    while glob.has_magic(root_and_key(folder)[1]) and next(files.listed(folder), None) is None:
-        folder = folder.rpartition("/")[0]
-    root, _ = root_and_key(url)
-    patterns = path_within(url, folder).split("/")
-    urls = (f"{root}/{key}" for key, _ in files.listed(folder))
-    return folder, sorted(each for each in urls if _is_match(path_within(each, folder).split("/"), patterns))
+    """Return the prefix before the last part of a URL, and the URLs in it that match this part, sorted.
 
-
-def _is_match(parts: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Compare part by part; as in a shell, a hidden name matches only a pattern that begins with a dot."""
-    if not patterns or not parts:
-        return not parts and all(pattern == "**" for pattern in patterns)
-    pattern, *more = patterns
-    if pattern == "**" and _is_match(parts, more):
-        return True
-    if parts[0].startswith(".") and not pattern.startswith("."):
-        return False
-    return _is_match(parts[1:], patterns if pattern == "**" else more) if fnmatchcase(parts[0], pattern) else False
+    As in a shell, a hidden name matches only a pattern that begins with a dot.
+    """
+    folder, _, pattern = url.rpartition("/")
+    shown = (name for name in files.in_folder(folder) if pattern.startswith(".") or not name.startswith("."))
+    return folder, sorted(f"{folder}/{name}" for name in shown if fnmatchcase(name, pattern))
 
 
 def _must_be_manifest(path: str, files: Files) -> None:

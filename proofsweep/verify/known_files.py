@@ -90,7 +90,7 @@ def _is_empty(folder: str, files: Files) -> bool:
     if not is_bucket(folder):
         return next(files.walk(folder)).refused is None and not any(each.files for each in files.walk(folder))
     try:
-        return not any(True for _ in files.buckets.listed(folder, bad=set()))
+        return not any(True for _ in files.buckets.listed(folder))
     except SourceError:
         return True
 

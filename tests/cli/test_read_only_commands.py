@@ -83,7 +83,7 @@ def test_plan_lists_what_will_not_be_sent(proofsweep: Command, workdir: Path, tm
     assert csv.stdout.splitlines()[0] == "line,file,reason,what_to_do,detail,tags"
     assert [row["tags"] for row in json.loads(array.stdout)] == [{"Titel": "=Öl"}, {"Titel": "leer"}]
     assert [row["line"] for row in json.loads(array.stdout)] == ["m.csv, line 2", "m.csv, line 3"]
-    assert "set catalog.path_map = ['D:\\x=FOLDER']" in json.loads(array.stdout)[0]["detail"]
+    assert "set catalog.path_map" in json.loads(array.stdout)[0]["detail"]
     assert "'parquet' is not one of 'text', 'csv'" in refused.stderr
     assert list(workdir.iterdir()) == []
 
