@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from proofsweep.alerts.send import Gather, Notifier, Receivers
     from proofsweep.client.keys import KeySource
     from proofsweep.ingest.one_pass import WatchedFolder
-    from proofsweep.operations.key_store import SecretBlocks
+    from proofsweep.operations.key_store import KeyStore
     from proofsweep.operations.operation import Operator
     from proofsweep.operations.rotate import Rotated
     from proofsweep.sources.catalog import Catalog
@@ -56,22 +56,21 @@ the service that are known already."""
 class App:
     """What one process does with one service and one results store. Its `with` closes what was opened.
 
-    `blocks` are the orchestrator's, of which the core knows nothing; None where there is none.
+    `read_block` reads a secret block of the orchestrator, of which the core knows nothing; None where there is none.
     """
 
-    def __init__(self, settings: Settings, blocks: "SecretBlocks | None" = None) -> None:
+    def __init__(self, settings: Settings, read_block: Callable[[str], str] | None = None) -> None:
         self.settings = settings
         self.environment = settings.service.environment
         self.leg: Leg | None = None  # that this process holds and works on, for a display beside the work
         self.run_elsewhere: str | None = None  # whose partitions other processes work on for this one
-        self._blocks, self._proxies = blocks, Proxies(environment())
-        self._read_block = None if blocks is None else blocks.read
+        self._read_block, self._proxies = read_block, Proxies(environment())
         self._service: Service | None = None
 
     @classmethod
-    def here(cls, settings: Settings, blocks: "SecretBlocks | None" = None) -> "App":
+    def here(cls, settings: Settings, read_block: Callable[[str], str] | None = None) -> "App":
         """Return the App of the command or flow that calls this flow with the same settings, or a new one."""
-        return next((app for app in _open if app.settings == settings), None) or cls(settings, blocks)
+        return next((app for app in _open if app.settings == settings), None) or cls(settings, read_block)
 
     def __enter__(self) -> Self:
         _open.append(self)
@@ -360,15 +359,11 @@ class App:
 
         return Operator(results=self.results, service=self.service, bounds=self.bounds())
 
-    def rotate_key(self, new_key_file: Path | None = None, *, again: bool = False) -> "Rotated":
-        """Rotate the key, or go on with it; the new one goes to `new_key_file`, which must not exist, or its place."""
-        from proofsweep.operations.key_store import key_store_for
+    def rotate_key(self, key_store: "KeyStore") -> "Rotated":
+        """Rotate the key, or go on with it."""
         from proofsweep.operations.rotate import rotate_key
 
-        if self._blocks is None:
-            raise ConfigError("A key is rotated only where secret blocks can be written.")
-        key_store = key_store_for(self.settings.service, self._blocks, new_key_file)
-        return rotate_key(self.operations, key_store, self._try_key, again=again)
+        return rotate_key(self.operations, key_store, self._try_key)
 
     def _try_key(self, key: SecretStr, record: "Record") -> None:
         """Make one call with a key, apart: a refusal must not stop other work of this process."""

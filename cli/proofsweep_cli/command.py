@@ -18,14 +18,14 @@ def open_app(config: str | None, results_url: str | None = None) -> "App":
     # Only here: the list of commands needs no settings.
     from proofsweep.app import App  # noqa: PLC0415
     from proofsweep.config.load import load_settings  # noqa: PLC0415
-    from proofsweep_tasks.key_block import BLOCKS  # noqa: PLC0415
+    from proofsweep_tasks.key_block import read_block  # noqa: PLC0415
 
     settings = load_settings(config, results_url)
     logger = logging.getLogger("proofsweep")
     if not any(isinstance(each, _Waiting) for each in logger.handlers):
         logger.addHandler(waiting := _Waiting(settings.service.base_url))
         _opened.callback(logger.removeHandler, waiting)
-    return _opened.enter_context(App(settings, BLOCKS))
+    return _opened.enter_context(App(settings, read_block))
 
 
 class _Waiting(logging.Handler):

@@ -10,7 +10,7 @@ from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import Verdict
-from proofsweep.operations.rotate import unfinished_rotation
+from proofsweep.operations.rotations import unfinished_rotation
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
 from proofsweep_cli.command import open_app
@@ -18,7 +18,6 @@ from proofsweep_cli.embedded_server import configured_url, require_writable_home
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, print_json
-from proofsweep_tasks.key_block import BLOCKS
 
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 
@@ -98,7 +97,7 @@ def _pairing(settings: Settings) -> str:
 
 def _unfinished_rotation(app: App) -> Iterator[Finding]:
     try:
-        said = unfinished_rotation(app.store, app.service.key_fingerprint, app.settings.service, BLOCKS)
+        said = unfinished_rotation(app.store, app.service.key_fingerprint)
     except ProofsweepError:  # the findings about the store and the key say why
         return
     if said is not None:

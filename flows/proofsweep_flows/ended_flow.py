@@ -14,7 +14,7 @@ from proofsweep.config.locations import path_here
 from proofsweep.config.logs import json_lines
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_tasks.end_states import state_of_error
-from proofsweep_tasks.key_block import BLOCKS
+from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts
 
 
@@ -41,7 +41,7 @@ def _ended(
     config: str | None, results: str | None, work: Callable[[App], State[Any]], *, tells_itself: bool
 ) -> State[Any]:
     try:
-        app = App.here(load_settings(config, results), BLOCKS)
+        app = App.here(load_settings(config, results), read_block)
     except ProofsweepError as error:  # nobody is known who could be told
         return state_of_error(error)
     with app:

@@ -1,6 +1,6 @@
 """Operations: uses of the partner's other endpoints, which are no verification runs; and rotations of a key. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
@@ -68,6 +68,11 @@ class RotationIntent(Operation):
     idempotency_key: str  # makes each repeat of the call give the same answer. It is worthless without the old key.
     key_fingerprint: str  # of the key that is rotated
     location: str  # where the new key goes, for a person
+
+    @property
+    def operation(self) -> Operation:
+        """What its plan holds: all but the Idempotency-Key."""
+        return Operation(**{each.name: getattr(self, each.name) for each in fields(Operation)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -17,7 +17,7 @@ from proofsweep import __version__
 from proofsweep.client.client import Partner
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, ProofsweepError, RunIsActive, RunMustStop
+from proofsweep.domain.errors import CallFailed, ProofsweepError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation, OperationKind
@@ -31,6 +31,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import COUNTED, LegParts, exchange_counts, write_receipt
+from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Heartbeat
 from proofsweep.verify.service import Service
 
@@ -68,7 +69,7 @@ class OperationLeg:
 
         def note(exchange: Exchange) -> None:
             seen.append(exchange)
-            self._note(exchange, number)
+            self.note(exchange, number)
 
         answer: _Answer | CallFailed
         try:
@@ -90,14 +91,14 @@ class OperationLeg:
         """Make durable what was done; ResultsError if the store cannot be written: it is kept for the next time."""
         with suppress(IndexError):  # another thread may take the last one
             while self.service.unattributed:
-                self._note(self.service.unattributed.pop(0), None)
+                self.note(self.service.unattributed.pop(0))
         self.journal.flush()
 
     def give_up(self, failed: CallFailed) -> None:
         why = f"The service fails for everything: {failed.message}"
         self.service.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
 
-    def _note(self, exchange: Exchange, number: int | None) -> None:
+    def note(self, exchange: Exchange, number: int | None = None) -> None:
         self.journal.add(None, [row_of_call(self.operation, self.leg, exchange)])
         self.budget.note(exchange, number)
 
@@ -138,18 +139,18 @@ class Operator:
         ConfigError, ResultsError or RunMustStop if it cannot begin.
         """
         status = self.service.usable(self.bounds.reserve)
-        end_killed(self.results, kind)  # (1)
-        operation = self.new_operation(kind)
-        with self.leg_of(operation, 1, max_calls) as work:
+        end_killed(self.results, kind, self.service.clock)  # (1)
+        with self.leg_of(self.new_operation(kind), max_calls) as work:
             work.budget.take_reading(status.headroom, status.quota_reset)
             yield work  # (4)
 
     @contextmanager
-    def leg_of(self, operation: Operation, leg: int, max_calls: int | None = None) -> Iterator[OperationLeg]:
-        """Do the steps (2) to (5) of a leg; RunIsActive if another process has it."""
+    def leg_of(self, operation: Operation, max_calls: int | None = None) -> Iterator[OperationLeg]:
+        """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one."""
         facts: Row = {"key_fingerprint": self.service.key_fingerprint}
         legs = Legs(self.results.store, operation.operation_id, self.service.clock)
         write_operation(self.results.store, operation)  # (2)
+        leg = legs.after(legs.last_over())
         legs.take(leg, facts)  # (3)
         work = OperationLeg(self, operation, leg, max_calls)
         with _settled(work, legs, facts):
@@ -191,16 +192,18 @@ def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
         ended_by = EndedBy.CANCELLED
         raise
     finally:
-        work.flush()
-        with background_thread("heartbeat", heartbeat.send_heartbeats):
-            settle(parts, ended_by, why=why, said=facts | work.said)
+        # What went wrong before is what a person must know; a leg that cannot be settled is ended by the next one.
+        with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
+            work.flush()
+            with background_thread("heartbeat", heartbeat.send_heartbeats):
+                settle(parts, ended_by, why=why, said=facts | work.said)
 
 
-def end_killed(results: Results, kind: OperationKind) -> None:
+def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
     """End the last operations of a kind whose process is gone, and see that each has its entry in the ledger."""
     ended: list[str] = []
     for operation_id in operation_ids(results.store, kind)[-_LOOKED_AT:]:
-        legs, operation = Legs(results.store, operation_id), operation_of(results.store, operation_id)
+        legs, operation = Legs(results.store, operation_id, clock), operation_of(results.store, operation_id)
         if operation is None or not (last := legs.last()):
             continue
         if legs.receipt(last) is None:

@@ -1,22 +1,17 @@
-"""Rotations of keys: one intent for each key, one row for each answer; and what they tell of the service's keys."""
+"""What a results store knows of rotations of keys: one intent for each key, and a row for each answer."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
-from datetime import date, datetime
+from dataclasses import asdict
 
 from pydantic import TypeAdapter
 
-from proofsweep.client.client import Partner
-from proofsweep.domain.errors import CallFailed, NameTaken, ResultsError
-from proofsweep.domain.models import KeyRecord
-from proofsweep.domain.operations import Operation, Rotation, RotationIntent
+from proofsweep.domain.errors import NameTaken, ResultsError
+from proofsweep.domain.operations import Rotation, RotationIntent
+from proofsweep.domain.text import minute_of
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes
-from proofsweep.store.operations import write_operation
+from proofsweep.store.operations import is_complete
 from proofsweep.store.parts import Results
 
-_TABLE = "rotations"
 _INTENT = TypeAdapter(RotationIntent)
 
 
@@ -25,9 +20,7 @@ def begin_rotation(store: Store, intent: RotationIntent) -> RotationIntent:
     try:
         store.create(layout.rotation_name(intent.key_fingerprint), json_bytes(asdict(intent)))
     except NameTaken:
-        intent = begun_rotation(store, intent.key_fingerprint) or intent
-    with suppress(NameTaken):  # the plan does not hold the Idempotency-Key
-        write_operation(store, Operation(**{each.name: getattr(intent, each.name) for each in fields(Operation)}))
+        return begun_rotation(store, intent.key_fingerprint) or intent
     return intent
 
 
@@ -44,69 +37,16 @@ def begun_rotation(store: Store, key_fingerprint: str) -> RotationIntent | None:
         ) from damage
 
 
-def record_rotation(results: Results, rotation: Rotation, run_date: date) -> Rotation:
-    """Write the row of a rotation once; give the one that is there, which another process may have written."""
-    name = rotation_part_name(rotation.operation_id, run_date)
-    try:
-        results.create_part(name, _TABLE, [asdict(rotation)])
-    except NameTaken:
-        (rotation,) = _rotations_in(results, [name])
-    return rotation
-
-
 def recorded_rotations(results: Results) -> list[Rotation]:
     """Read all rows, the oldest first; there are few. ResultsError if a part is damaged."""
-    return _rotations_in(results, results.all_parts(_TABLE))
-
-
-def _rotations_in(results: Results, names: Iterable[str]) -> list[Rotation]:
-    rows = results.table(_TABLE, names).sort_by("answered_at").to_pylist()
+    rows = results.table("rotations", results.all_parts("rotations")).sort_by("answered_at").to_pylist()
     return [Rotation(**row) for row in rows]
 
 
-def rotation_part_name(operation_id: str, run_date: date) -> str:
-    """The row of a rotation, which is durable before its command goes on; leg 0 stands for all of its commands."""
-    return layout.part_name(_TABLE, operation_id, run_date, 0, 0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedKey:
-    """A key as the service lists it, and what recorded rotations tell of it; None is unknown, or has not happened."""
-
-    record: KeyRecord
-    is_in_use: bool | None
-    made_at: datetime | None
-    expires_at: datetime | None
-
-
-def list_keys(partner: Partner, rotations: Iterable[Rotation], key_fingerprint: str) -> list[ListedKey]:
-    """Ask for all pages, and add to each key what the recorded rotations tell of it."""
-    made, ends, in_use = dict[str, datetime](), dict[str, datetime](), None
-    for each in rotations:
-        if each.key_id is not None:
-            ends[each.key_id] = each.old_key_ends_at
-        if each.new_key_id is not None:
-            made[each.new_key_id] = each.answered_at
-            in_use = each.new_key_id if each.new_key_fingerprint == key_fingerprint else in_use
-    return [
-        ListedKey(
-            record=record,
-            is_in_use=None if in_use is None else record.key_id == in_use,
-            made_at=made.get(record.key_id or ""),
-            expires_at=ends.get(record.key_id or ""),
-        )
-        for record in _all_keys(partner)
-    ]
-
-
-def _all_keys(partner: Partner) -> Iterator[KeyRecord]:
-    """Follow the pages; the contract gives the whole inventory without `limit`, and allows a cursor all the same."""
-    cursor, seen = None, set[str | None]()
-    while cursor not in seen:
-        seen.add(cursor)
-        page = partner.keys(cursor=cursor)
-        yield from page.keys
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-    raise CallFailed("The list of keys does not end: a cursor came twice.", stage="keys", reason="bad_answer")
+def unfinished_rotation(store: Store, key_fingerprint: str) -> str | None:
+    """Return which rotation of the key in use was not finished; None if there is none."""
+    begun = begun_rotation(store, key_fingerprint)
+    if begun is None or is_complete(store, begun.operation_id):
+        return None
+    began = minute_of(begun.started_at)
+    return f"a rotation of this key began at {began} and was not finished: run `proofsweep keys rotate` again"

@@ -1,7 +1,7 @@
 """A check finds what no run can tell, because it never came to its end; rounds of monitoring are kept and decided."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 
 import pytest
@@ -12,7 +12,7 @@ from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import Rotation
-from proofsweep.operations.rotations import record_rotation
+from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.verify.attempt import supersede
 
@@ -147,7 +147,8 @@ def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Par
         requested_at=NOW,
         answered_at=NOW,
     )
-    record_rotation(facts.results, rotation, NOW.date())
+    name = layout.part_name("rotations", EARLY, NOW.date(), 1, 1)
+    facts.results.create_part(name, "rotations", [asdict(rotation)])
     elsewhere = replace(facts, service=facts.service.model_copy(update={"environment": "production"}))
 
     assert found(facts, partner) == []

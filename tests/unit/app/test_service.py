@@ -10,13 +10,12 @@ from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.operations.key_store import SecretBlocks
 from proofsweep.store.keys import bind_key, keys_of_machine, remember_key
 
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import URL, Change
 
-BLOCKS = SecretBlocks(read={"alerts": "json://127.0.0.1/c"}.__getitem__, write=lambda _name, _text: None, delete=print)
+BLOCKS = {"alerts": "json://127.0.0.1/c"}
 
 
 def test_a_flow_shares_the_app_of_the_command_that_calls_it(app: App, change: Change) -> None:
@@ -63,9 +62,9 @@ def test_a_key_comes_from_a_file_a_variable_or_a_block(
     """Whichever the settings name."""
     monkeypatch.setenv("MY_KEY", "pk_test")
     settings = change(**variables)
-    blocks = SecretBlocks(read={"my-key": "pk_test"}.__getitem__, write=lambda _name, _text: None, delete=print)
+    blocks = {"my-key": "pk_test"}
 
-    assert App(settings, blocks).service.key_fingerprint == fingerprint_of("pk_test")
+    assert App(settings, blocks.__getitem__).service.key_fingerprint == fingerprint_of("pk_test")
 
 
 def test_a_key_that_another_service_has_taken_is_not_read_for_this_one(
@@ -123,7 +122,7 @@ def test_receivers_are_read_from_a_file_or_a_block(
     in_block = change(ALERTS__URLS_BLOCK="alerts")
 
     assert from_file is not None
-    from_block = App(in_block, BLOCKS).receivers()
+    from_block = App(in_block, BLOCKS.__getitem__).receivers()
     assert from_block is not None
     assert [len(each.names) for each in (from_file, from_block)] == [2, 1]
     with pytest.raises(ConfigError, match="Secret block"):

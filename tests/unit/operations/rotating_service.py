@@ -1,8 +1,10 @@
 """A service in this process that rotates keys as the contract says, and a place, a store and a command for it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -16,11 +18,14 @@ from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.operations.key_store import FileKeyStore
-from proofsweep.operations.rotate import Rotated, RotateKey
+from proofsweep.operations.key_store import KeyStore
+from proofsweep.operations.rotate import Rotated, rotate_key
+from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
+from proofsweep.store.operations import operation_ids
 from proofsweep.store.parts import Results
 
+from ..left_behind import let_holder_die
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .conftest import operator_with
 
@@ -113,19 +118,24 @@ class Installation:
     def results(self) -> Results:
         return Results(FolderStore(self.folder / "results"))
 
-    def rotate(self, *, again: bool = False) -> Rotated:
-        return self.command().rotate(again=again)
+    def rotate(self) -> Rotated:
+        """Run the command, after those before it are dead."""
+        for operation_id in operation_ids(self.results.store):
+            legs = Legs(self.results.store, operation_id)
+            if (last := legs.last()) and legs.receipt(last) is None:
+                let_holder_die(self.results, operation_id, last)
+        return self.command()()
 
-    def command(self) -> RotateKey:
+    def command(self) -> Callable[[], Rotated]:
         key = key_file(self.key_file)()
-        key_store = FileKeyStore.of(self.new_key_file or self.key_file, is_new=self.new_key_file is not None)
+        key_store = KeyStore((self.new_key_file or self.key_file).resolve())
         operator = operator_with(self.results, self._with(key), lambda: self.now, key)
         operator.service.stop.rest = self.waits.append  # type: ignore[method-assign]  # nobody waits here
-        return RotateKey(
-            operator=operator,
-            key_store=key_store,
-            try_key=lambda new_key, record: self._with(new_key).in_new_session(record).usage(days=1),
-            key=key,
+        return partial(
+            rotate_key,
+            operator,
+            key_store,
+            lambda new_key, record: self._with(new_key).in_new_session(record).usage(days=1),
         )
 
     def receipts(self) -> list[Path]:

@@ -48,12 +48,12 @@ def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator, resul
     """Its rows and calls come into parts; one of another kind, or whose process is alive, is left alone."""
     rows = {"proofs": [{"proof_id": "p", "state": "no_file"}]}
     leave_operation(results, KILLED, [call_of(KILLED, "r-1")], rows, is_killed=True)
-    end_killed(results, OperationKind.RECOVERY)
+    end_killed(results, OperationKind.RECOVERY, operator.service.clock)
     assert receipt_of(results) == {}
 
     with operator.begun(KIND):
         assert receipt_of(results, KILLED.operation_id)["ended_by"] == "killed"
-        end_killed(results, KIND)
+        end_killed(results, KIND, operator.service.clock)
 
     table = results.table("proofs", results.all_parts("proofs"))
     assert table["proof_id"].to_pylist() == ["p"]

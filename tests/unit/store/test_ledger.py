@@ -180,7 +180,7 @@ def test_a_killed_operation_is_healed_by_the_next(results: Results, monkeypatch:
     one, two = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1, 2))
     killed_before(monkeypatch, lambda: leave_operation(results, one))
 
-    end_killed(results, OperationKind.INVENTORY)
+    end_killed(results, OperationKind.INVENTORY, lambda: NOW)
     leave_operation(results, two)
 
     expected = [layout.receipt_name(each.operation_id, 1) for each in (one, two)]
