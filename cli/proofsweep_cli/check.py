@@ -41,10 +41,6 @@ def check(
     shown = printable(audio)
     if Path(audio).is_dir():
         raise UsageError(f"{shown}: this is a folder. Verify all audio in it: proofsweep verify {shown}")
-    if audio.lower().endswith(".xml"):
-        raise UsageError(
-            f"{shown}: this is XML, not audio. Verify what a DDEX message names: proofsweep verify {shown}"
-        )
     app = open_app(config)
     if sidecar is not None and app.settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict, fields
 
 import typer
@@ -17,7 +16,6 @@ from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Forecast
-from proofsweep.verify.plan import cautions_of
 from proofsweep.verify.service import ServiceStatus
 from proofsweep.verify.survey import Survey, UnsentRow, ignored_entries
 from proofsweep_cli.command import open_app
@@ -103,14 +101,14 @@ def plan(
     if as_json:
         print_json(_json_of(listing, survey) | forecast_json(cost))
     else:
-        _print_plan(app, listing, survey, cost, trouble.message if trouble else "")
+        _print_plan(listing, survey, cost, trouble.message if trouble else "")
         where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
         console().line(f"  for {where}", style="dim")
     is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
     return ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
 
 
-def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trouble: str) -> None:
+def _print_plan(listing: Catalog, survey: Survey, cost: Forecast, trouble: str) -> None:
     out = console()
     out.line(f"{listing.location}: {counted(survey.items, 'row')}", style="bold")
     if listing.whole.deliveries is not None:
@@ -121,7 +119,6 @@ def _print_plan(app: App, listing: Catalog, survey: Survey, cost: Forecast, trou
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, ignored_entries(listing))
     print_forecast(out, cost, trouble)
-    print_cautions(out, app, listing.location)
 
 
 def _print_reading(out: Screen, listing: Catalog) -> None:
@@ -165,13 +162,6 @@ def _service_or_trouble(app: App) -> tuple[ServiceStatus, ConfigError | ResultsE
         return app.service.status(), None
     except (ConfigError, ResultsError, RunMustStop) as error:
         return ServiceStatus(), error
-
-
-def print_cautions(out: Screen, app: App, location: str) -> None:
-    """Print what is unwise about a catalog and a results store; a store that cannot be read says nothing here."""
-    with suppress(ResultsError):
-        for caution in cautions_of(app.results, app.environment, location):
-            out.line(f"  {caution}", style="yellow")
 
 
 def _print_survey(out: Screen, survey: Survey) -> None:

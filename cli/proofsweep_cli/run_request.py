@@ -6,9 +6,8 @@ from proofsweep.app import App
 from proofsweep.domain.runs import Bounds
 from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.reports.run import json_of
-from proofsweep.verify.forecast import Forecast
 from proofsweep_cli.exit_codes import code_of_run
-from proofsweep_cli.run_screen import forecast_json, print_summary
+from proofsweep_cli.run_screen import print_summary
 from proofsweep_cli.screen import Screen, console, next_command, print_json
 
 
@@ -19,8 +18,6 @@ class RunRequest:
     results_url: str | None
     as_json: bool
     bounds: Bounds = field(default_factory=Bounds)
-    forecast: Forecast | None = None
-    resumed: RunStatus | None = None  # the run that this command has gone on with before
 
     @property
     def out(self) -> Screen:
@@ -38,18 +35,11 @@ class RunRequest:
 
 
 def report(run: RunStatus, request: RunRequest) -> int:
-    """Print a run's summary; give its exit code, or that of the run before it if that is higher."""
-    results_url = request.app.store.url
+    """Print a run's summary; give its exit code."""
+    results_url, run_id = request.app.store.url, run.plan.run_id
     if request.as_json:
-        forecast = {} if request.forecast is None else {"forecast": forecast_json(request.forecast)}
-        resumed = {} if request.resumed is None else {"resumed": json_of(request.resumed, results_url)}
-        print_json(json_of(run, results_url) | forecast | resumed)
+        print_json(json_of(run, results_url))
     else:
-        print_summary(
-            request.out,
-            run,
-            results_url,
-            resume=request.resume(run.plan.run_id),
-            rejects=request.command("rejects", run.plan.run_id),
-        )
-    return max(code_of_run(each) for each in (run, request.resumed) if each is not None)
+        rejects = request.command("rejects", run_id)
+        print_summary(request.out, run, results_url, resume=request.resume(run_id), rejects=rejects)
+    return code_of_run(run)

@@ -1,6 +1,5 @@
 """`proofsweep service` and `proofsweep alerts`: how the service is, and who is told of what needs a person."""
 
-import time
 from collections.abc import Iterator
 
 import typer
@@ -9,16 +8,14 @@ from rich.text import Text
 
 from proofsweep.alerts.rules import TEST_ALERT
 from proofsweep.alerts.send import Delivery
-from proofsweep.app import App, utc_now
-from proofsweep.domain.errors import ConfigError, ProofsweepError
+from proofsweep.app import utc_now
+from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
-from proofsweep.domain.runs import duration_of
-from proofsweep_cli.command import interrupted_by_signals, open_app
+from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import answer, console, print_error, styled, table
-from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _NOBODY = "Nobody would be told: set alerts.urls_file or alerts.urls_block; see docs/alerts.md."
 _DAYS = 30
@@ -72,39 +69,19 @@ def usage(
 
 @service_group.command()
 def monitor(
-    *,
-    once: bool = typer.Option(False, "--once", help="Make one round: for cron, or to look now."),
-    every: str = typer.Option("5m", "--every", metavar="SPAN", help="Time between two rounds: 5m, 90s."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
 ) -> int:
-    """Probe health and usage until Ctrl-C, keep status, latency, request ID and headroom, and tell what lasts.
+    """Probe health and usage once, keep status, latency, request ID and headroom, and tell what lasts.
 
-    A round is one keyed call. Rows go to the table `probes`. One failed probe alarms nobody;
-    docs/alerts.md says what does. The exit code of --once is 8 if the service is not well, 7 if it refuses the key, and
-    3 if an alert holds.
+    Let cron run it every five minutes; it is one keyed call. Rows go to the table `probes`. One failed probe alarms
+    nobody; docs/alerts.md says what does. The exit code is 8 if the service is not well, 7 if it refuses the key, and 3
+    if an alert holds.
 
-    Example: `proofsweep service monitor --every 5m --config production`
+    Example: `proofsweep service monitor --config production`
     """
-    app, span = open_app(config, results), duration_of(every).total_seconds()
-    if once:
-        return _one_round(app, as_json=as_json)
-    with interrupted_by_signals():
-        try:
-            _one_round(app, as_json=as_json)
-            while not STOP_ASKED.is_set():
-                time.sleep(span)
-                try:
-                    _one_round(app, as_json=as_json)
-                except ProofsweepError as error:  # a store or a key that is away for a while does not end this
-                    print_error(error.message)
-        except KeyboardInterrupt:
-            pass
-    return ExitCode.ACCEPTED
-
-
-def _one_round(app: App, *, as_json: bool) -> ExitCode:
+    app = open_app(config, results)
     monitored, notifier = app.monitored(), app.notifier()
     if notifier is None:
         delivery = Delivery(monitored.alerts, untold=[each.cause for each in monitored.alerts])

@@ -1,7 +1,6 @@
 """`proofsweep audit` and `proofsweep prune`: the results store, checked and made smaller."""
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import timedelta
 
 import typer
@@ -12,13 +11,12 @@ from proofsweep.audit.ledger import Audit, checked_head
 from proofsweep.audit.prune import Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
 from proofsweep.audit.store import audit_store
-from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import counted
 from proofsweep.store.prunings import Pruning
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import Screen, answer, console, print_json, size_text, styled, table
+from proofsweep_cli.screen import Screen, answer, console, print_json, size_text, styled
 
 _SHOWN = 20
 _ALL = "all"
@@ -73,8 +71,7 @@ def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
 def prune(
     older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs, like 400d."),
     *,
-    yes: bool = typer.Option(False, "--yes", "-y", help="Delete without asking; needed without a terminal."),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be deleted."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Delete; without it, only say what would be deleted."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -84,47 +81,30 @@ def prune(
     Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
     receipts stay, and objects in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
 
-    Example: `proofsweep prune --older-than 400d --dry-run`
+    Examples: `proofsweep prune --older-than 400d` · `proofsweep prune --older-than 400d --yes`
     """
     days = days_of(older_than)
-    if not (yes or dry_run or sys.stdin.isatty()):
-        raise UsageError("There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go.")
     store, out, now = open_app(config, results).results, console(to_stderr=as_json), utc_now()
     with out.status("reading the newest rows and the receipts …"):
         found = find_prunable(store, days, now)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
     _print_prunable(out, found)
-    is_agreed = bool(found.all) and not dry_run and (yes or typer.confirm("Delete?", err=as_json))
     done: list[Pruning] = []
-    if is_agreed:
+    if yes and found.all:
         with out.status("deleting …"):
             done = prune_store(store, found)
-    out.print(f"Deleted: {_sums(done)}; _pruned/ names it all" if is_agreed else "Nothing was deleted.")
+    out.print(f"Deleted: {_sums(done)}; _pruned/ names it all" if done else "Nothing was deleted.")
     if as_json:
         print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})
     return ExitCode.ACCEPTED
 
 
 def _print_prunable(out: Screen, found: Prunable) -> None:
-    _print_table(out, found.all)
     if found.begun:
         out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
     if found.old_runs > len(found.new):
         out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
     out.print(f"Would delete: {_sums(found.all)}")
-
-
-def _print_table(out: Screen, prunings: Sequence[Pruning]) -> None:
-    if not prunings:
-        return
-    figures = ("objects", "bytes")
-    runs = table("run", *figures, right=figures, unwrapped=("run", *figures))
-    for pruning in prunings[:_SHOWN]:
-        runs.add_row(pruning.run_id, f"{len(pruning.deleted):,}", size_text(pruning.size_bytes))
-    out.print(runs)
-    more = len(prunings) - _SHOWN
-    if more > 0:
-        out.print(f"and {more:,} more; --json --dry-run lists all")
 
 
 def _sums(prunings: list[Pruning]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 
 import typer
 
@@ -34,7 +35,6 @@ from proofsweep_cli.options import (
     print_bounds,
     words_in,
 )
-from proofsweep_cli.plan import print_cautions
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import print_forecast
@@ -90,12 +90,9 @@ def verify(
         app.refuse_bad_selection(catalog, selection, bounds.max_calls)
         unfinished = _unfinished(request, catalog, selection)
     print_bounds(request.out, bounds, utc_now())
-    print_cautions(request.out, app, path_here(catalog))
 
-    def plan(rest: Bounds) -> Plan:
-        return app.plan(catalog, selection, rest, after=unfinished, partitions=partitions)
-
-    return verify_catalog(request, path_here(catalog), unfinished, plan)
+    plan = partial(app.plan, catalog, selection, after=unfinished, partitions=partitions)
+    return _verify_in_turn(request, path_here(catalog), unfinished, plan)
 
 
 def resume(
@@ -127,7 +124,7 @@ def resume(
         return report(run, request)
     print_bounds(request.out, bounds, utc_now())
     with prefect_api() as server:
-        return report(*_resumed(run_id, request, server))
+        return report(_resumed(run_id, request, server), request)
 
 
 def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan | None:
@@ -147,13 +144,13 @@ def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan
     return plan
 
 
-def verify_catalog(
-    request: RunRequest,
-    catalog: str | None,
-    unfinished: Plan | None,
-    plan: Callable[[Bounds], Plan],
+def _verify_in_turn(
+    request: RunRequest, catalog: str | None, unfinished: Plan | None, plan: Callable[[Bounds], Plan]
 ) -> int:
-    """Go on with an unfinished run, if there is one, then plan and verify what is due; give the higher exit code."""
+    """Go on with an unfinished run, if there is one, then plan and verify what is due; give the higher exit code.
+
+    Each run is reported when it ends; with `--json` only the last one, since stdout holds one object.
+    """
 
     def plan_next(bounds: Bounds) -> Plan:
         is_first = stop_told(request.app, catalog) if unfinished is None else nullcontext()  # else something was done
@@ -166,25 +163,25 @@ def verify_catalog(
             request.out.line(note, style="bold yellow")
         return planned
 
-    resumed: RunStatus | None = None
+    code, last = ExitCode.ACCEPTED, None
     with prefect_api() as server:
         try:
             for run_id, bounds in request.app.runs_in_turn(unfinished, plan_next, request.bounds):
+                own = replace(request, bounds=bounds)
                 is_resumed = unfinished is not None and run_id == unfinished.run_id
-                own = replace(request, bounds=bounds, resumed=resumed)
-                run, request = (_resumed if is_resumed else _verified)(run_id, own, server)
-                resumed = run if is_resumed else resumed
-                if is_resumed and not request.as_json:
-                    report(run, request)
+                last = (_resumed if is_resumed else _verified)(run_id, own, server)
+                code = max(code, code_of_run(last))
+                if not request.as_json:
+                    report(last, request)
         except NothingDue as nothing:
             print_nothing_due(request.out, nothing, as_json=request.as_json)
             return ExitCode.ACCEPTED
-        if run is resumed and not request.as_json:
-            return code_of_run(run)
-        return report(run, request)
+    if request.as_json and last is not None:
+        report(last, request)
+    return code
 
 
-def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> tuple[RunStatus, RunRequest]:
+def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> RunStatus:
     before = request.run_status(run_id)
     rows = f"{before.remaining:,} of {counted(before.plan.items, 'row')} to do"
     request.out.line(f"Run {run_id}: {rows}")
@@ -195,15 +192,13 @@ def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) ->
     return _verified(run_id, request, server)
 
 
-def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> tuple[RunStatus, RunRequest]:
+def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> RunStatus:
     app, before = request.app, request.run_status(run_id)
     eligible = max(0, min(before.remaining, before.plan.eligible - (before.finished - before.rows("ineligible"))))
     audio_bytes = before.plan.audio_bytes * eligible // max(1, before.plan.eligible)
-    cost = app.forecast(eligible, audio_bytes, app.service.status(), request.bounds)
-    print_forecast(request.out, cost)
-    request = replace(request, forecast=cost)
+    print_forecast(request.out, app.forecast(eligible, audio_bytes, app.service.status(), request.bounds))
     run_leg(run_id, request, server)
-    return request.run_status(run_id), request
+    return request.run_status(run_id)
 
 
 @contextmanager

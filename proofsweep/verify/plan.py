@@ -1,6 +1,5 @@
 """Plan a run: read the catalog, judge each row by its listing, write the items, then the plan; or count only."""
 
-import os
 import secrets
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
@@ -8,7 +7,7 @@ from datetime import datetime
 from itertools import chain
 
 from proofsweep import __version__
-from proofsweep.config.locations import is_bucket, is_within, one_line, resolved_location, url_of
+from proofsweep.config.locations import resolved_location, url_of
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError
@@ -24,7 +23,6 @@ from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import CatalogLease
 from proofsweep.store.listings import Listing, known_elsewhere, write_gone
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.due_rows import DueRows
@@ -41,8 +39,6 @@ from proofsweep.verify.survey import (
     survey_catalog,
     unsent_rows,
 )
-
-_KEEP_APART = "give each its own (results.url or --results)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,32 +202,3 @@ def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool
         return plan.catalog_kind != INGEST and open_catalog().digest() != plan.catalog_digest
     except CatalogError:
         return True
-
-
-def cautions_of(results: Results, environment: str, catalog: str) -> list[str]:
-    """Return what is unwise about a catalog's location and a results store together.
-
-    Raises:
-        ResultsError: the store cannot be read.
-    """
-    store = results.store
-    cautions = []
-    if _lies_in(store.url, catalog):
-        cautions.append(
-            f"The results store {one_line(store.url)} lies inside the catalog's folder, so each scan reads it too: "
-            "choose a place beside it (results.url or --results)."
-        )
-    runs = RunIndex(results).refreshed().newest_first()
-    others = sorted({run.plan.environment for run in runs} - {environment}) if store.folders("_runs") else []
-    if others:
-        cautions.append(
-            f"The results store {one_line(store.url)} holds runs of {', '.join(map(one_line, others))} too; queries "
-            f"over all its tables mix them with those of {one_line(environment)}: {_KEEP_APART}."
-        )
-    return cautions
-
-
-def _lies_in(store: str, catalog: str) -> bool:
-    if is_bucket(store) or is_bucket(catalog):
-        return is_bucket(catalog) and is_within(store, catalog.rstrip("/"))
-    return os.path.isdir(catalog) and is_within(os.path.realpath(store), os.path.realpath(catalog))  # noqa: PTH112 - text

@@ -1,8 +1,6 @@
-"""`proofsweep prune`: it says what would go, asks, and says what went."""
+"""`proofsweep prune`: it says what would go, and with --yes what went."""
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,13 +13,6 @@ from .conftest import Command
 OLD = ("prune", "--older-than", "400d")
 
 
-class _Terminal(io.StringIO):
-    """A person at a terminal, who has typed something."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.fixture
 def parts(workdir: Path) -> Callable[[], int]:
     """Fill `results`; give what counts the parts of `verdicts`."""
@@ -29,37 +20,12 @@ def parts(workdir: Path) -> Callable[[], int]:
     return lambda: len(list((workdir / "results" / "verdicts").rglob("*.parquet")))
 
 
-def test_without_a_terminal_nothing_is_deleted_unasked(proofsweep: Command, parts: Callable[[], int]) -> None:
-    """One line says what to add."""
-    before = parts()
-
-    done = proofsweep(*OLD)
-
-    assert (done.returncode, done.stdout, parts()) == (2, "", before)
-    assert done.stderr.splitlines() == [
-        "proofsweep: There is no terminal to ask on: add --yes to delete, or --dry-run to see what would go."
-    ]
-
-
-@pytest.mark.parametrize(("typed", "left"), [("n\n", 8), ("\n", 8), ("y\n", 5)])
-def test_on_a_terminal_it_asks(
-    proofsweep: Command, parts: Callable[[], int], monkeypatch: pytest.MonkeyPatch, typed: str, left: int
-) -> None:
-    """After it has said what would go; no is the default."""
-    monkeypatch.setattr(sys, "stdin", _Terminal(typed))
-
-    done = proofsweep(*OLD)
-
-    assert (done.returncode, parts()) == (0, left)
-    assert "Would delete: " in done.stdout
-    assert SUPERSEDED.run_id in done.stdout
-
-
-def test_a_script_says_yes(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
+def test_nothing_is_deleted_without_a_yes(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
     """A second time nothing is left to do; `status` says what happened."""
     before = parts()
-    told = json.loads(proofsweep(*OLD, "--dry-run", "--json").stdout)
+    told = json.loads(proofsweep(*OLD, "--json").stdout)
     assert (parts(), told["pruned"]) == (before, [])
+    assert "Would delete: " in proofsweep(*OLD).stdout
 
     done = json.loads(proofsweep(*OLD, "--yes", "--json").stdout)
     again = proofsweep(*OLD, "--yes")

@@ -97,12 +97,10 @@ def test_plan_refuses_a_window_that_is_over(proofsweep: Command, catalog: Path) 
 
 
 def test_plan_explains_locations_at_which_nothing_is(proofsweep: Command, workdir: Path) -> None:
-    """The first row of each reason is shown; the results store inside a catalog's folder is said."""
+    """The first row of each reason is shown."""
     (workdir / "list.csv").write_text("audio\n~/a.wav\n")
-    (workdir / "b.wav").write_bytes(b"RIFF\0\0\0\0WAVE")
 
     assert "list.csv, line 2: There is no audio at this location (`~` is not" in proofsweep("plan", "list.csv").stdout
-    assert "lies inside the catalog's folder" in proofsweep("plan", workdir.parent).stdout
     assert "(`~` is not expanded here" in proofsweep("plan", "~/music").stderr
 
 
@@ -291,7 +289,7 @@ def test_events_stay_off_the_terminal(proofsweep: Command, running: sandbox.Runn
     """They belong in Prefect's log; on stdout they would break the object of `--json`. A new member is an event."""
     running.operator.add_fault("health", "answer", answer={"uptime": 1})
 
-    done = proofsweep("service", "monitor", "--once", "--json")
+    done = proofsweep("service", "monitor", "--json")
     running.operator.clear_faults()
 
     assert (done.returncode, done.stderr) == (0, "")

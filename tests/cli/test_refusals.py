@@ -298,10 +298,9 @@ def test_an_unknown_run_is_reported(proofsweep: Command, finished_run: str, work
     assert sorted((workdir / "results").rglob("*")) == before
 
 
-@pytest.mark.parametrize("command", [["status", "--follow"], ["resume"]])
-def test_a_store_without_runs_is_reported(proofsweep: Command, workdir: Path, command: list[str]) -> None:
+def test_a_store_without_runs_is_reported(proofsweep: Command, workdir: Path) -> None:
     """The command does not make a results store."""
-    done = proofsweep(*command)
+    done = proofsweep("resume")
 
     assert done.returncode == 2
     assert is_one_line_with(done, "There is no run in")
@@ -346,13 +345,3 @@ def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr("proofsweep_cli.app.app_for", raising(errno.EIO))
     with pytest.raises(OSError, match="details"):
         app.run(["prune"])
-
-
-def test_a_message_is_no_audio(proofsweep: Command, tmp_path: Path) -> None:
-    """`check` says what verifies the files that it names."""
-    (tmp_path / "0094631432057.xml").write_bytes(b"<NewReleaseMessage/>")
-
-    done = proofsweep("check", tmp_path / "0094631432057.xml")
-
-    assert done.returncode == 2
-    assert is_one_line_with(done, "this is XML, not audio. Verify what a DDEX message names: proofsweep verify ")

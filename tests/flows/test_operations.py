@@ -25,14 +25,14 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     """By the command and by the flow; one failed probe alarms nobody."""
     from proofsweep_flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
 
-    codes = [world.run("service", "monitor", "--once", "--json")]
+    codes = [world.run("service", "monitor", "--json")]
     found = json.loads(capsys.readouterr().out)
     for fault in ("health", "usage"):
         world.operator.add_fault(fault, "status", status=503)
 
-    codes += [world.run("service", "monitor", "--once")]
+    codes += [world.run("service", "monitor")]
     states = [monitor_service(results=str(world.results), return_state=True) for _ in range(2)]
-    codes += [world.run("service", "monitor", "--once")]
+    codes += [world.run("service", "monitor")]
 
     store = open_results(str(world.results))
     probes = store.table("probes").to_pylist()
@@ -52,7 +52,7 @@ def test_a_key_that_stays_refused_is_a_state_of_the_flow(world: SandboxWorld) ->
 
     world.key_file.write_text("pk_wrong")
 
-    codes = [world.run("service", "monitor", "--once") for _ in range(2)]
+    codes = [world.run("service", "monitor") for _ in range(2)]
     state = monitor_service(results=str(world.results), return_state=True)
 
     assert (codes, state.name) == ([7, 7], "KeyRefused")
