@@ -22,7 +22,7 @@ from proofsweep_tasks.end_states import state_after_run
 from proofsweep_tasks.partitions import work_on
 from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts
 
-_BATCHES_AT_ONCE = 2  # the second one begins before the last files of the first one end
+_TASKS_AT_ONCE = 16  # of a small run, which mostly wait; batches of a large run bound themselves to two at once
 
 
 def _name_of_run() -> str:
@@ -32,7 +32,7 @@ def _name_of_run() -> str:
 @flow(
     name="verify-catalog",
     flow_run_name=_name_of_run,
-    task_runner=ThreadPoolTaskRunner(max_workers=_BATCHES_AT_ONCE),  # type: ignore[arg-type]  # its futures are of a subtype
+    task_runner=ThreadPoolTaskRunner(max_workers=_TASKS_AT_ONCE),  # type: ignore[arg-type]  # its futures are of a subtype
     retries=0,
     persist_result=False,
 )

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proofsweep.domain.errors import UsageError
 
-BATCH_ITEMS = 10_000  # planned items in one object, which is one Prefect task
+BATCH_ITEMS = 10_000  # planned items in one object, which is one Prefect task of a run that is not small
 # Most items of a run that shows each item as its own Prefect task. A task takes 11.5 ms of CPU (docs/performance.md):
 # 2.3 s for 200 items.
 SMALL_RUN_ITEMS = 200
@@ -84,6 +84,10 @@ class Plan:
     @property
     def identity(self) -> str:
         return self.catalog_identity or self.catalog
+
+    @property
+    def is_small(self) -> bool:
+        return self.items <= SMALL_RUN_ITEMS
 
     def rows_of_partition(self, partition: int) -> range:
         return range(self.items * partition // self.partitions, self.items * (partition + 1) // self.partitions)

@@ -142,7 +142,7 @@ class Planner:
         plan = replace(
             plan, selection=selection.text, catalog_identity=identity, catalog_term=term, after_entry=after_entry
         )
-        plan = plan if plan.items <= runs.SMALL_RUN_ITEMS else replace(plan, partitions=partitions)
+        plan = plan if plan.is_small else replace(plan, partitions=partitions)
         if identity != resolved_location(listing.location):
             before = self._lists_before(listing, survey, identity)
             plan = replace(plan, retired=[each.identity for each, _ in before])

@@ -1,7 +1,7 @@
 """The state of a flow run says how it ended, by a name that an automation can match."""
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from typing import Any
 
 import httpx
@@ -88,10 +88,10 @@ def test_rows_that_failed_are_in_the_name_of_the_state(
     assert "failed" in run["state"]["message"]
 
 
-def test_prefect_shows_a_run_its_batches_its_log_lines_and_its_summary(
+def test_prefect_shows_a_run_its_items_its_log_lines_and_its_summary(
     world: SandboxWorld, api: httpx.Client, catalog: str
 ) -> None:
-    """The message counts the outcomes, a batch is a task, and the summary is an artifact."""
+    """The message counts the outcomes, each item's task bears its file's name, and the summary is an artifact."""
     world.run("verify", catalog)
 
     run, (leg,) = last_flow_run(world, api), world.legs()
@@ -104,12 +104,13 @@ def test_prefect_shows_a_run_its_batches_its_log_lines_and_its_summary(
     def lines() -> list[str]:
         return [line["message"] for line in api.post("/logs/filter", json={"logs": mine}).json()]
 
-    wait_for(lambda: [task["name"] for task in tasks()] == ["rows 0 to 20"])
+    wait_for(lambda: len(tasks()) == 20)
     wait_for(lambda: any("leg_opened" in line for line in lines()), lines)
     (artifact,) = api.post("/artifacts/filter", json={"artifacts": mine}).json()
     assert (run["state_type"], run["state_name"]) == ("COMPLETED", "Completed")
     assert "20 accepted" in run["state"]["message"]
     assert run["parameters"]["run_id"] == leg["run_id"]
+    assert {task["name"] for task in tasks()} == {row["audio"].rpartition("/")[2] for row in world.rows()}
     assert artifact["key"] == "proofsweep-summary"
     assert "20 of 20 rows finished" in artifact["data"]
 
@@ -126,3 +127,17 @@ def test_a_catalog_that_cannot_be_read_is_failed_with_a_sentence(world: SandboxW
 
     assert (state.name, world.legs()) == ("Failed", [])
     assert says.format(world.folder / name) in str(state.message)
+
+
+def test_a_flow_plans_a_catalog_with_the_task_runner_that_it_is_given(world: SandboxWorld, samples: Samples) -> None:
+    """`with_options` replaces it: with one thread, tasks follow each other. The run's ID is returned."""
+    from prefect.task_runners import ThreadPoolTaskRunner  # noqa: PLC0415 - as above
+
+    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415
+
+    one_thread = verify_catalog.with_options(task_runner=ThreadPoolTaskRunner(max_workers=1))
+    run_id = one_thread(catalog=world.manifest(samples.valid[:4]), results=world.results_url)
+
+    times = sorted((row["started_at"], row["finished_at"]) for row in world.rows())
+    assert [row["run_id"] for row in world.rows()] == [run_id] * 4
+    assert all(ended <= began for (_, ended), (began, _) in pairwise(times))

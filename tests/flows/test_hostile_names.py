@@ -28,9 +28,10 @@ def test_no_name_forges_a_line_in_the_terminal_or_in_prefect(
         flow_run = prefect.get(f"/flow_runs/{leg['flow_run_id']}").json()
         mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
         logs = prefect.post("/logs/filter", json={"logs": mine}).json()
+        tasks = prefect.post("/task_runs/filter", json={"flow_runs": {"id": {"any_": [leg["flow_run_id"]]}}}).json()
         (artifact,) = prefect.post("/artifacts/filter", json={"artifacts": mine}).json()
     assert logs
-    for text in (flow_run["name"], *(line["message"] for line in logs)):
+    for text in (flow_run["name"], *(line["message"] for line in logs), *(task["name"] for task in tasks)):
         assert text.isprintable()
     assert_shows_no_command(artifact["data"])
     assert "![" not in artifact["data"]

@@ -95,15 +95,12 @@ def plan(
 def work(run_id: str, at_once: int = 1, *chosen: str | None, bounds: Bounds | None = None, partition: int = 0) -> None:
     """Work on the next leg of a partition without Prefect, with a chosen config and results store, until it ends.
 
-    One row follows the other, or so many batches are worked on at once. RunIsActive if another process works on it.
+    RunIsActive if another process works on the run.
     """
     shared = App.here(load_settings(*chosen))
     with suppress(RunMustStop), shared as app, app.attempt(run_id, bounds=bounds, partition=partition) as context:
-        batches = context.completed.batches()
-        if at_once == 1:
-            batches = [range(row, row + 1) for batch in batches for row in batch]
         with ThreadPoolExecutor(at_once) as pool:
-            list(pool.map(partial(verify_batch, context), batches))
+            list(pool.map(partial(verify_batch, context), context.completed.batches()))
         work_last(context)
 
 
