@@ -122,7 +122,7 @@ def test_an_answer_that_is_not_exactly_valid_is_never_accepted(world: ForeignWor
     """It has its outcome and reason, and is not requested again. An announced end is in the leg, whatever its text."""
     unexpected, sunset = [members for members, _ in UNEXPECTED_ANSWERS], {"sunset": "in 2027, perhaps"}
     world.service.changes["verify"] = lambda n, usual: replace(
-        usual, document=usual.document | unexpected[n], headers=sunset if n == 3 else {}
+        usual, document=usual.document | dict(enumerate(unexpected)).get(n, {}), headers=sunset if n == 3 else {}
     )
 
     ended_by = world.verify(world.catalog(*["valid"] * len(unexpected)))
