@@ -1,16 +1,18 @@
-"""A program for tests: works on a run without an orchestrator, and may kill itself at one of its writes.
+"""Work on runs without an orchestrator: each job is a process of its own, which may kill itself at one of its writes.
 
 plan CATALOG                 plans a run
 sweep CATALOG                works on the catalog's unfinished run, or on a new one
 leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket knows no half
 seize RUN_ID                 the same, but it takes every other leg for dead
+pass FOLDER [STEP WHEN]      watches a folder once; steps are all changes of the file system, counted from 1
 
-A leg exits with 0 when its run is complete, 3 while rows remain, 9 when another leg is active; 1 is an unexpected
+A job exits with 0 when its run is complete, 3 while rows remain, 9 when another one is active; 1 is an unexpected
 error.
 """
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -19,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from ..worlds import core
-from .job_server import serve
+from ..worlds.started_command import ForkedProcess
 
 BATCHES_AT_ONCE = 2
 BATCH_ITEMS = 20
@@ -28,6 +30,23 @@ ROWS_PER_PART = 30
 """So few that a leg publishes while it works."""
 ROWS_REMAIN = 3
 ANOTHER_IS_ACTIVE = 9
+
+
+class Runner:
+    """Does one job at a time, with the settings that hold when it begins."""
+
+    def begin(self, job: str) -> int:
+        """Start a job; give its process ID."""
+        self._process = ForkedProcess(do, *job.split())
+        return self._process.pid
+
+    def exit_code(self) -> int:
+        """Wait for the end of the job that was started; give its exit code."""
+        return self._process.wait()
+
+    def do(self, job: str) -> int:
+        self.begin(job)
+        return self.exit_code()
 
 
 @dataclass
@@ -68,19 +87,12 @@ def work(run_id: str, write: str = "0", when: str = "never") -> int:
     """Work on one leg, perhaps only until one of its writes."""
     numbers = count(1)
     core.wrap_writes(KillAtWrite(int(write), when, lambda: next(numbers)).wrapped)
-    try:
-        core.work(run_id, BATCHES_AT_ONCE)
-    except core.RunIsActive:
-        return ANOTHER_IS_ACTIVE
+    core.work(run_id, BATCHES_AT_ONCE)
     return ROWS_REMAIN if core.remaining(run_id) else 0
 
 
 def sweep(catalog: str) -> int:
-    try:
-        run_id = core.plan(catalog, resumes=True)
-    except core.RunIsActive:
-        return ANOTHER_IS_ACTIVE
-    return work(run_id)
+    return work(core.plan(catalog, resumes=True))
 
 
 def seize(run_id: str) -> int:
@@ -88,12 +100,44 @@ def seize(run_id: str) -> int:
     return work(run_id)
 
 
-def do(job: str, *arguments: str) -> int:
-    jobs: dict[str, Callable[..., int]] = {"plan": plan, "sweep": sweep, "leg": work, "seize": seize}
-    return jobs[job](*arguments)
+def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
+    """Make one pass, perhaps only until one of its steps."""
+    numbers = count(1)
+    for name in ("rename", "hardlink_to", "unlink", "rmdir", "mkdir", "replace"):
+        setattr(Path, name, killing(getattr(Path, name), int(step), when, lambda: next(numbers)))
+    core.make_pass(folder)
+    return 0
+
+
+def killing(act: Callable[..., object], step: int, when: str, number: Callable[[], int]) -> Callable[..., object]:
+    def change(*arguments: object, **options: object) -> object:
+        is_last = number() == step
+        if is_last and when == "before":
+            die()
+        try:
+            return act(*arguments, **options)
+        finally:
+            if is_last:
+                die()
+
+    return change
+
+
+def do(job: str, *arguments: str) -> None:
+    """Do a job, and exit with its code."""
+    jobs: dict[str, Callable[..., int]] = {"plan": plan, "sweep": sweep, "leg": work, "seize": seize, "pass": make_pass}
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    core.set_up_logs()
+    if job != "pass":
+        core.set_chosen(pytest.MonkeyPatch(), batch_items=BATCH_ITEMS, rows_per_part=ROWS_PER_PART, small_run_items=0)
+    code = 1
+    try:
+        code = jobs[job](*arguments)
+    except core.RunIsActive:
+        code = ANOTHER_IS_ACTIVE
+    finally:
+        os._exit(code)
 
 
 if __name__ == "__main__":
-    core.set_up_logs()
-    core.set_chosen(pytest.MonkeyPatch(), batch_items=BATCH_ITEMS, rows_per_part=ROWS_PER_PART, small_run_items=0)
-    serve(do)
+    do(*sys.argv[1:])

@@ -12,22 +12,6 @@ from ..servers.foreign_service import KEY, ForeignService
 from ..worlds.bucket_world import export_bucket
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner, Runners
-
-
-@pytest.fixture(scope="session")
-def runners() -> Iterator[Runners]:
-    """Programs that work on runs without an orchestrator, which serve all tests of a worker."""
-    runners = Runners()
-    yield runners
-    runners.end()
-
-
-@pytest.fixture
-def new_runner(runners: Runners) -> Iterator[NewRunner]:
-    """Yield this test programs that work on runs without an orchestrator."""
-    with runners.for_a_test() as new_runner:
-        yield new_runner
 
 
 @contextmanager

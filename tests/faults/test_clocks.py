@@ -1,5 +1,8 @@
 """A wall clock that jumps by hours changes neither the rows of a run nor which process works on it."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +16,7 @@ from ..servers.foreign_service import Answer
 from ..servers.launching import need
 from ..worlds.foreign_world import ForeignWorld
 from ..worlds.waiting import LONGEST_WAIT_SECONDS
-from .runner_process import NewRunner
+from .bare_runner import Runner
 
 ROWS = 40
 JUMPS = {10: "+3h", 20: "-2h", 30: "+0"}
@@ -22,9 +25,10 @@ JUMPS = {10: "+3h", 20: "-2h", 30: "+0"}
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
-    """The wall clock of the processes that are started from now on; their monotonic clock is always right."""
+    """The wall clock of the programs that it starts; their monotonic clock is always right."""
 
     setting: Path
+    library: Path
 
     def set_wrong_by(self, shift: str) -> None:
         """Set the clock wrong, in running processes too."""
@@ -32,26 +36,28 @@ class WallClock:
         draft.write_text(f"{shift}\n")
         draft.replace(self.setting)
 
+    def do(self, job: str) -> int:
+        """Do a job; give its exit code."""
+        command = [sys.executable, "-m", "tests.faults.bare_runner", *job.split()]
+        settings = {"TIMESTAMP_FILE": str(self.setting), "NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
+        environment = {f"FAKETIME_{name}": text for name, text in settings.items()}
+        environment |= {"NO_FAKE_STAT": "1", "LD_PRELOAD": str(self.library)}  # else it is slow to look at files
+        return subprocess.run(command, env=os.environ | environment, check=False).returncode
+
 
 @pytest.fixture
-def wall_clock(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> WallClock:
-    """A clock that is right until a test sets it; its programs read one file, and so can serve all tests."""
+def wall_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WallClock:
+    """A clock that is right until a test sets it."""
     library = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
     need(library, "libfaketime (Debian: faketime)")
-    clock = WallClock(tmp_path_factory.getbasetemp() / "clock")
+    assert library is not None
+    clock = WallClock(tmp_path / "clock", library)
     clock.set_wrong_by("+0")
-    settings = {"TIMESTAMP_FILE": str(clock.setting), "NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
-    for name, text in settings.items():
-        monkeypatch.setenv(f"FAKETIME_{name}", text)
-    monkeypatch.setenv("NO_FAKE_STAT", "1")  # else each look at a file reads the clock's
-    monkeypatch.setenv("LD_PRELOAD", str(library))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "100")
     return clock
 
 
-def test_a_clock_that_jumps_during_a_run_changes_nothing(
-    bare_world: ForeignWorld, wall_clock: WallClock, new_runner: NewRunner
-) -> None:
+def test_a_clock_that_jumps_during_a_run_changes_nothing(bare_world: ForeignWorld, wall_clock: WallClock) -> None:
     """No call times out, a pause keeps its length, and no row ends before it starts."""
 
     def jump(number: int, usual: Answer) -> Answer:
@@ -60,12 +66,11 @@ def test_a_clock_that_jumps_during_a_run_changes_nothing(
         return Answer(429, b"busy", headers={"Retry-After": "1"}) if number == 30 else usual
 
     bare_world.service.changes["verify"] = jump
-    runner, catalog = new_runner(), bare_world.catalog(*["valid", "tampered"] * (ROWS // 2))
-    runner.do(f"plan {catalog}")
+    Runner().do(f"plan {bare_world.catalog(*['valid', 'tampered'] * (ROWS // 2))}")
     (run_id,) = bare_world.runs
     started = time.monotonic()
 
-    code = runner.do(f"leg {run_id}")
+    code = wall_clock.do(f"leg {run_id}")
 
     took_seconds = time.monotonic() - started
     (leg,), rows = bare_world.legs(), bare_world.rows()
@@ -80,7 +85,7 @@ def test_a_clock_that_jumps_during_a_run_changes_nothing(
 
 
 @pytest.fixture
-def active_leg(bare_world: ForeignWorld, new_runner: NewRunner) -> Iterator[str]:
+def active_leg(bare_world: ForeignWorld) -> Iterator[str]:
     """A run with an active leg until the test is over; the clock of its process is right."""
     released = threading.Event()
 
@@ -89,7 +94,7 @@ def active_leg(bare_world: ForeignWorld, new_runner: NewRunner) -> Iterator[str]
         return usual
 
     bare_world.service.changes["verify"] = wait
-    runner = new_runner()
+    runner = Runner()
     runner.do(f"plan {bare_world.catalog('valid', 'valid')}")
     (run_id,) = bare_world.runs
     runner.begin(f"leg {run_id}")
@@ -100,14 +105,11 @@ def active_leg(bare_world: ForeignWorld, new_runner: NewRunner) -> Iterator[str]
     assert [row["accepted"] for row in bare_world.rows()] == [True, True]
 
 
-def test_a_leg_is_not_taken_over_because_a_clock_has_jumped(
-    active_leg: str, new_runner: NewRunner, request: pytest.FixtureRequest
-) -> None:
+def test_a_leg_is_not_taken_over_because_a_clock_has_jumped(active_leg: str, wall_clock: WallClock) -> None:
     """A second process, whose wall clock is hours ahead or behind, sees that the first one is alive."""
-    clock, codes = request.getfixturevalue("wall_clock"), []
-    runner = new_runner()
+    codes = []
     for shift in ("+3h", "-3h"):
-        clock.set_wrong_by(shift)
-        codes.append(runner.do(f"leg {active_leg}"))
+        wall_clock.set_wrong_by(shift)
+        codes.append(wall_clock.do(f"leg {active_leg}"))
 
     assert codes == [9, 9]

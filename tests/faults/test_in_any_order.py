@@ -24,8 +24,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from ..servers.foreign_service import Answer
 from ..worlds.command_world import Row
 from ..worlds.foreign_world import ForeignWorld
+from .bare_runner import Runner
 from .drawn_faults import DISTURBANCES, FAULTS, HTML, REFUSALS, Disturbance
-from .runner_process import NewRunner, RunnerProcess
 from .strained_machine import Stalls
 
 STEPS = 5
@@ -55,8 +55,8 @@ class Stage:
 
     world: ForeignWorld
     catalog: str
-    runner: RunnerProcess
-    other_runner: RunnerProcess
+    runner: Runner
+    other_runner: Runner
     endings: Counter[str] = field(default_factory=Counter)
     happened: Counter[str] = field(default_factory=Counter)
 
@@ -230,12 +230,12 @@ class DisturbedRun(RuleBasedStateMachine):
 
 @pytest.mark.timeout(3_600)
 def test_every_row_is_there_once_in_any_order_of_events(
-    bare_world: ForeignWorld, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
+    bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No row is lost, doubled or accepted wrongly; each leg ends as its faults allow, and none by an error of ours."""
     for name, text in QUICK.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", text)
-    stage = Stage(bare_world, bare_world.catalog(*VERDICTS), new_runner(), new_runner())
+    stage = Stage(bare_world, bare_world.catalog(*VERDICTS), Runner(), Runner())
 
     run_state_machine_as_test(
         lambda: DisturbedRun(stage),  # type: ignore[arg-type]  # Hypothesis also takes a factory

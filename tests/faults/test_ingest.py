@@ -16,7 +16,7 @@ import pytest
 
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner, RunnerProcess
+from .bare_runner import Runner
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "6"))
 SETTLE_SECONDS = 0.4
@@ -41,12 +41,6 @@ def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> tuple[
     places = bare_world.folder / "accepted", bare_world.folder / "quarantine"
     export_settings(monkeypatch, {"INGEST__ACCEPTED": str(places[0]), "INGEST__QUARANTINE": str(places[1])})
     return places
-
-
-@pytest.fixture
-def runner(folder: Path, new_runner: NewRunner) -> RunnerProcess:
-    assert folder.is_dir()  # the settings hold now
-    return new_runner("bare_ingest")
 
 
 def wav_of(number: int, frames: int = 400) -> bytes:
@@ -133,15 +127,15 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
 ) -> None:
     """Only whole files are sent, each content once; of what lies there at the end, none is missing."""
     accepted = request.getfixturevalue("targets")[0] if moves else None
-    runner = request.getfixturevalue("runner")
+    runner = Runner()
     producer = Producer(folder, random.Random(5))  # noqa: S311
     working = threading.Thread(target=producer.work, args=(WORK_SECONDS,))
     working.start()
     while working.is_alive():
-        runner.do(str(folder))
+        runner.do(f"pass {folder}")
     left = digests_in(folder) if accepted is None else digests_in(folder, accepted)
     for _ in range(3):
-        assert runner.do(str(folder)) == 0
+        assert runner.do(f"pass {folder}") == 0
 
     sent = sent_by(bare_world)
     assert len(sent) > 10
@@ -155,22 +149,23 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
 
 @pytest.mark.timeout(1_800)
 def test_a_pass_that_is_killed_anywhere_loses_no_file(
-    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path], runner: RunnerProcess
+    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path]
 ) -> None:
     """After each kill every file is somewhere whole; in the end each is once where it belongs, with its sidecar."""
+    runner = Runner()
     chance, kills, steps = random.Random(11), 0, list(range(1, 90))  # noqa: S311
     chance.shuffle(steps)
     expected: dict[str, Counter[str]] = {"accepted": Counter(), "quarantine": Counter()}
     while kills < KILLS:
         for number in range(3):
             _deliver_pair(bare_world, folder, f"{kills}-{number}", expected)
-        code = runner.do(f"{folder} {steps[kills % len(steps)]} {chance.choice(['before', 'after'])}")
+        code = runner.do(f"pass {folder} {steps[kills % len(steps)]} {chance.choice(['before', 'after'])}")
         assert code in {0, -signal.SIGKILL}
         kills += 1
         whole = sum(expected.values(), Counter())
         assert set(digests_in(folder, *targets)) >= set(whole)
     for _ in range(3):
-        assert runner.do(str(folder)) == 0
+        assert runner.do(f"pass {folder}") == 0
 
     assert digests_in(folder) == Counter()
     assert digests_in(targets[0]) == expected["accepted"]
@@ -179,7 +174,7 @@ def test_a_pass_that_is_killed_anywhere_loses_no_file(
 
 
 def test_a_consumer_that_takes_files_at_once_gets_each_once(
-    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path], runner: RunnerProcess
+    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path]
 ) -> None:
     """It empties the target all the time; each file leaves the watched folder in its first pass, with one row."""
     expected: dict[str, Counter[str]] = {"accepted": Counter(), "quarantine": Counter()}
@@ -196,7 +191,7 @@ def test_a_consumer_that_takes_files_at_once_gets_each_once(
 
     consumer = threading.Thread(target=take)
     consumer.start()
-    codes = [runner.do(str(folder)) for _ in range(2)]
+    codes = [Runner().do(f"pass {folder}") for _ in range(2)]
     is_over.set()
     consumer.join()
 

@@ -15,7 +15,7 @@ import pytest
 from ..worlds.command_world import export_settings
 from ..worlds.ddex_messages import Sending, Track, batch_manifest, put_release, sent
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner
+from .bare_runner import Runner
 from .test_ingest import digest_of, digests_in, sent_by, wav_of
 
 BATCHES = 50 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 2
@@ -91,9 +91,9 @@ def folder(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.timeout(1_800)
-def test_batches_outlive_kills_whole(bare_world: ForeignWorld, folder: Path, new_runner: NewRunner) -> None:
+def test_batches_outlive_kills_whole(bare_world: ForeignWorld, folder: Path) -> None:
     """Each complete batch is in the end where it belongs; no other one is touched."""
-    runner, chance = new_runner("bare_ingest"), random.Random(SEED)  # noqa: S311
+    runner, chance = Runner(), random.Random(SEED)  # noqa: S311
     sender, kills = Sender(bare_world, folder, chance), 0
     targets = [bare_world.folder / name for name in ("accepted", "quarantine")]
     delivered: Counter[str] = Counter()
@@ -106,14 +106,14 @@ def test_batches_outlive_kills_whole(bare_world: ForeignWorld, folder: Path, new
                 path.write_bytes(content)
                 delivered[digest_of(content)] += 1
             for _ in range(1 if stage < len(stages) else 2):
-                code = runner.do(f"{folder} {chance.randint(1, MOST_STEPS)} {chance.choice(['before', 'after'])}")
+                code = runner.do(f"pass {folder} {chance.randint(1, MOST_STEPS)} {chance.choice(['before', 'after'])}")
                 assert code in {0, -signal.SIGKILL}
                 kills += code != 0
                 assert set(digests_in(folder, *targets)) >= set(delivered)
             is_complete = stage == len(stages)
             assert set(sent_by(bare_world)) <= (sender.complete if is_complete else complete_before)
     for _ in range(3):
-        assert runner.do(str(folder)) == 0
+        assert runner.do(f"pass {folder}") == 0
 
     print(f"{BATCHES} batches, {kills} kills of passes")  # noqa: T201 - `make soak` shows it
     assert set(sent_by(bare_world)) == sender.complete

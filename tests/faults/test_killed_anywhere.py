@@ -20,7 +20,7 @@ import pytest
 from ..servers.foreign_service import Answer, answer_after
 from ..worlds.command_world import Row
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner, RunnerProcess
+from .bare_runner import Runner
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "8"))
 PLACES = {"folder": KILLS - KILLS // 4, "bucket": KILLS // 4}
@@ -46,7 +46,7 @@ class Soak:
     world: ForeignWorld
     chance: random.Random
     catalog: str
-    runner: RunnerProcess
+    runner: Runner
     kills: Counter[str] = field(default_factory=Counter)
 
     def plan(self) -> str:
@@ -105,13 +105,13 @@ def report() -> Iterator[dict[str, Counts]]:
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_run_that_is_killed_anywhere_has_each_row_once(
-    place: str, request: pytest.FixtureRequest, new_runner: NewRunner, report: dict[str, Counts]
+    place: str, request: pytest.FixtureRequest, report: dict[str, Counts]
 ) -> None:
     """After each kill no reader sees a row twice, and an audit passes; at the end each row is there, and right."""
     world: ForeignWorld = request.getfixturevalue("bare_world" if place == "folder" else "bucket_world")
     _add_faults(world)
     catalog = world.catalog(*VERDICTS * (ROWS // len(VERDICTS)))
-    soak = Soak(world, random.Random(20261121), catalog, new_runner())  # noqa: S311
+    soak = Soak(world, random.Random(20261121), catalog, Runner())  # noqa: S311
     points, run_id = cycle(soak.kill_points()), soak.plan()
 
     while soak.kills.total() < PLACES[place]:

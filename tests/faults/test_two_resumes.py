@@ -16,7 +16,7 @@ import pytest
 
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner, RunnerProcess
+from .bare_runner import Runner
 
 RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "4"))
 PLACES = {"folder": RACES - RACES // 4, "bucket": RACES // 4}
@@ -32,13 +32,11 @@ UNWRITTEN_SECONDS = 1.5
 
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("place", PLACES)
-def test_one_of_two_resumes_works(
-    place: str, request: pytest.FixtureRequest, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_of_two_resumes_works(place: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """No two legs call at the same time, no row is there twice, and only what a kill interrupted is sent again."""
     world: ForeignWorld = request.getfixturevalue("bare_world" if place == "folder" else "bucket_world")
     _slow_down(world, monkeypatch)
-    chance, racers = random.Random(20261122), (new_runner(), new_runner())  # noqa: S311
+    chance, racers = random.Random(20261122), (Runner(), Runner())  # noqa: S311
     catalog, happened = world.catalog(*["valid"] * ROWS), Counter[str]()
 
     for situation in islice(cycle(SITUATIONS), PLACES[place]):
@@ -58,11 +56,11 @@ def test_one_of_two_resumes_works(
 
 
 def test_a_leg_that_comes_back_after_a_take_over_publishes_nothing(
-    bare_world: ForeignWorld, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
+    bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its machine was suspended for long: it loses what a kill at that moment would, and no row is there twice."""
     _slow_down(bare_world, monkeypatch)
-    sleeper, successor = new_runner(), new_runner()
+    sleeper, successor = Runner(), Runner()
     assert sleeper.do(f"plan {bare_world.catalog(*['valid'] * ROWS)}") == 0
     (run_id,) = bare_world.runs
     process = sleeper.begin(f"leg {run_id}")
@@ -92,7 +90,7 @@ def _slow_down(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
         world.service.changes[call] = answer_after(0.02)
 
 
-def _race(racers: tuple[RunnerProcess, RunnerProcess], run_id: str, lead_seconds: float) -> list[int]:
+def _race(racers: tuple[Runner, Runner], run_id: str, lead_seconds: float) -> list[int]:
     """Let both resume the run, the second perhaps a moment later; give their exit codes, sorted."""
     racers[0].begin(f"leg {run_id}")
     time.sleep(lead_seconds)
@@ -100,7 +98,7 @@ def _race(racers: tuple[RunnerProcess, RunnerProcess], run_id: str, lead_seconds
     return sorted(racer.exit_code() for racer in racers)
 
 
-def _kill_a_leg(world: ForeignWorld, runner: RunnerProcess, run_id: str, chance: random.Random) -> int:
+def _kill_a_leg(world: ForeignWorld, runner: Runner, run_id: str, chance: random.Random) -> int:
     """Begin a leg and kill it; give the number of verify calls that it may not have written down."""
     process = runner.begin(f"leg {run_id}")
     time.sleep(chance.uniform(0.1, 1.0) * LEG_SECONDS + 0.3)

@@ -12,7 +12,7 @@ import pytest
 
 from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner, RunnerProcess
+from .bare_runner import Runner
 
 RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "2"))
 PLACES = {"folder": max(1, RACES * 3 // 4), "bucket": max(1, RACES // 4)}
@@ -35,7 +35,7 @@ def answer_late(world: ForeignWorld, seconds: float) -> None:
         world.service.changes[call] = answer_after(seconds)
 
 
-def begin_together(racers: tuple[RunnerProcess, RunnerProcess], *jobs: str) -> list[int]:
+def begin_together(racers: tuple[Runner, Runner], *jobs: str) -> list[int]:
     """Let each racer do its job at the same moment; give their exit codes, sorted."""
     for racer, job in zip(racers, jobs, strict=True):
         racer.begin(job)
@@ -57,12 +57,12 @@ def check_once(world: ForeignWorld) -> None:
 
 @pytest.mark.parametrize("world", PLACES, indirect=True)
 @pytest.mark.timeout(1_800)
-def test_of_two_sweeps_that_begin_together_one_works(world: ForeignWorld, new_runner: NewRunner) -> None:
+def test_of_two_sweeps_that_begin_together_one_works(world: ForeignWorld) -> None:
     """They find no run, or one finds the plan of the other; each file is sent once in each race.
 
     One that finds the plan, and takes it up when the other has just ended, has a leg without a row.
     """
-    racers, whole = (new_runner(), new_runner()), world.catalog(*["valid"] * ROWS)
+    racers, whole = (Runner(), Runner()), world.catalog(*["valid"] * ROWS)
 
     for race in range(PLACES["folder" if world.bucket is None else "bucket"]):
         catalog = shutil.copy(whole, world.folder / f"race-{race}.csv")
@@ -78,9 +78,9 @@ def test_of_two_sweeps_that_begin_together_one_works(world: ForeignWorld, new_ru
     assert unfinished(world) == []
 
 
-def test_of_two_runs_that_were_planned_together_one_works(world: ForeignWorld, new_runner: NewRunner) -> None:
+def test_of_two_runs_that_were_planned_together_one_works(world: ForeignWorld) -> None:
     """Each has planned every file before the other has begun; the later one is superseded, also if it is much later."""
-    racers = (new_runner(), new_runner())
+    racers = (Runner(), Runner())
     catalog = world.catalog(*["valid"] * ROWS)
     assert [racer.do(f"plan {catalog}") for racer in racers] == [0, 0]
     first, second = world.runs
@@ -93,11 +93,9 @@ def test_of_two_runs_that_were_planned_together_one_works(world: ForeignWorld, n
     check_once(world)
 
 
-def test_a_run_that_begins_after_another_of_the_catalog_has_ended_is_superseded(
-    world: ForeignWorld, new_runner: NewRunner
-) -> None:
+def test_a_run_that_begins_after_another_of_the_catalog_has_ended_is_superseded(world: ForeignWorld) -> None:
     """Both were planned at the same moment, and one was slow to begin."""
-    runner = new_runner()
+    runner = Runner()
     catalog = world.catalog(*["valid"] * ROWS)
     assert [runner.do(f"plan {catalog}") for _ in range(2)] == [0, 0]
     first, second = world.runs
@@ -108,9 +106,9 @@ def test_a_run_that_begins_after_another_of_the_catalog_has_ended_is_superseded(
     check_once(world)
 
 
-def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorld, new_runner: NewRunner) -> None:
+def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorld) -> None:
     """The plan of the loser is not taken up: its files were sent in part."""
-    racers = (new_runner(), new_runner())
+    racers = (Runner(), Runner())
     catalog = world.catalog(*["valid"] * ROWS)
     assert [racer.do(f"plan {catalog}") for racer in racers] == [0, 0]
     first, second = world.runs

@@ -15,7 +15,7 @@ import pytest
 from ..servers.foreign_service import answer_after
 from ..worlds.command_world import told
 from ..worlds.foreign_world import ForeignWorld
-from .runner_process import NewRunner, RunnerProcess
+from .bare_runner import Runner
 
 STORES = int(os.environ.get("PROOFSWEEP_SOAK_STORES", "1"))
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED") or 20261122)
@@ -23,7 +23,7 @@ ROWS, RUNS, MOST_KILLS = 24, 2, 3
 VERDICTS = ("valid", "tampered", "valid", "unregistered")
 
 
-def work_until_killed(runner: RunnerProcess, run_id: str, chance: random.Random) -> bool:
+def work_until_killed(runner: Runner, run_id: str, chance: random.Random) -> bool:
     """Work on one leg that is killed at one of its writes or at a random moment; say whether it was."""
     write, when = chance.randrange(1, 20), chance.choice(("before", "half", "after", "moment"))
     process = runner.begin(f"leg {run_id} {0 if when == 'moment' else write} {when}")
@@ -36,7 +36,7 @@ def work_until_killed(runner: RunnerProcess, run_id: str, chance: random.Random)
 
 @pytest.mark.timeout(1_800)
 def test_an_audit_finds_nothing_in_stores_that_nobody_touched(
-    bare_world: ForeignWorld, new_runner: NewRunner, monkeypatch: pytest.MonkeyPatch
+    bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each row is proved, and the head of the first run is still held after the second."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "4")
@@ -44,7 +44,7 @@ def test_an_audit_finds_nothing_in_stores_that_nobody_touched(
     chance, kills = random.Random(SEED), 0  # noqa: S311
     for call in ("uploads", "slot", "verify"):
         bare_world.service.changes[call] = answer_after(0.02)
-    catalog, runner = bare_world.catalog(*VERDICTS * (ROWS // len(VERDICTS))), new_runner()
+    catalog, runner = bare_world.catalog(*VERDICTS * (ROWS // len(VERDICTS))), Runner()
 
     for number in range(STORES):
         heads = []

@@ -9,20 +9,28 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["proofsweep_flows.verify_catalog", "proofsweep_cli.verify", "proofsweep_cli.status", "prefect_dask", __name__]
+    [
+        "proofsweep_flows.verify_catalog",
+        "proofsweep_cli.verify",
+        "proofsweep_cli.status",
+        "prefect_dask",
+        "tests.faults.bare_runner",
+        __name__,
+    ]
 )
 
 
-class StartedCommand:
-    """The running process, with the methods of Popen."""
+class ForkedProcess:
+    """A process that calls a function with the settings that hold now; it has the methods of Popen."""
 
-    def __init__(self, arguments: list[str], log: Path) -> None:
-        self._process = ForkServerProcess(target=_run, args=(arguments, dict(os.environ), log))
+    def __init__(self, function: Callable[..., None], *arguments: object) -> None:
+        self._process = ForkServerProcess(target=_call, args=(dict(os.environ), function, arguments))
         self._process.start()
         atexit.register(self.kill)  # else the tests would wait at their end for one that a failed test left
 
@@ -48,14 +56,25 @@ class StartedCommand:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(arguments: list[str], environment: dict[str, str], log: Path) -> None:
+class StartedCommand(ForkedProcess):
+    """A command that a person starts."""
+
+    def __init__(self, arguments: list[str], log: Path) -> None:
+        super().__init__(_run, arguments, log)
+
+
+def _call(environment: dict[str, str], function: Callable[..., None], arguments: tuple[object, ...]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    function(*arguments)
+
+
+def _run(arguments: list[str], log: Path) -> None:
     """Be the command; this process has imported Prefect, whose settings are read again."""
     from prefect import context  # noqa: PLC0415 - it reads the environment on import, here that of the server's start
 
     from proofsweep_cli.app import main  # noqa: PLC0415 - so that tests that start no command need not import it
 
-    os.environ.clear()
-    os.environ.update(environment)
     context.GLOBAL_SETTINGS_CONTEXT = context.root_settings_context()
     with log.open("wb") as sink:
         for standard in (sys.stdout, sys.stderr):
