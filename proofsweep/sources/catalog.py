@@ -37,12 +37,10 @@ class Ignored(Counter[Cause]):
 class DeliveryCounts:
     batches: int = 0
     releases: int = 0
-    senders: int = 0  # of messages that can be read
     files: int = 0  # that messages name as audio of recordings
     missing: int = 0  # named files, and messages that a manifest names, that are not there
     unnamed: int = 0  # audio of releases that no message names
     unreadable: int = 0
-    without_files: int = 0  # messages that name no audio: updates of metadata alone, and those that withdraw a release
 
     def __str__(self) -> str:
         counts = asdict(self)

@@ -30,9 +30,6 @@ from proofsweep.sources.files import Files, below
 from proofsweep.sources.names import Cause, composed
 from proofsweep.sources.source import Folder
 
-_ACKNOWLEDGEMENTS: Final = "acknowledgements"
-"""The folder for answers to a sender; it is never scanned."""
-
 _RESOURCES: Final = ("resources", "Resources")
 """Folders beside a message in which its files lie, when it gives their names alone."""
 
@@ -68,7 +65,7 @@ class NamedFiles:
     here: dict[str, Naming] = field(default_factory=dict)
     # what is named and not there, with where it should be; and why, if that is not allowed.
     missing: list[tuple[str, Naming, Ineligible | None]] = field(default_factory=list)
-    no_rows: dict[str, Cause] = field(default_factory=dict)  # clips, other resources, and files that were sent again
+    no_rows: dict[str, Cause] = field(default_factory=dict)  # clips, what is no audio, and files that were sent again
 
 
 NOTHING_NAMED: Final = NamedFiles()
@@ -111,10 +108,6 @@ class Deliveries:
     @property
     def are_there(self) -> bool:
         return bool(self._releases)
-
-    def is_left_out(self, folder: Folder) -> bool:
-        within = folder.location[len(self._top) :].lower()
-        return _ACKNOWLEDGEMENTS in within and _ACKNOWLEDGEMENTS in within.split("/")
 
     def take(self, folder: Folder) -> tuple[Folder | None, list[XmlFile]]:
         """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
@@ -214,8 +207,6 @@ class Deliveries:
         }
         self.counts.batches = len(self.batches)
         self.counts.releases = self._threads.releases
-        self.counts.senders = len({message.sender for message in messages})
-        self.counts.without_files = sum(not message.has_files for message in messages)
 
     def _described(self, folder: _ReleaseFolder) -> Release:
         newest, at = folder.newest, folder.location
@@ -241,11 +232,10 @@ class Deliveries:
 
     def _add_named(self, found: NamedFiles, messages: Sequence[ErnMessage], release: _ReleaseFolder) -> set[str]:
         """Add the files that a release's messages, newest first, name here or nowhere; return what they replaced."""
-        namings: dict[tuple[str, str], tuple[Naming, list[ErnMessage]]] = {}
+        namings: dict[str, tuple[Naming, list[ErnMessage]]] = {}
         for message in messages:
-            for naming in named(message, messages[0]):
-                key = (naming.tags.get("resource", ""), naming.file.location)
-                namings.setdefault(key, (naming, []))[1].append(message)
+            for naming in named(message):
+                namings.setdefault(naming.file.location, (naming, []))[1].append(message)
         replaced: set[str] = set()
         for naming, naming_it in namings.values():
             written = naming.file.location
@@ -271,7 +261,7 @@ class Deliveries:
         if outside is not None:
             leads_out = f"The message names a file outside of its folder {one_line(folder)}."
             return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
-        return below(folder, next((path for path in paths if "\\" not in path), paths[0])), naming, None
+        return below(folder, paths[0]), naming, None
 
     def _unnamed(self, row: ManifestRow, release: _ReleaseFolder) -> ManifestRow:
         if row.refused is not None:
@@ -387,7 +377,4 @@ def candidates(written: str) -> Iterator[str]:
 
 def _spellings(written: str) -> Iterator[str]:
     plain = written.partition("?")[0] if _URL.match(written) else written
-    for each in (plain, unquote(plain, errors="surrogateescape")):
-        yield each
-        if "\\" in each:
-            yield each.replace("\\", "/")
+    return (each.replace("\\", "/") for each in (plain, unquote(plain, errors="surrogateescape")))

@@ -42,14 +42,14 @@ _MAJORS = frozenset({"3", "4"})
 
 _OF_RECORDING = ("isrc", "title", "artist")
 _OF_RELEASE = ("release_title", "label", "icpn", "grid", "catalog_number", "sender", "message_id", "thread_id")
-TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "resource", "technical", "batch", "release")
+TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "batch", "release")
 """The tags that rows of a delivery may have; one whose value no message gives is left out."""
 
 _SLASHES = "/\\"
 _TRUE = frozenset({"true", "1"})
 _NOT_DELIVERED = frozenset(("IsProvidedInDelivery", false) for false in ("false", "0"))
 _CLIP = frozenset((flag, true) for flag in ("IsClip", "IsPreview") for true in _TRUE)
-_AROUND_A_FILE = ("IsProvidedInDelivery", "IsClip", "IsPreview", "TechnicalResourceDetailsReference")
+_AROUND_A_FILE = ("IsProvidedInDelivery", "IsClip", "IsPreview")
 _MOST_DIGITS = 18
 _SHOWN_LETTERS = 80
 _SENTENCE_LETTERS = 160
@@ -59,7 +59,6 @@ class MessageFile(NamedTuple):
     """A file that a recording is in; all as the message writes it."""
 
     location: str
-    technical: str = ""
     size_bytes: str = ""
     algorithm: str = ""
     digest: str = ""
@@ -97,7 +96,7 @@ class ErnMessage:
     tags: Mapping[str, str]  # of the release and the message, by the names of the tags of rows; without empty ones
     has_files: bool  # whether it names audio; an update of the metadata alone does not
     recordings: tuple[Recording, ...] = ()
-    no_rows: tuple[tuple[str, Cause], ...] = ()  # locations of clips and of images, videos, texts and others
+    no_rows: tuple[tuple[str, Cause], ...] = ()  # locations of clips and of what is no audio
 
     @property
     def release_id(self) -> str:
@@ -115,7 +114,7 @@ class Naming:
     item_id: str
     file: MessageFile
     tags: Mapping[str, str]  # without those of the batch and the release's folder
-    message: ErnMessage  # the newest one that names it
+    message: ErnMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +207,7 @@ def read_message(file: OpenFile, location: str) -> ErnMessage:
             recordings += _recordings_of(resource, parties, no_rows)
         else:
             others = filter(None, map(_file, resource.iter("File")))
-            no_rows += ((other.location, Cause.OTHER_RESOURCES) for other in others)
+            no_rows += ((other.location, Cause.NOT_AUDIO) for other in others)
     return ErnMessage(
         location=location,
         is_purge=is_purge,
@@ -234,20 +233,14 @@ def messages_named(file: OpenFile) -> Iterator[list[str]]:
         yield [text for text in (url, *folders, *texts.values()) if text]
 
 
-def named(message: ErnMessage, newest: ErnMessage) -> Iterator[Naming]:
-    """Yield each file that a message names, once; the newest message of the release gives its metadata."""
-    newer = {_identity(each): each for each in reversed(newest.recordings)} if newest is not message else {}
-    seen: set[tuple[str, str]] = set()
+def named(message: ErnMessage) -> Iterator[Naming]:
+    """Yield each file that a message names, once for each recording."""
     for recording in message.recordings:
-        latest = newer.get(_identity(recording), recording)
-        of_recording = {name: getattr(latest, name) for name in _OF_RECORDING} | {"resource": recording.reference}
-        for file in recording.files:
-            if (recording.reference, file.location) not in seen:
-                seen.add((recording.reference, file.location))
-                tags = {**of_recording, **newest.tags, "technical": file.technical}
-                item_id = item_id_for(message, recording.reference, file.location)
-                tags = {name: tags[name] for name in TAG_NAMES if tags.get(name)}
-                yield Naming(item_id=item_id, file=file, tags=tags, message=message)
+        tags = {name: getattr(recording, name) for name in _OF_RECORDING} | dict(message.tags)
+        tags = {name: tags[name] for name in TAG_NAMES if tags.get(name)}
+        for file in dict.fromkeys(recording.files):
+            item_id = item_id_for(message, recording.reference, file.location)
+            yield Naming(item_id=item_id, file=file, tags=tags, message=message)
 
 
 def item_id_for(message: ErnMessage, reference: str, written: str) -> str:
@@ -258,11 +251,6 @@ def item_id_for(message: ErnMessage, reference: str, written: str) -> str:
     release = message.release_id or message.thread_id or message.message_id
     parts = (*(("test",) if message.is_test else ()), message.sender, release, reference, written)
     return hashlib.sha256(b"\0".join(map(raw_bytes, parts))).hexdigest()[:32]
-
-
-def _identity(recording: Recording) -> str:
-    """Return by what a recording is known again in a later message: its ISRC, or its reference if it has none."""
-    return f"isrc:{recording.isrc}" if recording.isrc else f"reference:{recording.reference}"
 
 
 def read_xml(file: OpenFile) -> "_Element":
@@ -367,14 +355,13 @@ def _recordings_of(
     files: dict[_Element, list[MessageFile]] = {each: [] for each in (*editions, element)}
     for each in element.iter("File"):
         leaves = [leaf for above in each.iterancestors() for leaf in above.iterchildren(*_AROUND_A_FILE)]
-        references = (leaf.text or "" for leaf in leaves if leaf.tag == "TechnicalResourceDetailsReference")
-        file = _file(each, next(references, "").strip())
+        file = _file(each)
         flags = {(leaf.tag, (leaf.text or "").strip().lower()) for leaf in leaves}
         if file is None or not flags.isdisjoint(_NOT_DELIVERED):
             continue
         kind = _text(each.getparent(), "Type").lower() if each.getparent().tag == "DeliveryFile" else ""
         if kind and "audio" not in kind:
-            no_rows.append((file.location, Cause.OTHER_RESOURCES))
+            no_rows.append((file.location, Cause.NOT_AUDIO))
         elif not flags.isdisjoint(_CLIP):
             no_rows.append((file.location, Cause.CLIPS))
         else:
@@ -390,14 +377,14 @@ def _isrc_of(element: "_Element") -> str:
     return _text(element, "SoundRecordingId/ISRC", "ResourceId/ISRC")
 
 
-def _file(element: "_Element", technical: str = "") -> MessageFile | None:
+def _file(element: "_Element") -> MessageFile | None:
     leaves = {each.tag: text for each in element.iter() if (text := (each.text or "").strip())}
     folder, name = leaves.get("FilePath"), leaves.get("FileName", "")
     name = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
     location = leaves.get("URI") or leaves.get("URL") or name
     digest = leaves.get("HashSumValue") or leaves.get("HashSum", "")  # of ERN 3 the value has the name of its parent
     algorithm = leaves.get("Algorithm") or leaves.get("HashSumAlgorithmType", "")
-    return MessageFile(location, technical, leaves.get("FileSize", ""), algorithm, digest) if location else None
+    return MessageFile(location, leaves.get("FileSize", ""), algorithm, digest) if location else None
 
 
 def _posix_seconds(written: str) -> float:

@@ -171,9 +171,6 @@ class FolderScan(Catalog):
 
     def _walked_rows(self, deliveries: Deliveries) -> Iterator[ManifestRow]:
         for folder in self._source.walk(self._path):
-            if deliveries.is_left_out(folder):
-                self.ignored[Cause.ACKNOWLEDGEMENTS] += len(folder.files)
-                continue
             left, messages = deliveries.take(folder)
             for message in messages:
                 named = path_within(message.location, self._path), message.facts.version
@@ -184,7 +181,6 @@ class FolderScan(Catalog):
         if deliveries.are_there:
             self.deliveries = deliveries.counts
             yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
-            self.ignored[Cause.MESSAGES_WITHOUT_FILES] += deliveries.counts.without_files
             self.batches = deliveries.batches
 
     def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
@@ -201,8 +197,8 @@ class FolderScan(Catalog):
                 return Cause.UNREADABLE
             with file:
                 return None if is_audio(file) else Cause.NOT_AUDIO
-        except SourceError as error:
-            return Cause.OUTSIDE if error.reason == Reason.OUTSIDE_CATALOG else Cause.UNREADABLE
+        except SourceError:
+            return Cause.UNREADABLE
 
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""

@@ -22,11 +22,12 @@ _UNFINISHED = (
     *(".lftp-pget-status", "~"),
 )
 
-# Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs.
+# Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs; and
+# the folder for answers to the senders of deliveries.
 _SYSTEM = re.compile(
     r"[#@.]recycle|#snapshot|@eadir|@tmp|@recently-snapshot|\.@(__thumb|upload_cache)|[.~]snapshots?|\.zfs|lost\+found"
     r"|\$recycle\.bin|system volume information|\.trash(es|-.*)?|\.(appledouble|appledb|fseventsd|spotlight-.*)"
-    r"|\.(temporaryitems|documentrevisions-.*)|\.proofsweep-.*"
+    r"|\.(temporaryitems|documentrevisions-.*)|\.proofsweep-.*|acknowledgements"
 )
 
 
@@ -53,18 +54,14 @@ class Cause(StrEnum):
     EXCLUDED = "excluded"
     UNFINISHED = "unfinished"  # counted once for a file and what lies beside it
     ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
-    UNREADABLE = "unreadable"  # also entries that are neither file nor folder
-    OUTSIDE = "outside"  # links out of the catalog's root whose names do not end as audio does
+    UNREADABLE = "unreadable"  # also entries that are neither file nor folder, and links out of the catalog's root
     REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
     CHECKSUM_LISTS = "checksum_lists"  # those that were read
     UNUSED_CHECKSUMS = "unused_checksums"  # lines and cells that are not compared, and lists that cannot be read
     SIDECARS_BESIDE = "sidecars_beside"  # of a manifest without a column for them; they are sent
     CLIPS = "clips"  # a message of a delivery names them as previews of recordings
-    OTHER_RESOURCES = "other_resources"  # images, videos and texts of a delivery
     REPLACED = "replaced"  # a later message of the release came with the file again
-    MESSAGES_WITHOUT_FILES = "messages_without_files"  # updates of metadata alone, and those that withdraw a release
     EMPTY_ROWS = "empty_rows"  # of manifests
-    ACKNOWLEDGEMENTS = "acknowledgements"  # files in folders for answers to senders, which are never scanned
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:

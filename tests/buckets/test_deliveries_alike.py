@@ -45,5 +45,5 @@ def test_batch_is_read_from_every_place(place: FilePlace) -> None:
     (batch,) = catalog.batches.values()
     assert (batch.location, batch.completion) == (f"{place.location}/B", f"{place.location}/B/manifest.xml")
     assert [*batch.releases] == [f"{place.location}/B/111", f"{place.location}/B/222"]
-    assert (catalog.ignored["acknowledgements"], catalog.ignored["other_resources"]) == (1, 1)
+    assert catalog.ignored["system_folders"] == 1
     assert [row.tags.get("isrc") for row, _ in alone] == ["I1", None, "I2"]

@@ -16,7 +16,6 @@ from proofsweep.sources.ddex_message import (
     Recording,
     examine,
     item_id_for,
-    named,
     read_message,
     read_xml,
 )
@@ -49,7 +48,7 @@ def test_message_of_each_version_is_read(version: str) -> None:
         Track(isrc="QZES71982313", title="Shore", artist="Tom", files=["resources/disc 1/2.flac"]),
         Track(isrc="QZES71982314", title="Ocean (30 s)", files=["clip.wav"], is_clip=True),
     )
-    ocean = MessageFile(OCEAN.location, "T1_1", str(OCEAN.size_bytes), "MD5", OCEAN.digest)
+    ocean = MessageFile(OCEAN.location, str(OCEAN.size_bytes), "MD5", OCEAN.digest)
     sending = Sending(version=version, tracks=recordings, images=["resources/cover.jpg"], grid="A10302B0000114894T")
 
     assert read(replace(sending, videos=["resources/film.mp4"])) == ErnMessage(
@@ -66,14 +65,14 @@ def test_message_of_each_version_is_read(version: str) -> None:
         | {"sender": SENDER, "message_id": "M-1", "thread_id": "T-1"},
         has_files=True,
         recordings=(
-            Recording("A1", "QZES71982312", "Ocean (Live)", "Mara", (ocean, MessageFile("resources/1.mp3", "T1_2"))),
-            Recording("A2", "QZES71982313", "Shore", "Tom", (MessageFile("resources/disc 1/2.flac", "T2_1"),)),
+            Recording("A1", "QZES71982312", "Ocean (Live)", "Mara", (ocean, MessageFile("resources/1.mp3"))),
+            Recording("A2", "QZES71982313", "Shore", "Tom", (MessageFile("resources/disc 1/2.flac"),)),
             Recording("A3", "QZES71982314", "Ocean (30 s)", "Mara & the Tides", ()),
         ),
         no_rows=(
             ("clip.wav", Cause.CLIPS),
-            ("resources/cover.jpg", Cause.OTHER_RESOURCES),
-            ("resources/film.mp4", Cause.OTHER_RESOURCES),
+            ("resources/cover.jpg", Cause.NOT_AUDIO),
+            ("resources/film.mp4", Cause.NOT_AUDIO),
         ),
     )
     withdrawal = read(purge(replace(sending, is_test=True)))
@@ -158,32 +157,17 @@ def test_other_elements_of_the_same_name_are_not_meant() -> None:
 @pytest.mark.parametrize(
     ("file", "declared"),
     [
-        (MessageFile("a.wav", "T1", "12", "MD5", MD5.upper()), Declared(size_bytes=12, digests={"md5": MD5})),
-        (MessageFile("a.wav", "T1", "", "MD5", "1B2M2Y8AsgTpgAmY7PhCfg=="), Declared(digests={"md5": MD5})),
-        (MessageFile("a.wav", "T1", "12", "UserDefined", MD5), Declared(size_bytes=12)),
-        (MessageFile("a.wav", "T1", "12 MB", "MD5", "no digest"), None),
-        (MessageFile("a.wav", "T1", "9" * 19, "CRC32", "00000000"), None),
+        (MessageFile("a.wav", "12", "MD5", MD5.upper()), Declared(size_bytes=12, digests={"md5": MD5})),
+        (MessageFile("a.wav", "", "MD5", "1B2M2Y8AsgTpgAmY7PhCfg=="), Declared(digests={"md5": MD5})),
+        (MessageFile("a.wav", "12", "UserDefined", MD5), Declared(size_bytes=12)),
+        (MessageFile("a.wav", "12 MB", "MD5", "no digest"), None),
+        (MessageFile("a.wav", "9" * 19, "CRC32", "00000000"), None),
         (MessageFile("a.wav"), None),
     ],
 )
 def test_only_what_can_be_compared_is_declared(file: MessageFile, declared: Declared | None) -> None:
     """A digest of another algorithm, or one that is malformed, is never damage."""
     assert file.declared == declared
-
-
-def test_newer_message_gives_the_metadata() -> None:
-    """A recording is known again by its ISRC; without one, by its reference."""
-    newer = [
-        Track(isrc="X", reference="A1"),
-        Track(isrc="A", title="New"),
-        Track(isrc="", reference="A2", title="N2"),
-    ]
-    older = read(Sending(tracks=[*tracks("A", title="Old"), *tracks("", files=["b.wav"], title="Old")]))
-    newest = read(Sending(message_id="M-2", tracks=newer))
-
-    found = [(each.tags["title"], each.tags["resource"], each.tags["message_id"]) for each in named(older, newest)]
-
-    assert found == [("New", "A1", "M-2"), ("N2", "A2", "M-2")]
 
 
 def test_item_id_stays_the_same() -> None:

@@ -80,7 +80,7 @@ def test_links_out_of_the_catalog_are_rows_or_counted(tmp_path: Path) -> None:
     assert {name: refused and refused.reason for name, refused in rows.items()} == dict.fromkeys(
         ["a.wav", "b.wav", "disc/"], Reason.OUTSIDE_CATALOG
     )
-    assert +catalog.ignored == {Cause.OUTSIDE: 1}
+    assert +catalog.ignored == {Cause.UNREADABLE: 1}
 
 
 def make_too_deep(folder: Path) -> None:
