@@ -18,13 +18,12 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.run_screen import active_lines, followed, where_line
-from proofsweep_cli.screen import Screen, answer, console, print_error, print_json, styled
+from proofsweep_cli.screen import Screen, answer, console, print_json, styled
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
 
 
-_COUNTS = ("covered", "accepted", "rejected", "failed", "ineligible", "remaining")
 _WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
 
 
@@ -140,8 +139,6 @@ def _show_store(store: Results, *, as_json: bool) -> None:
         print_json(found.document() | {"results": store.store.url})
     else:
         _print_store(console(), found, store.store.url)
-    if found.note is not None:
-        print_error(found.note)
 
 
 def _print_legs(out: Screen, run: RunStatus) -> None:
@@ -164,10 +161,10 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
         return
     for catalog in found.catalogs:
         _print_catalog(out, catalog)
-    for run in found.active:
+    for plan, leg in found.active:
         out.print()
-        out.line(styled(f"Run {run.leg.run_id}", "bold"), f"— {run.catalog}")
-        for line in active_lines(run.leg.progress, [run.leg]):
+        out.line(styled(f"Run {plan.run_id}", "bold"), f"— {plan.catalog}")
+        for line in active_lines(leg.progress, [leg]):
             out.line("  ", line, sep="")
     out.print()
     for quota in found.quotas:
@@ -177,14 +174,10 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
 
 def _print_catalog(out: Screen, each: "CatalogStatus") -> None:
     out.line(styled(each.catalog, "bold"), f"({each.environment})")
-    if each.files is not None:
-        counts = [f"{count:,} {name}" for name in _COUNTS if (count := getattr(each, name))]
-        out.line(f"  {', '.join([counted(each.files, 'file'), *counts])}")
-    since = "" if each.oldest_open_reject is None else f"; rejects open since {each.oldest_open_reject:%Y-%m-%d}"
-    out.line(f"  last run: {each.last_run}, {each.ended_by}, {minute_of(each.last_at)}{since}")
-    if each.unpublished:
-        rows = f"{each.unpublished:,} of its finished rows are in the killed leg's journal, and not counted above"
-        out.line(f"  {rows}: resume publishes them", style="yellow")
+    if each.counts:
+        counts = [f"{count:,} {name}" for name, count in each.counts.items() if count and name != "files"]
+        out.line(f"  {', '.join([counted(each.counts['files'], 'file'), *counts])}")
+    out.line(f"  last run: {each.last_run}, {each.ended_by}, {minute_of(each.last_at)}")
 
 
 def _quota(quota: "QuotaStatus", now: datetime) -> str:

@@ -121,7 +121,6 @@ class AlertFacts:
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
         kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
         counts = f"{items - remaining:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
-        heads = [f"Head of the ledger: `{run.head}`"] if run.head else []
         url, catalog = self.results.store.url, run.plan.catalog
         state = state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered)
         return FlowEnd(
@@ -133,7 +132,7 @@ class AlertFacts:
             with_its_key=self._with_its_key(state, catalog),
             details=[
                 *(f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts),
-                *(*shortened(kinds), *heads),
+                *shortened(kinds),
             ],
         )
 

@@ -70,7 +70,7 @@ def checked_head(text: str) -> str:
     """Read a head as a person kept it; UsageError if it is none."""
     head = "".join(text.split()).lower()
     if not _HEAD.fullmatch(head):
-        raise UsageError("A head is one digest of 64 hex digits, as audit and each summary print it.")
+        raise UsageError("A head is one digest of 64 hex digits, as audit prints it.")
     return head
 
 

@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.lease import STALE_SECONDS, OpenTerm
@@ -15,46 +14,36 @@ from proofsweep.store.progress import LegProgress
 from proofsweep.store.runs import LegRecord
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
-_STORE_SECONDS = 60.0  # for which a store may fail before the following ends
 
 
 def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
     """Return how far a run is, by its receipts and the last heartbeats alone."""
-    plan, legs = results.plan(run_id), Legs(results.store, run_id)
+    return _without_rows(results, results.plan(run_id)).progress
+
+
+def _without_rows(results: Results, plan: Plan) -> RunStatus:
+    legs = Legs(results.store, plan.run_id)
     receipts = {leg: legs.receipt(leg) for leg in leg_numbers(results.store, plan)}
     ended = tuple(LegRecord(leg=leg, receipt=receipt) for leg, receipt in receipts.items() if receipt)
-    return RunStatus(plan=plan, groups=(), legs=ended, open_legs=tuple(open_legs(results.store, plan))).progress
+    return RunStatus(plan=plan, groups=(), legs=ended, open_legs=tuple(open_legs(results.store, plan)))
 
 
 def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
     """Yield a run with its open legs as the store shows them, every two seconds, until all have ended or are dead.
 
-    Whether one is dead is judged by this process's own clock: another machine's may be wrong. ResultsError if the store
-    has failed for a minute.
+    Whether one is dead is judged by this process's own clock: another machine's may be wrong.
     """
-    legs, open_ones = Legs(results.store, run.plan.run_id), run.open_legs
-    changed_at = read_at = time.monotonic()
+    changed_at, signs = time.monotonic(), _signs_of(run.open_legs)
     while True:
         yield run
         time.sleep(_LOOK_SECONDS)
-        now = time.monotonic()
-        try:
-            newest = tuple(leg for leg in open_legs(results.store, run.plan) if not leg.is_gone)
-            ended = [leg for leg in run.legs if leg.ended_by is None and leg.leg not in {each.leg for each in newest}]
-            receipts = {leg.leg: legs.receipt(leg.leg) for leg in ended}
-            known = tuple(leg for leg in run.legs if leg not in ended)
-            known += tuple(LegRecord(leg=leg, receipt=receipt) for leg, receipt in receipts.items() if receipt)
-        except ResultsError:
-            if now - read_at >= _STORE_SECONDS:
-                raise
-            continue
-        read_at = now
-        if not newest:
+        run = _without_rows(results, run.plan)
+        there = [leg for leg in run.open_legs if not leg.is_gone]
+        if _signs_of(there) != signs:
+            changed_at, signs = time.monotonic(), _signs_of(there)
+        is_silent = time.monotonic() - changed_at > STALE_SECONDS
+        if not there or (is_silent and not any(leg.is_alive for leg in there)):
             return
-        changed_at = now if _signs_of(newest) != _signs_of(open_ones) else changed_at
-        if not any(leg.is_alive for leg in newest) and now - changed_at > STALE_SECONDS:
-            return
-        run, open_ones = replace(run, open_legs=newest, legs=known), newest
 
 
 def _signs_of(legs: Iterable[OpenTerm]) -> list[tuple[int, datetime]]:
@@ -73,9 +62,7 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     """Ask a run's processes to stop in good order, even one that seems dead (clocks differ), and wait for their end."""
     run = describe_run(results, run_id)
     legs = there = [leg for leg in run.open_legs if not leg.is_gone]
-    asked: dict[
-        int, OpenTerm
-    ] = {}  # one leg of each partition, also of those that begin meanwhile; none of a later run
+    asked: dict[int, OpenTerm] = {}  # one leg of each partition, also one that begins meanwhile
     is_first, late_at = False, time.monotonic() + wait_seconds
     while there:
         for leg in there:

@@ -18,7 +18,6 @@ from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of
 from proofsweep.store.lease import OpenTerm
-from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers, open_legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results
@@ -53,22 +52,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
-    intent: str  # name of the object that says what was deleted
-    decided_at: str  # ISO instant in UTC
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunStatus:
     """A run's rows by kind, over all its legs."""
 
     plan: Plan
     groups: tuple[Group, ...]
     legs: tuple[LegRecord, ...]
-    pruned: Pruned | None = None  # None if nothing of it was deleted; else its groups are by outcome alone
+    pruned_at: str | None = None  # ISO instant in UTC; None if it was not pruned; else its groups are by outcome alone
     unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
     open_legs: tuple[OpenTerm, ...] = ()  # the last ones of partitions without a receipt: at work, or killed
-    head: str = ""  # of the ledger when this was read; empty if nobody asked, or nothing has ended yet
 
     @property
     def active(self) -> tuple[OpenTerm, ...]:
@@ -159,7 +151,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     legs = Legs(results.store, run_id, lambda: datetime.now(UTC))
     receipts = {number: legs.receipt(number) for number in leg_numbers(results.store, plan)}
     opened = tuple(open_legs(results.store, plan))
-    alive, head = {leg.leg for leg in opened if leg.is_alive}, Ledger(results.store).head()
+    alive = {leg.leg for leg in opened if leg.is_alive}
     statuses = tuple(
         LegRecord(leg=number, receipt=receipt)
         if receipt is not None
@@ -169,9 +161,12 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         for number, receipt in receipts.items()
     )
     if pruned := prunings_of(results.store, run_id)[-1:]:
-        note = Pruned(intent=pruned[0].name, decided_at=pruned[0].decided_at)
         return RunStatus(
-            plan=plan, groups=_outcomes_of(statuses), legs=statuses, pruned=note, open_legs=opened, head=head
+            plan=plan,
+            groups=_outcomes_of(statuses),
+            legs=statuses,
+            pruned_at=pruned[0].decided_at,
+            open_legs=opened,
         )
     killed = [leg.leg for leg in opened if not leg.is_alive]
     waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts", OF_GROUP)]
@@ -182,7 +177,6 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         legs=statuses,
         open_legs=opened,
         unpublished=sum(table.num_rows for table in waiting),
-        head=head,
     )
 
 

@@ -1,7 +1,6 @@
 """A run in words: how it ended, what to do about each kind of row, where the tables are. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.reasons import Reason
@@ -37,8 +36,7 @@ def line_of(run: RunStatus) -> str:
     counts = [f"{run.rows(outcome):,} {outcome}" for outcome in OUTCOMES if run.rows(outcome)]
     counts += [f"{run.remaining:,} of {run.plan.items:,} rows remain"] if run.remaining else []
     why = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
-    head = [head_of(run)] if run.head else []
-    return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why, *head])
+    return " ".join([f"Run {run.plan.run_id}: {ending_of(run)}. {', '.join(counts)}.", *why])
 
 
 def calls_of(run: RunStatus) -> str:
@@ -52,10 +50,6 @@ def calls_of(run: RunStatus) -> str:
     return calls
 
 
-def head_of(run: RunStatus) -> str:
-    return f"Head of the ledger: {run.head}."
-
-
 def notes_of(run: RunStatus) -> list[str]:
     """Return why the run stopped, unless its headline does, what a setting kept back, and which change is announced."""
     notes = [] if run.why is None or run.ended_by == EndedBy.WINDOW else [run.why]
@@ -63,9 +57,8 @@ def notes_of(run: RunStatus) -> list[str]:
         where = "in the killed leg's journal, and in no table yet"
         notes.append(f"{run.unpublished:,} of the finished rows are {where}: resume publishes them.")
     notes += unsent_pairs_note(run.plan.reasons)
-    if run.pruned is not None:
-        deleted = f"{run.pruned.intent} names what was deleted; the counts are by the receipts."
-        notes.append(f"Pruned at {run.pruned.decided_at}: {deleted}")
+    if run.pruned_at is not None:
+        notes.append(f"Pruned at {run.pruned_at}: the counts are by the receipts.")
     if run.sunset is not None:
         notes.append(
             f"The service announces a breaking change (Sunset: {run.sunset}); ask the partner for the migration guide."
@@ -103,7 +96,6 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
         "",
         f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
         "",
-        *([head_of(run), ""] if run.head else []),
         markdown(MEANING_OF_VALID),
     ]
     return "\n".join(lines) + "\n"
@@ -129,8 +121,7 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "calls_unrecorded": run.calls_unrecorded,
         "seconds": round(run.seconds, 3),
         "results": results_url,
-        "head": run.head or None,
-        "pruned": None if run.pruned is None else asdict(run.pruned),
+        "pruned_at": run.pruned_at,
         "groups": [
             {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows", "what_to_do")}
             | {"example": group.example_to_look_at or None}

@@ -23,7 +23,7 @@ from proofsweep.reports.run import line_of
 
 
 def state_after_run(run: RunStatus) -> State[str]:
-    """Return the state that says how a run stands; its message ends with the head of the ledger.
+    """Return the state that says how a run stands.
 
     SomeFailed is of the type Completed too; AllFailed, where no row was answered, is of the type Failed.
     """

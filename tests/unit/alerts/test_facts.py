@@ -13,7 +13,6 @@ from proofsweep.ingest.report import PassReport
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -144,17 +143,16 @@ def ended(facts: AlertFacts, *outcomes: str, items: int, **counts: str) -> tuple
 
 
 def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: AlertFacts, results: Results) -> None:
-    """The message says which run, what its rows are, the head of the ledger, and where the tables are."""
+    """The message says which run, what its rows are, and where the tables are."""
     end, (alert,) = ended(facts, "accepted", "rejected", items=26, ended_by="quota")
 
-    machine, head = Legs(results.store, RUN).holder(1), Ledger(results.store).head()
+    machine = Legs(results.store, RUN).holder(1)
     assert machine is not None
     assert alert.subject == "proofsweep: the quota is spent or reserved (beta)"
     assert alert.body.splitlines()[2:] == [
         "2 of 26 rows have their outcome:",
         "- 1 `accepted`: accept the credential",
         "- 1 `rejected · tampered`: reject, and ask the supplier for the untouched original delivery",
-        f"Head of the ledger: `{head}`",
         f"Environment `beta`, catalog `s3://label/catalog`, machine `{machine.host}`, 24 rows at risk.",
         "If nobody acts: the next run of the schedule resumes them; nothing is lost, and nothing is paid twice.",
         "To do: nothing, if the rest may wait: the next run resumes it, or `proofsweep resume`.",

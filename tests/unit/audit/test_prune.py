@@ -118,7 +118,7 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
     status = describe_run(results, SUPERSEDED.run_id)
     store = open_results(str(tmp_path))
 
-    assert (status.remaining, status.rows("accepted"), status.pruned is not None) == (0, 4, True)
+    assert (status.remaining, status.rows("accepted"), status.pruned_at is not None) == (0, 4, True)
     assert describe_run(results, PARTLY.run_id).remaining == 0
     assert next(unfinished_runs(results)).run_id == PLANNED.run_id
     assert store.verdicts(SUPERSEDED.run_id).num_rows == 0
@@ -170,7 +170,7 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
             names = {name for name in objects(tmp_path) - objects(root) if plan.run_id in name}
             status = describe_run(killed, plan.run_id)
             assert (status.remaining, status.rows("accepted")) == (0, 4)
-            assert not names or status.pruned is not None
+            assert not names or status.pruned_at is not None
         refresh(killed)
         assert base_rows(killed) == rows
         prune_all(killed)

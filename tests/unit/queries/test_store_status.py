@@ -21,7 +21,6 @@ from proofsweep.store.probes import add_pass
 from proofsweep.store.progress import LegProgress
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..left_behind import write_journal
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 KEY = "abcdef012345"
@@ -74,13 +73,14 @@ def test_a_catalog_has_its_coverage_and_its_last_run(found: StoreStatus) -> None
     """A file that failed, and one that has no row yet, remain; what was never listed whole has no counts."""
     acme, alive, dead = sorted(found.catalogs, key=lambda each: each.catalog)
 
-    assert (acme.environment, acme.catalog, acme.files, acme.covered, acme.remaining) == ("acme", "/acme", 4, 2, 2)
-    assert (acme.accepted, acme.rejected, acme.failed, acme.ineligible) == (1, 1, 1, 0)
-    assert acme.oldest_open_reject is not None
-    assert acme.oldest_open_reject.date() == (NOW - timedelta(days=1)).date()
+    counts = ("files", "covered", "remaining", "accepted", "rejected", "failed", "ineligible")
+    assert (acme.environment, acme.catalog, [acme.counts[name] for name in counts]) == (
+        *("acme", "/acme"),
+        [4, 2, 2, 1, 1, 1, 0],
+    )
     assert (acme.ended_by, acme.last_at) == ("complete", NOW - timedelta(hours=23))
     assert (alive.ended_by, dead.ended_by) == ("active", "killed")
-    assert (alive.files, dead.files) == (None, None)
+    assert (alive.counts, dead.counts, dead.document()["files"]) == ({}, {}, None)
 
 
 @pytest.mark.parametrize(("endings", "ended_by"), [(("quota", "complete"), "quota"), (("complete",), "killed")])
@@ -115,26 +115,3 @@ def test_monitoring_says_a_newer_quota(results: Results) -> None:
     acme, _ = store_status(results, NOW).quotas
 
     assert (acme.left, acme.as_of, acme.resets_at) == (4_000, NOW, NOW + timedelta(days=2))
-
-
-def test_rows_that_only_a_killed_legs_journal_has_are_told(results: Results) -> None:
-    """They are in no table yet, so no count has them; `status` of the run counts the same."""
-    plan = next(run for run in store_status(results, NOW).catalogs if run.catalog == "/dead").last_run
-    write_journal(results, results.plan(plan), 1, [0, 1, 2])
-
-    (dead,) = (each for each in store_status(results, NOW).catalogs if each.catalog == "/dead")
-
-    assert (dead.ended_by, dead.unpublished) == ("killed", 3)
-    assert describe_run(results, plan).unpublished == 3
-
-
-def test_newest_answers_that_fall_behind_are_told(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the command that says why: nobody sees how the process ended that was to make them."""
-    assert store_status(results, NOW).note is None
-    monkeypatch.setattr("proofsweep.store.latest._MOST_LEGS", 0)
-    end_leg(results, plan_ago(timedelta(hours=1), "dddddd"))
-
-    note = store_status(results, NOW).note or ""
-
-    assert note.startswith("_latest lacks the newest answers of 2 legs")
-    assert note.endswith(f"-m proofsweep.store.latest {results.store.url}")
