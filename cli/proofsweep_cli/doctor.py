@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 
 from proofsweep.app import App
-from proofsweep.config.load import Settings, path_of_config
+from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible
@@ -57,7 +57,7 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
     except ProofsweepError as error:
         yield Finding("config", error.message, code_of_error(error))
         return
-    yield Finding("config", f"{app.environment}, {app.settings.service.base_url}, of {path_of_config(config)}")
+    yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
     yield _finding_about("results", lambda: f"{app.probed_store()} can be written")
     yield from _without_prefect()
     yield Finding("pairs", _pairing(app.settings))

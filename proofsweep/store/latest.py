@@ -7,7 +7,6 @@ later in the ledger is newer; within a leg the clock decides. The base is derive
 `refresh` makes the next one of the last one and of the tail, in a process of its own while others read and write.
 """
 
-import shlex
 import subprocess
 import sys
 from bisect import bisect_left
@@ -30,7 +29,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter
 
-from proofsweep.config.logs import Event, log
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
@@ -233,27 +231,12 @@ def refresh(results: Results) -> None:
 def refresh_if_due(results: Results) -> None:
     """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long."""
     base, index = _newest_base(results.store), RunIndex(results).refreshed()
-    if why := why_behind(results.store, index):
-        log(Event.UPDATE_MISSED, what="latest", why=why)
-    if _is_due(base, _entered(base, index)):
+    legs = _entered(base, index)
+    rows = sum(leg.rows or 0 for leg in legs)
+    if rows > max(_LEAST_ROWS, base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS:
         command, quiet = [*_REFRESH, results.store.url], subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
         Thread(target=process.wait, daemon=True).start()
-
-
-def why_behind(store: Store, index: IndexedRuns) -> str | None:
-    """Say that no base came although one was due before the last run ended; None if all is well.
-
-    Nobody waits for the process that makes one.
-    """
-    base = _newest_base(store)
-    legs = _entered(base, index)
-    if not legs or not _is_due(base, [leg for leg in legs if leg.plan.run_id != legs[-1].plan.run_id]):
-        return None
-    return (
-        f"{layout.LATEST_FOLDER} lacks the newest answers of {len(legs):,} legs, so reading takes longer: making it "
-        f"has failed, or is not done yet. To make it now, or see why not, run: {shlex.join([*_REFRESH, store.url])}"
-    )
 
 
 def _entered(base: Base, index: IndexedRuns) -> list[TailLeg]:
@@ -265,12 +248,6 @@ def _entered(base: Base, index: IndexedRuns) -> list[TailLeg]:
         if leg.entry is not None and leg.entry > base.through
     ]
     return sorted(found, key=lambda leg: leg.entry)
-
-
-def _is_due(base: Base, legs: Sequence[TailLeg]) -> bool:
-    """Whether these legs are so many, or so long, that the next base is worth its while."""
-    rows = sum(leg.rows or 0 for leg in legs)
-    return rows > max(_LEAST_ROWS, base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS
 
 
 def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterator[pa.Table]:
