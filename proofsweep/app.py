@@ -119,17 +119,16 @@ class App:
 
     def _open_service(self, key: "KeySource | None" = None) -> "Service":
         from proofsweep.client.keys import fingerprint, key_source
-        from proofsweep.store.keys import check_key_everywhere, remember_key
+        from proofsweep.store.keys import check_key
         from proofsweep.verify.service import Service
 
-        settings, state_home = self.settings, environment().get("XDG_STATE_HOME")
-        url = settings.service.base_url
+        settings = self.settings
         read = key or key_source(settings.service, environment(), self._read_block)
 
         def read_own() -> SecretStr:
             """Read the key, but never one that belongs to another service (contract, Authentication 6)."""
             secret = read()
-            check_key_everywhere(self.store, state_home, fingerprint(secret), url)
+            check_key(self.store, fingerprint(secret), settings.service.base_url)
             return secret
 
         return Service(
@@ -140,7 +139,6 @@ class App:
             read_own,
             proxies=self._proxies,
             clock=utc_now,
-            on_answer=lambda key_fingerprint: remember_key(state_home, key_fingerprint, url),
         )
 
     # --- Catalogs and plans

@@ -44,7 +44,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "DO_NOT_TRACK": "1",
         "PROOFSWEEP_CATALOG__DEDUPE": "false",  # a test's many rows are often a few files
         "PREFECT_HOME": home.name,
-        "XDG_STATE_HOME": f"{home.name}/state",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_WORKER_QUERY_SECONDS": "1",  # a test's worker need not wait ten seconds for its flow run
     }

@@ -52,10 +52,7 @@ class ServiceStatus:
 
 
 class Service:
-    """One service, which one process calls with one key; after a request to stop, a new one is needed.
-
-    `on_answer` is called each time the service has taken the key.
-    """
+    """One service, which one process calls with one key; after a request to stop, a new one is needed."""
 
     def __init__(
         self,
@@ -67,7 +64,6 @@ class Service:
         *,
         proxies: Proxies,
         clock: Clock,
-        on_answer: Callable[[str], object] = lambda _key_fingerprint: None,
     ) -> None:
         self.settings, self.pace, self.retry, self.clock = settings, pace, retry, clock
         self.key = CurrentKey(key)
@@ -94,7 +90,6 @@ class Service:
             record_unattributed=self.unattributed.append,
         )
         self.partner = Partner(Session(context, self.unattributed.append, retry))
-        self._on_answer = on_answer
         self._status: ServiceStatus | None = None
 
     @property
@@ -103,7 +98,8 @@ class Service:
 
     def status(self) -> ServiceStatus:
         """Examine the service, once; ConfigError or RunMustStop if it cannot be asked."""
-        return self._status or self._keep(examine_service(self.partner))
+        self._status = self._status or examine_service(self.partner)
+        return self._status
 
     def usable(self, reserve: int = 0) -> ServiceStatus:
         """Return its status; ConfigError or RunMustStop if it cannot be worked with, or only the reserve is left."""
@@ -113,7 +109,7 @@ class Service:
     def awaited(self, reserve: int = 0) -> ServiceStatus:
         """Do the same for a run, which waits while the service is down for at most `breaker_seconds`."""
         if self._status is None:
-            self._keep(await_service(self.partner, self.retry.breaker_seconds))
+            self._status = await_service(self.partner, self.retry.breaker_seconds)
         return self.usable(reserve)
 
     def ask(self, question: Callable[[Partner], _Answer]) -> tuple[_Answer, Exchange]:
@@ -129,11 +125,6 @@ class Service:
     def close(self) -> None:
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.transport.close()
-
-    def _keep(self, status: ServiceStatus) -> ServiceStatus:
-        self._status = status
-        self._on_answer(self.key_fingerprint)
-        return status
 
     def _log_silence(self) -> None:
         most_seconds = min(FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)

@@ -10,10 +10,10 @@ from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.store.keys import bind_key, keys_of_machine, remember_key
+from proofsweep.store.keys import bind_key
 
 from ..scripted_service import Scripted, ScriptedService
-from ..wired import URL, Change
+from ..wired import Change
 
 BLOCKS = {"alerts": "json://127.0.0.1/c"}
 
@@ -67,31 +67,14 @@ def test_a_key_comes_from_a_file_a_variable_or_a_block(
     assert App(settings, blocks.__getitem__).service.key_fingerprint == fingerprint_of("pk_test")
 
 
-def test_a_key_that_another_service_has_taken_is_not_read_for_this_one(
-    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Although the store is a new one; the message says where that is remembered, and shows no key."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    remember_key(str(tmp_path / "state"), fingerprint_of("pk_test"), "https://two.example/v1")
+def test_a_key_that_another_service_has_taken_is_not_read_for_this_one(app: App) -> None:
+    """The message shows no key."""
+    bind_key(app.store, fingerprint_of("pk_test"), "https://two.example/v1")
 
     with pytest.raises(ResultsError, match=r"used with https://two\.example/v1 before; it is not sent to") as refused:
         _ = app.service
 
-    assert str(tmp_path / "state" / "proofsweep") in refused.value.message
     assert "pk_test" not in refused.value.message
-
-
-def test_a_key_that_was_taken_is_remembered_on_this_machine(
-    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And is read again for its own service; a sandbox has its key at any port, so that is not remembered."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    app.service.status()
-    app.close()
-
-    assert app.service.key_fingerprint == fingerprint_of("pk_test")
-    assert [record.names("_keys") for record in keys_of_machine(str(tmp_path / "state"), URL)] != [[]]
-    assert list(keys_of_machine(str(tmp_path / "state"), "http://127.0.0.1:8725/v1")) == []
 
 
 def test_the_service_is_examined_once(app: App, service: ScriptedService) -> None:
