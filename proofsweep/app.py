@@ -246,7 +246,7 @@ class App:
     def forecast(self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds) -> "Forecast":
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
         from proofsweep.verify.forecast import Means, forecast
-        from proofsweep.verify.history import learned_rate, measured_legs
+        from proofsweep.verify.history import learned_rate, newest_measurement
         from proofsweep.verify.threads import most_open_files, workers_that_fit
 
         rate = None
@@ -260,7 +260,8 @@ class App:
             rate=rate,
             workers=workers_that_fit(self.settings.pace.workers, most_open_files()),
         )
-        return forecast(eligible, audio_bytes, means, measured_legs(self.results, self.environment), utc_now())
+        measured = newest_measurement(self.results, self.environment)
+        return forecast(eligible, audio_bytes, means, measured, utc_now())
 
     # --- Runs and their legs
 

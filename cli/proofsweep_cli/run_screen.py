@@ -20,8 +20,6 @@ _WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
 BINDS = {
     Bind.LANE: "the service's lane",
     Bind.UPLINK: "the uplink",
-    Bind.CPU: "this machine's CPU",
-    Bind.ANSWERS: "the service's answers",
     Bind.THREADS: "the number of workers",
     Bind.QUOTA: "the quota",
     Bind.CALLS: "the limit of calls",
@@ -145,11 +143,8 @@ def _quota(cost: Forecast, trouble: str) -> str:
 
 
 def _end(cost: Forecast) -> str:
-    if cost.range_seconds is not None:
-        shortest, longest = map(duration_text, cost.range_seconds)
-        return f"in {shortest} to {longest}: no run has measured how many calls a second this key gets"
     if cost.ends_at is None or cost.seconds is None or cost.binds is None:
-        return "unknown"
+        return "not known before a run of twenty files or more has measured how fast this key is answered"
     when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}, bound by {BINDS[cost.binds]}"
     return f"{when}; measured with {counted(cost.measured_rows or 0, 'file')}"
 

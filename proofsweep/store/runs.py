@@ -28,7 +28,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
 
 # What readers need of a receipt; its parts and digests stay in the receipt alone.
-_RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "cpu_seconds", "duplicates", "pace")
+_RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "duplicates", "row_seconds")
 
 _SETTLING = timedelta(days=1)
 _RECEIPT = re.compile(r"_runs/([^/]+)/legs/(\d+)/receipt\.json")

@@ -1,6 +1,5 @@
 """One attempt at a run, from lease to receipt: no other may be alive, and those that died before are settled first."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -85,7 +84,7 @@ def leg_of(
 def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     """Keep a leg alive for the work inside, and settle it however the work ends."""
     results, plan = leg.results, leg.plan
-    started_at, cpu_then = clock(), time.process_time()
+    started_at = clock()
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
     leg.dispatcher.on_open = leg.attribution.restore
     try:
@@ -107,11 +106,11 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
         leg.dispatcher.on_open = None
         facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
         facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
-        _settle(leg, facts, clock, time.process_time() - cpu_then)  # (5)
+        _settle(leg, facts, clock)  # (5)
         note_leg(results, plan)
 
 
-def _settle(leg: Leg, facts: Row, clock: Clock, cpu_seconds: float) -> None:
+def _settle(leg: Leg, facts: Row, clock: Clock) -> None:
     leg.trail.flush()
     with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
         row = settle_leg(
@@ -121,7 +120,6 @@ def _settle(leg: Leg, facts: Row, clock: Clock, cpu_seconds: float) -> None:
             _ended_by(leg),
             facts,
             why=leg.stop.reason.message if leg.stop.reason else None,
-            cpu_seconds=cpu_seconds,  # that its process used
             quota_reset=leg.budget.quota_reset,  # as the service last said
             in_doubt=sorted(leg.attribution.put_aside),  # rows that were tried and remain; the next leg tries them last
         )

@@ -1,6 +1,5 @@
 """End a leg, this process's own or a dead one: parts from the journal, receipt, entry in the ledger, row in `runs`."""
 
-import math
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from http import HTTPStatus
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,7 +39,6 @@ OF_GROUP = [*_KINDS, "audio"]
 _BY_OTHERS = ("answered_by_row", "answered_by_run")
 COUNTED = ["status", "bytes_sent", "sunset", "call", "started_at", "manifest_row"]
 _CALLS_OF_A_ROW = [str(Call.UPLOADS), str(Call.SLOT), str(Call.VERIFY)]
-_LEAST_BETWEEN_SECONDS = 3.0  # between two refusals: a shorter time is a matter of chance
 _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
@@ -257,7 +255,7 @@ def count_leg(
         "duplicates": duplicates,
         "check_calls": check_calls,
         "groups": groups,
-        "pace": leg_pace(results, names[:1]),
+        "row_seconds": row_seconds(results, names[:1]),
     }
 
 
@@ -325,42 +323,13 @@ def _work_in(results: Results, names: Iterable[str], condition: pc.Expression) -
         yield from zip(work["call"], work["manifest_row"], strict=True)
 
 
-class LegPace(NamedTuple):
-    call_seconds: float | None = None  # of all calls of a row together; None if not measured
-    upload_seconds: float | None = None  # of these, of its form posts
-    let_through: float | None = None  # calls per second between two refusals, at most; None if there were none
+def row_seconds(results: Results, names: Sequence[str]) -> list[float]:
+    """Return how long all calls of a row take together, and its form posts alone, on average; empty without a row.
 
-
-def leg_pace(results: Results, names: Sequence[str]) -> LegPace:
-    """Return what parts of a leg's audit trail show of its calls: its first part is enough."""
-    table = results.table("exchanges", names, ["call", "elapsed_ms", "manifest_row", "status", "started_at"])
+    The first part of a leg's audit trail is enough.
+    """
+    table = results.table("exchanges", names, ["call", "elapsed_ms", "manifest_row"])
     table = table.filter(pc.field("call").isin(_CALLS_OF_A_ROW) & pc.field("manifest_row").is_valid())
     rows = pc.count_distinct(table["manifest_row"]).as_py()
-    if not rows:
-        return LegPace()
     slots = table.filter(pc.field("call") == str(Call.SLOT))
-    call_seconds, upload_seconds = (
-        (pc.sum(each["elapsed_ms"]).as_py() or 0.0) / 1000 / rows for each in (table, slots)
-    )
-    keyed = table.filter(pc.field("call") != str(Call.SLOT)).sort_by("started_at").select(["started_at", "status"])
-    sent = [
-        (at.timestamp(), status == HTTPStatus.TOO_MANY_REQUESTS)
-        for at, status in zip(*keyed.to_pydict().values(), strict=True)
-    ]
-    return LegPace(call_seconds, upload_seconds, let_through(sent))
-
-
-def let_through(sent: Iterable[tuple[float, bool]]) -> float | None:
-    """Return how many calls a second the service let through between two refusals, at most; None if that is not known.
-
-    Its bucket is empty at a refusal, so that what it lets through until the next one is what it adds. `sent` has the
-    time of each call, in order, and whether it was refused.
-    """
-    rates, since, passed = [0.0], math.inf, 0
-    for at, is_refused in sent:
-        passed += not is_refused
-        if is_refused:
-            if at - since >= _LEAST_BETWEEN_SECONDS:
-                rates.append(passed / (at - since))
-            since, passed = at, 0
-    return max(rates) or None
+    return [(pc.sum(each["elapsed_ms"]).as_py() or 0.0) / 1000 / rows for each in (table, slots)] if rows else []

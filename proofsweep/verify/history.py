@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from proofsweep.config.logs import Event, log
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.latest import refresh_if_due
@@ -16,15 +15,12 @@ from proofsweep.store.legs import open_legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import with_instants
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
-from proofsweep.verify.commit import LegPace
 from proofsweep.verify.forecast import Measurement
 
 _RATED_LEGS = 10
 _RATE_IS_KEPT = timedelta(days=7)
 _SENT = ("accepted", "rejected", "failed")
-_MEASURED_LEGS = 10  # enough to even out a bad night
-_LEAST_ROWS_OF_A_KILLED = 20  # one that was killed earlier shows how the program starts, not how fast it works
-_MOST_START_SECONDS = 120.0  # a run that began later has waited for something
+_LEAST_ROWS = 20  # a leg of fewer shows how the program starts, not how fast it works
 
 
 def note_leg(results: Results, plan: Plan) -> None:
@@ -61,38 +57,29 @@ def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: dat
     return None
 
 
-def measured_legs(results: Results, environment: str) -> list[Measurement]:
-    """Measure the newest legs that sent anything to this environment; the newest first."""
+def newest_measurement(results: Results, environment: str) -> Measurement | None:
+    """Measure the newest leg that sent enough rows to this environment; None if none did."""
     runs = (run for run in RunIndex(results).refreshed().newest_first() if run.plan.environment == environment)
     legs = ((run, leg) for run in runs for leg in reversed(run.legs))
-    return list(islice((found for each in legs if (found := _measurement(*each))), _MEASURED_LEGS))
+    return next((found for each in legs if (found := _measurement(*each))), None)
 
 
 def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
     """Measure a leg, or what those of several partitions did together: each is as one of so many at once."""
-    duplicates, cpu_seconds, pace = (leg.receipt.get(name) for name in ("duplicates", "cpu_seconds", "pace"))
+    duplicates, seconds_of_row = leg.receipt.get("duplicates"), leg.receipt.get("row_seconds")
     rows = sum(map(leg.count, _SENT)) - (duplicates if isinstance(duplicates, int) else 0)  # the next run may have none
     began, ended = leg.started_at, leg.finished_at
-    least = _LEAST_ROWS_OF_A_KILLED if leg.ended_by == EndedBy.KILLED else 1
-    if rows < least or began is None or ended is None or ended <= began:
+    if rows < _LEAST_ROWS or began is None or ended is None or ended <= began or not isinstance(seconds_of_row, list):
         return None
     times = [(each.started_at, each.finished_at) for each in run.legs]
     at_once = sum(1 for since, until in times if since and until and since < ended and until > began)
-    rate, start_seconds = (
-        leg.counts.get("rate_learned"),
-        (began - datetime.fromisoformat(run.plan.created_at)).total_seconds(),
-    )
-    measured = LegPace(*pace) if isinstance(pace, list) else LegPace()
+    call_seconds, upload_seconds = seconds_of_row
     return Measurement(
         rows=rows * at_once,
         seconds=(ended - began).total_seconds(),
         calls=leg.count("calls") * at_once,
         sent_bytes=leg.count("bytes_sent") * at_once,
         throttled=leg.count("throttled") * at_once,
-        rate=rate if isinstance(rate, float) else None,
-        let_through=None if measured.let_through is None else measured.let_through * at_once,
-        cpu_seconds=cpu_seconds if isinstance(cpu_seconds, float) else None,
-        call_seconds=measured.call_seconds,
-        upload_seconds=measured.upload_seconds,
-        start_seconds=start_seconds if leg.leg == 1 and 0.0 <= start_seconds <= _MOST_START_SECONDS else None,
+        call_seconds=call_seconds,
+        upload_seconds=upload_seconds,
     )

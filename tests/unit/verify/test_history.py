@@ -1,7 +1,6 @@
 """What legs leave follows them, heals by itself, never fails a leg, and tells a forecast what they took."""
 
 import shutil
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,8 +15,7 @@ from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
-from proofsweep.verify.commit import let_through
-from proofsweep.verify.history import learned_rate, measured_legs, note_leg
+from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import base_rows
@@ -129,62 +127,33 @@ def test_what_an_earlier_leg_learned_of_the_lane_spares_the_search(
 
 
 def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results) -> None:
-    """Three rows, one of them answered by another's verification, cost what two rows cost."""
+    """Thirty rows, one of them answered by another's verification, cost what 29 rows cost."""
     results.write_plan(plan_of_run(RUNS[0]))
     times = {"started_at": NOON, "finished_at": NOON.replace(hour=13)}
     legs = Legs(results.store, RUNS[0])
     legs.take(1)
-    legs.write_receipt(1, {"duplicates": 1, "cpu_seconds": 0.5, "counts": {"accepted": 3, "calls": 6} | times})
+    counts = {"accepted": 30, "calls": 60} | times
+    legs.write_receipt(1, {"duplicates": 1, "row_seconds": [1.0, 0.5], "counts": counts})
 
-    (measured,) = measured_legs(results, "beta")
+    measured = newest_measurement(results, "beta")
 
-    assert (measured.rows, measured.cpu_seconds) == (2, 0.5)
-    assert measured_legs(results, "production") == []
+    assert measured is not None
+    assert (measured.rows, measured.call_seconds) == (29, 1.0)
+    assert newest_measurement(results, "production") is None
 
 
 def test_legs_of_partitions_that_worked_at_once_are_measured_together(results: Results) -> None:
-    """What each did was a part of what link and lane let through; one that came later was alone."""
+    """What each did was a part of what link and lane let through. A leg of few files is passed over."""
     plan = replace(plan_of_run(RUNS[0], items=60), partitions=2)
     results.write_plan(plan)
-    for leg, hour in ((1, 13), (2, 13), (3, 15)):
+    for leg, hour, rows in ((1, 13, 20), (2, 13, 20), (3, 15, 3)):
         legs = legs_of(results.store, plan)[plan.partition_of_leg(leg)]
         legs.take(leg)
         times = {"started_at": NOON.replace(hour=hour), "finished_at": NOON.replace(hour=hour + 1)}
-        counts = {"accepted": 20, "calls": 42, "bytes_sent": 100} | times
-        legs.write_receipt(leg, {"ended_by": "window", "pace": [1.0, 0.5, 8.0], "counts": counts})
+        counts = {"accepted": rows, "calls": 42, "bytes_sent": 100} | times
+        legs.write_receipt(leg, {"ended_by": "window", "row_seconds": [1.0, 0.5], "counts": counts})
 
-    measured = measured_legs(results, "beta")
+    measured = newest_measurement(results, "beta")
 
-    assert [(one.rows, one.calls, one.sent_bytes, one.let_through, one.call_seconds) for one in measured] == [
-        (20, 42, 100, 8.0, 1.0),
-        (40, 84, 200, 16.0, 1.0),
-        (40, 84, 200, 16.0, 1.0),
-    ]
-
-
-def test_a_leg_that_was_killed_at_its_begin_foretells_nothing(results: Results) -> None:
-    """Two files in the twenty seconds of a start would make the rest of the night twenty times as long."""
-    times = {"started_at": NOON, "finished_at": NOON + timedelta(seconds=20)}
-    for run_id, ended_by, rows in zip(RUNS, ("killed", "killed", "complete"), (2, 30, 3), strict=False):
-        end_leg(results, plan_of_run(run_id), ended_by=ended_by, **times, accepted=rows, calls=2 * rows)
-
-    assert [one.rows for one in measured_legs(results, "beta")] == [3, 30]
-
-
-@pytest.mark.parametrize(
-    ("refused_at", "calls_at", "rate"),
-    [
-        ([], range(100), None),
-        ([10.0], range(100), None),
-        ([0.5, 10.5], [second / 4 for second in range(80)], 4.0),
-        ([0.5, 2.5], range(10), None),  # too short a time
-        ([0.5, 10.5, 11.0, 21.0], [*range(10), *(10.6 + each / 5 for each in range(50))], 5.0),  # idle at first
-    ],
-)
-def test_a_lane_lets_through_what_passes_between_two_refusals(
-    refused_at: list[float], calls_at: Iterable[float], rate: float | None
-) -> None:
-    """What it held before the first one is its burst."""
-    sent = sorted([(at, True) for at in refused_at] + [(float(at), False) for at in calls_at])
-
-    assert let_through(sent) == (None if rate is None else pytest.approx(rate, rel=0.07))
+    assert measured is not None
+    assert (measured.rows, measured.calls, measured.sent_bytes, measured.call_seconds) == (40, 84, 200, 1.0)
