@@ -92,7 +92,7 @@ def plan(
             _print_unsent(unsent, form, as_json=as_json)
             return ExitCode.ACCEPTED
         listing = app.chosen_rows(catalog, selection, max_calls)
-        survey = app.planner.survey(listing, selection)
+        survey = app.planner.survey(listing)
     except NothingDue as nothing:
         print_nothing_due(console(), nothing, as_json=as_json)
         return ExitCode.ACCEPTED
@@ -144,7 +144,7 @@ def _columns_of(whole: Catalog) -> dict[str, list[str]]:
 
 
 def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
-    counts = {member.name: getattr(survey, member.name) for member in fields(survey) if member.repr}
+    counts = {member.name: getattr(survey, member.name) for member in fields(survey)}
     read = {
         "ignored": ignored_entries(listing),
         "skipped": listing.skipped,

@@ -61,7 +61,6 @@ class Plan:
     # the options by which rows were chosen, as they are written on the command line; empty for all rows.
     selection: str = ""
     catalog_identity: str = ""  # the catalog's name, or its location without links; empty stands for the location
-    retired: list[str] = field(default_factory=list)  # identities of catalogs whose place this named one takes
     # the last term of the catalog's lease when its reading began; empty without one, None if nobody looked.
     catalog_term: str | None = None
     tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have

@@ -90,18 +90,6 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
     return newest
 
 
-def known_elsewhere(
-    results: Results, environment: str, identity: str, root: str | None, items: HashedItems
-) -> Iterator[tuple[RunRecord, int]]:
-    """Yield runs of other lists without a name, of the same root, that list most of these items; and how many."""
-    for (label, other), run in newest_listings(RunIndex(results).refreshed().newest_first()).items():
-        is_of_root = (label, run.plan.catalog_root, run.plan.catalog_kind) == (environment, root, "manifest")
-        if is_of_root and other != identity and ("://" in other or other.startswith("/")):
-            known = len({item_id for item_id in _items_listed_by(results, run) if item_id in items})
-            if 2 * known > len(items):
-                yield run, known
-
-
 def listing_objects(results: Results, run: RunRecord) -> list[str]:
     """Name the objects that list the whole catalog of a run: its planned items, if it left nothing out."""
     folder = layout.listed_folder if run.plan.skipped else layout.items_folder

@@ -155,13 +155,7 @@ class IndexedRuns:
     entries_to: int = 0  # each leg that the ledger has up to this entry is in the index
 
     def newest_first(self) -> Iterator[RunRecord]:
-        """Return the runs, the newest first; those of a retired catalog bear the identity of the one in its place."""
-        retired: dict[tuple[str, str], str] = {}
-        for _, run in sorted(self.records.items(), reverse=True):
-            plan = run.plan
-            retired |= {(plan.environment, identity): plan.identity for identity in plan.retired}
-            named = retired.get((plan.environment, plan.identity))
-            yield run if named is None else replace(run, plan=replace(plan, catalog_identity=named))
+        return iter([run for _, run in sorted(self.records.items(), reverse=True)])
 
     def with_what(self, other: "IndexedRuns") -> "IndexedRuns":
         """Return this index with what another one knows besides, without the runs that are gone."""

@@ -65,9 +65,7 @@ class Measurement:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     calls: int  # keyed calls without any retry
-    calls_expected: (
-        int  # with as many retries as in the leg that was measured, and probes of the quota
-    )
+    calls_expected: int  # with as many retries as in the leg that was measured, and probes of the quota
     headroom: int | None
     reserve: int
     quota_reset: datetime | None

@@ -2,8 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from itertools import chain
 
 from proofsweep import __version__
@@ -18,24 +17,21 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.selection import Selection
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import AnswerTimes, HashedItems
-from proofsweep.store.latest import Latest
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import CatalogLease
-from proofsweep.store.listings import Listing, known_elsewhere, write_gone
+from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.due_rows import DueRows
 from proofsweep.verify.item import Clock
 from proofsweep.verify.survey import (
-    UNSENT_KEY,
     CredentialCheck,
     Survey,
     UnsentRow,
     ignored_entries,
     items_of,
     refuse_hopeless,
-    refuse_repeated,
     survey_catalog,
     unsent_rows,
 )
@@ -93,10 +89,10 @@ class Planner:
             only=only,
         )
 
-    def survey(self, listing: Catalog, selection: Selection) -> Survey:
+    def survey(self, listing: Catalog) -> Survey:
         """Read chosen rows once; NothingDue if there is none, ConfigError if none could ever be sent."""
         survey = survey_catalog(listing, self.service.sidecar_field, self._credential_check(listing))
-        self._refuse_unsendable(survey, listing, selection)
+        self._refuse_unsendable(survey, listing)
         return survey
 
     def unsent(self, listing: Catalog) -> Iterator[UnsentRow]:
@@ -121,36 +117,16 @@ class Planner:
             RunIsActive: a run of the catalog is worked on.
             ResultsError: the results store cannot be written.
         """
-        identity, now = self.identity_of(listing), self.clock()
-        lease = CatalogLease(self.results.store, self.environment, identity)
-        term = None if listing.kind == INGEST else lease.last_over()
-        after_entry = Ledger(self.results.store).newest()
-        run_id, survey = run_id or new_run_id(now, secrets.token_hex(3)), Survey()
-        sidecar_field, check = self.service.sidecar_field, self._credential_check(listing)
-        items = Listing()
-        for item in items_of(listing.rows(), listing.name, sidecar_field, check):
+        identity, now, store = self.identity_of(listing), self.clock(), self.results.store
+        term = None if listing.kind == INGEST else CatalogLease(store, self.environment, identity).last_over()
+        after_entry = Ledger(store).newest()
+        run_id, survey, items = run_id or new_run_id(now, secrets.token_hex(3)), Survey(), Listing()
+        for item in items_of(listing.rows(), listing.name, self.service.sidecar_field, self._credential_check(listing)):
             survey.note(item)
             items.add(item)
-        self._refuse_unsendable(survey, listing, selection)
+        self._refuse_unsendable(survey, listing)
         may_begin()
-        plan = self._plan_of(listing, survey, run_id, now)
-        for number, table in enumerate(items.tables(plan.batch_items)):
-            self.results.write_items(run_id, number, table)
-        if isinstance(listing, DueRows) and listing.skipped and not plan.lists_a_part:
-            write_gone(self.results, run_id, listing.listing, self.environment, identity)
-            listing.listing.write(self.results, run_id)
-        plan = replace(
-            plan, selection=selection.text, catalog_identity=identity, catalog_term=term, after_entry=after_entry
-        )
-        plan = plan if plan.is_small else replace(plan, partitions=partitions)
-        if identity != resolved_location(listing.location):
-            before = self._lists_before(listing, survey, identity)
-            plan = replace(plan, retired=[each.identity for each, _ in before])
-        self.results.write_plan(plan)
-        return plan
-
-    def _plan_of(self, listing: Catalog, survey: Survey, run_id: str, now: datetime) -> Plan:
-        return Plan(
+        plan = Plan(
             run_id=run_id,
             created_at=now.isoformat(),
             environment=self.environment,
@@ -170,27 +146,29 @@ class Planner:
             skipped=listing.skipped,
             unmet=listing.unmet if isinstance(listing, DueRows) else 0,
             tag_names=[*dict.fromkeys(map(utf8_text, listing.tag_names()))],
+            selection=selection.text,
+            catalog_identity=identity,
+            catalog_term=term,
+            after_entry=after_entry,
+            partitions=1 if survey.items <= runs.SMALL_RUN_ITEMS else partitions,
         )
+        for number, table in enumerate(items.tables(plan.batch_items)):
+            self.results.write_items(run_id, number, table)
+        if isinstance(listing, DueRows) and listing.skipped and not plan.lists_a_part:
+            write_gone(self.results, run_id, listing.listing, self.environment, identity)
+            listing.listing.write(self.results, run_id)
+        self.results.write_plan(plan)
+        return plan
 
     def _credential_check(self, listing: Catalog) -> CredentialCheck | None:
         """Return what leaves out WAVs without a credential, if wanted; passes over folders ask for each file."""
         is_wanted = self.catalogs.skip_without_credential and listing.kind != INGEST
         return CredentialCheck(Files(listing.root)) if is_wanted else None
 
-    def _refuse_unsendable(self, survey: Survey, listing: Catalog, selection: Selection) -> None:
-        """Refuse a run that could send nothing: a wrong setting, or of what is due only what could not be before."""
+    def _refuse_unsendable(self, survey: Survey, listing: Catalog) -> None:
+        """Refuse a run that could send nothing because of a wrong setting."""
         known_good_items(self.service)
         refuse_hopeless(survey, listing)
-        if selection.answered_since(self.clock()) is not None:
-            refuse_repeated(survey, listing, lambda: Latest(self.results).rows(self.environment, UNSENT_KEY))
-
-    def _lists_before(self, listing: Catalog, survey: Survey, identity: str) -> list[tuple[Plan, int]]:
-        """Return plans of other lists of a manifest's root that know most of its rows, and how many they know."""
-        if listing.kind != "manifest" or listing.root is None:
-            return []
-        items = listing.listing.items if isinstance(listing, DueRows) else HashedItems(survey.ids)
-        found = known_elsewhere(self.results, self.environment, identity, url_of(listing.root), items)
-        return [(run.plan, known) for run, known in found]
 
 
 def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool:

@@ -1,18 +1,14 @@
 """What a catalog holds, as its rows are read: what can be sent, what cannot and why, and whether a run is of use."""
 
 import posixpath
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import starmap, tee
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from itertools import tee
 
 from proofsweep.config.locations import one_line
 from proofsweep.config.threads import some_at_once
-from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, SourceError
+from proofsweep.domain.errors import CatalogError, ConfigError, SourceError
 from proofsweep.domain.items import ManifestRow, Mode, WorkItem, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.runs import INGEST
@@ -21,16 +17,7 @@ from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import work_item_of
-from proofsweep.store.known_rows import HashedItems
 
-# What tells whether a row that cannot be sent is as it was.
-UNSENT_KEY = ["item_id", "audio_version", "sidecar_version", "reason", "outcome"]
-
-# Reasons that the content of a file gives: it has them for as long as it stays the same version.
-_OF_CONTENT = (Reason.NOT_WAV, Reason.UNLISTED_FORMAT)
-_MAY_BE_SENT = ""  # stands for the reason of a row that is sent unless its content says otherwise
-# Of more rows to send nobody asks whether each turned out before to be no audio that can be; 8 bytes each.
-_MOST_REPEATED = 100_000
 _AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket
 _LEFT_OUT = Ineligible(
     Reason.NO_CREDENTIAL,
@@ -40,10 +27,7 @@ _LEFT_OUT = Ineligible(
 
 @dataclass(slots=True)
 class Survey:
-    """What a catalog holds. Sizes are in bytes.
-
-    `keys` identify each row, with the reason for which it cannot be sent; they are empty if very many can be.
-    """
+    """What a catalog holds."""
 
     items: int = 0
     eligible: int = 0
@@ -51,28 +35,17 @@ class Survey:
     audio_bytes: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)  # of each reason, what is wrong with the first row
-    keys: "array[int]" = field(default_factory=lambda: array("q"), repr=False)
-    ids: "array[int]" = field(default_factory=lambda: array("q"), repr=False)  # hashes of all items
 
     def note(self, item: WorkItem) -> None:
         self.items += 1
-        self.ids.append(hash(item.item_id))
         if item.ineligible is not None:
             reason = str(item.ineligible.reason)
             self.reasons[reason] += 1
             self.examples.setdefault(reason, item.ineligible.detail)
-            self._note_key(item, reason)
             return
         self.eligible += 1
-        self._note_key(item, _MAY_BE_SENT)
         self.pairs += item.mode is Mode.LEGACY_PAIR
         self.audio_bytes += item.audio_bytes or 0
-
-    def _note_key(self, item: WorkItem, reason: str) -> None:
-        if self.eligible <= _MOST_REPEATED:
-            self.keys.append(_key(item.item_id, item.audio_version, item.sidecar_version, reason))
-        else:
-            del self.keys[:]
 
 
 def survey_catalog(catalog: Catalog, sidecar_field: str | None, check: "CredentialCheck | None" = None) -> Survey:
@@ -128,37 +101,6 @@ def refuse_hopeless(survey: Survey, catalog: Catalog) -> None:
             f"{catalog.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "
             'meant, set catalog.root to the folder that holds the files, or to "anywhere"'
         )
-
-
-def refuse_repeated(survey: Survey, catalog: Catalog, before: Callable[[], Iterable[pa.Table]]) -> None:
-    """Refuse to plan rows of which none can be sent, each for the reason that an earlier run gave.
-
-    A file that an earlier run has opened, and found to be of a format that cannot be sent, is one while its version
-    stays the same. `before` reads what is known of rows, with the columns `UNSENT_KEY`.
-
-    Raises:
-        NothingDue: they are as they were; nobody learns anything from another run.
-    """
-    if not survey.keys:
-        return
-    known = HashedItems(key for table in before() for key in _keys_in(table))
-    if all(known.has_hash(key) for key in survey.keys):
-        rows = f"rows that cannot be sent, each for the same reason as before: {survey.items:,}"
-        raise NothingDue(f"{catalog.location}: nothing is due; {rows}", skipped=catalog.skipped + survey.items)
-
-
-def _keys_in(table: pa.Table) -> Iterator[int]:
-    unsent = table.filter(pc.field("outcome") == "ineligible")
-    is_lasting = pc.field("reason").isin(_OF_CONTENT) & pc.field("audio_version").is_valid()
-    lasting = unsent.filter(is_lasting)
-    lasting = lasting.set_column(lasting.column_names.index("reason"), "reason", pa.repeat(_MAY_BE_SENT, len(lasting)))
-    for rows in (unsent, lasting):
-        columns = (rows[name].to_pylist() for name in UNSENT_KEY[:-1])
-        yield from starmap(_key, zip(*columns, strict=True))
-
-
-def _key(item_id: str, audio_version: str | None, sidecar_version: str | None, reason: str) -> int:
-    return hash((item_id, audio_version, sidecar_version, reason))
 
 
 def items_of(

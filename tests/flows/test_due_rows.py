@@ -53,22 +53,6 @@ def test_only_what_changed_since_its_answer_is_verified(
     assert [leg["skipped"] for leg in sorted(world.table("runs"), key=lambda leg: str(leg["run_id"]))] == [0, 4]
 
 
-def test_a_file_that_was_no_wav_makes_no_night(
-    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A run has opened it; until it changes, nobody learns anything from another run."""
-    (catalog / "5.wav").write_bytes(b"fLaC" + bytes(1_000))
-    world.run("verify", str(catalog))
-    capsys.readouterr()
-
-    assert world.run("verify", str(catalog), "--max-age", "30d") == 0
-    assert "nothing is due; rows that cannot be sent, each for the same reason as before: 1" in capsys.readouterr().out
-    os.utime(catalog / "5.wav", (1, 1))
-    world.run("verify", str(catalog), "--max-age", "30d")
-
-    assert numbers_of(world, 1) == ["5"]
-
-
 def test_calls_go_to_what_was_tried_longest_ago(world: SandboxWorld, catalog: Path) -> None:
     """Three runs of two files each go round the catalog; each run is whole."""
     codes = [world.run("verify", str(catalog), "--oldest-first", "--max-calls", "7") for _ in range(3)]

@@ -7,15 +7,11 @@ import pytest
 
 from proofsweep.app import App
 from proofsweep.config.load import Settings
-from proofsweep.domain.errors import ConfigError, NothingDue, UsageError
-from proofsweep.domain.runs import INGEST, Bounds, Plan
+from proofsweep.domain.errors import ConfigError, UsageError
+from proofsweep.domain.runs import INGEST, Bounds
 from proofsweep.sources.catalog import PartOfCatalog
-from proofsweep.sources.selection import Selection
-from proofsweep.store import layout
-from proofsweep.store.parts import Results
 from proofsweep.verify.survey import items_of
 
-from ..left_behind import verdict
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
 
@@ -66,47 +62,6 @@ def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
 
     assert App(settings).results.store.folders("_runs") == []
     assert service.calls == []
-
-
-def test_rows_that_could_not_be_sent_are_no_run_of_their_own_again(settings: Settings, catalog: str) -> None:
-    """A night in which nothing else is due; another reason, a file that can be sent, or a person's wish make a run."""
-    selection, folder = Selection(max_age="30d"), Path(catalog)
-    for audio in folder.iterdir():
-        audio.write_bytes(b"")
-    first = App(settings).plan(catalog, selection=selection)
-    assert first.reasons == {"empty": 3}
-    publish(App(settings).results, first, *3 * ["empty"])
-
-    with pytest.raises(NothingDue, match="rows that cannot be sent, each for the same reason as before: 3"):
-        App(settings).plan(catalog, selection=selection)
-    with pytest.raises(NothingDue):
-        App(settings).planner.survey(App(settings).chosen_rows(catalog, selection), selection)
-    assert App(settings).results.store.folders("_runs") == [first.run_id]
-    assert App(settings).plan(catalog).items == 3
-    (folder / "0.wav").rename(folder / "0.flac")
-    assert App(settings).plan(catalog, selection=selection).items == 3
-    (folder / "1.wav").write_bytes(WAV)
-    assert App(settings).plan(catalog, selection=selection).eligible == 1
-
-
-def test_damage_is_looked_at_again(settings: Settings, catalog: str) -> None:
-    """What a delivery declares may be corrected, so it is due like a file that failed."""
-    selection = Selection(max_age="30d")
-    first = App(settings).plan(catalog, selection=selection)
-    publish(App(settings).results, first, *3 * ["damaged_in_delivery"])
-
-    assert App(settings).plan(catalog, selection=selection).items == 3
-
-
-def publish(results: Results, plan: Plan, *reasons: str, leg: int = 1) -> None:
-    """Publish a leg in which the first items turned out to be such that they cannot be sent."""
-    verdicts = [
-        verdict(plan, leg, item.manifest_row)
-        | {"item_id": item.item_id, "audio_version": item.audio_version, "sidecar_version": item.sidecar_version}
-        | {"outcome": "ineligible", "accepted": False, "verdict": None, "reason": reason}
-        for item, reason in zip(results.items(plan), reasons, strict=False)
-    ]
-    results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, 0, leg), "verdicts", verdicts)
 
 
 def test_a_resumed_run_compares_with_the_root_of_its_plan(
