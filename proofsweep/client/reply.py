@@ -19,8 +19,8 @@ from proofsweep.domain.headers import AnswerHeaders
 from proofsweep.domain.models import Resource, json_of, list_of_objects, object_of, text_of
 from proofsweep.domain.text import printable
 
-TakeBody = Callable[[Iterable[bytes], int | None], None]
-"""Takes a body, whose size the answer may have announced; it need not read it to its end, and bounds it itself."""
+TakeBody = Callable[[Iterable[bytes]], None]
+"""Takes a body; it need not read it to its end, and bounds it itself."""
 _MOST_NAMES = 20
 _MOST_LETTERS = 60
 _STORAGE_ID_HEADERS = ("x-amz-request-id", "x-ms-request-id", "x-guploader-uploadid", "x-request-id")

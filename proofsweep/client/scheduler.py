@@ -49,13 +49,12 @@ class Dispatcher:
         longest_pause_seconds: float = 120.0,
         clock: Callable[[], float] = time.monotonic,
         report: Callable[[LaneStatus], None] = lambda _status: None,
-        make_room: Callable[[int], None] = lambda _waiting: None,
+        make_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Take the parts.
 
         The service may make one call wait for so long, at once or again and again. `report` is called when the lane
-        changes, or an outage begins or ends. `make_room` is called by each thread that may ask for a new slot, with the
-        number of others that wait for one.
+        changes, or an outage begins or ends. `make_room` is called by each thread that may ask for a new slot.
         """
         self.stop = stop
         self.clock = clock
@@ -96,9 +95,8 @@ class Dispatcher:
                 if ticket.sent is None:
                     self._queue.release(ticket)
                 self._serve()
-            others = self._queue.waiting(Priority.NEW_SLOT)
         if ticket.priority is Priority.NEW_SLOT:
-            self._make_room(others)
+            self._make_room()
         return ticket
 
     def note(

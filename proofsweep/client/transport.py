@@ -151,8 +151,7 @@ def _content(request: Request, answer: httpx.Response, bytes_sent: int | None) -
         raise httpx.RemoteProtocolError("the answer came before the whole request was sent")
     if request.into is None or not answer.is_success:
         return b"".join(_pieces(answer, _MOST_BODY_BYTES))
-    size = answer.headers.get("content-length", "")
-    request.into(_pieces(answer, math.inf), int(size) if size.isascii() and size.isdecimal() else None)
+    request.into(_pieces(answer, math.inf))
     return b""
 
 

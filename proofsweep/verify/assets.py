@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from http import HTTPStatus
 
 from proofsweep.client.client import Partner
-from proofsweep.client.reply import TakeBody
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ProofsweepError, RunMustStop, SourceError
 from proofsweep.domain.exchanges import Call
@@ -16,9 +15,6 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import AudioFile
 from proofsweep.sources.files import LocalFile
 
-_MOST_URLS = 3  # URLs of one asset that are asked for
-# Statuses of a download whose short-lived URL has expired (contract, Endpoints 8).
-_EXPIRED_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
 _NO_ASSET = "The service has no one-file artifact of this proof (404): it is of a legacy pair, erased, or pending."
 
 
@@ -39,28 +35,25 @@ class AssetFile(LocalFile):
         """Return its size; the service names no version of an asset, and nobody else can change the file."""
         return FileFacts(os.fstat(self._descriptor).st_size, version="")
 
-    def take(self, pieces: Iterable[bytes], size_bytes: int | None = None) -> None:
-        """Write a body, whose size may be announced, in place of the last one; what hinders it is kept in `error`."""
+    def take(self, pieces: Iterable[bytes]) -> None:
+        """Write a body in place of the last one; what hinders it is kept in `error`."""
         self.error = None
         try:
-            self._write(pieces, size_bytes or 0)
+            self._write(pieces)
         except OSError as error:
             self.error = _no_room(error)
         except SourceError as error:
             self.error = error
 
-    def _write(self, pieces: Iterable[bytes], announced_bytes: int) -> None:
+    def _write(self, pieces: Iterable[bytes]) -> None:
         with os.fdopen(self._descriptor, "wb", closefd=False) as file:
             file.seek(0)
             file.truncate()
-            self._refuse_beyond(announced_bytes)
             for piece in pieces:
-                self._refuse_beyond(file.tell() + len(piece))
+                if file.tell() + len(piece) > self._most_bytes:
+                    what = f"The asset has more than {self._most_bytes:,} bytes."
+                    raise SourceError(what, reason=Reason.TOO_LARGE)
                 file.write(piece)
-
-    def _refuse_beyond(self, size_bytes: int) -> None:
-        if size_bytes > self._most_bytes:
-            raise SourceError(f"The asset has more than {self._most_bytes:,} bytes.", reason=Reason.TOO_LARGE)
 
 
 def download_asset(partner: Partner, proof_id: str, most_bytes: int) -> AudioFile:
@@ -74,26 +67,18 @@ def download_asset(partner: Partner, proof_id: str, most_bytes: int) -> AudioFil
     try:
         with ExitStack() as unless_kept:
             file = unless_kept.enter_context(AssetFile(most_bytes))
-            _download(partner, proof_id, file.take)
+            partner.download(partner.asset_url(proof_id), file.take)  # (1), (2)
             if file.error is not None:
                 raise file.error
             unless_kept.pop_all()
             return AudioFile(file)
+    except CallFailed as error:
+        if error.stage == Call.ASSET and error.status == HTTPStatus.NOT_FOUND:
+            raise SourceError(_NO_ASSET, reason=Reason.NO_ASSET) from error
+        raise
     except RunMustStop as reason:
         partner.session.stop.pull(reason)
         raise
-
-
-def _download(partner: Partner, proof_id: str, take: TakeBody) -> None:
-    for urls in range(1, _MOST_URLS + 1):
-        try:
-            partner.download(partner.asset_url(proof_id), take)  # (1), (2)
-            break
-        except CallFailed as error:
-            if error.stage == Call.ASSET and error.status == HTTPStatus.NOT_FOUND:
-                raise SourceError(_NO_ASSET, reason=Reason.NO_ASSET) from error
-            if error.stage != Call.DOWNLOAD or error.status not in _EXPIRED_STATUSES or urls == _MOST_URLS:
-                raise
 
 
 def _no_room(error: OSError) -> RunMustStop:

@@ -23,7 +23,6 @@ CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
 LAST_PROBE_CALLS = 1  # kept for the last probe of the headroom, which a leg makes when it ends
 CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS  # a quota with less begins no item
-_LEAST_BETWEEN_READINGS = 50  # calls of this leg
 _NO_ROW = -1
 
 
@@ -37,9 +36,8 @@ class Budget:
     """What one leg may spend and has spent; safe to use from several threads.
 
     An item in flight is owed the calls that it still needs. The partner's headroom is the authority; after a reading of
-    it, each keyed call that was sent counts as one (contract, Limits). It is read again before a fifth of it is spent,
-    so that other users of the key, up to four times as fast, are seen in time. When it runs out, items in flight are
-    finished, and the leg stops.
+    it, each keyed call that was sent counts as one (contract, Limits). When it runs out, items in flight are finished,
+    and the leg stops.
     """
 
     bounds: Bounds
@@ -54,7 +52,6 @@ class Budget:
     _spent: int = 0
     _headroom: int | None = None
     _spent_before: int = 0  # of these calls, those that the headroom includes
-    _spent_when_asked: int = 0  # of these calls, those before the last question, answered or not
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _probing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -76,10 +73,6 @@ class Budget:
         self.stop_at_closing()
         if self.stop.reason is not None or self.ran_out is not None:
             return False
-        if self._is_reading_old:
-            with self._probing:
-                if self._is_reading_old:  # else another thread has read it meanwhile
-                    self._probe()
         shortage = self._begin(row, calls)
         if shortage is EndedBy.QUOTA:
             with self._probing:
@@ -151,13 +144,6 @@ class Budget:
                 RunMustStop(f"The window closed at {closes_at:%Y-%m-%d %H:%M:%S} UTC.", ended_by=EndedBy.WINDOW)
             )
 
-    @property
-    def _is_reading_old(self) -> bool:
-        if self._headroom is None:
-            return False
-        free = self._headroom - self.bounds.reserve
-        return self._spent - self._spent_when_asked >= max(_LEAST_BETWEEN_READINGS, free / 5)
-
     def _begin(self, row: int, calls: AbstractSet[Call]) -> EndedBy | None:
         with self._lock:
             shortage = self._shortage(len(calls) + self.kept, self.bounds.sharers)
@@ -177,7 +163,7 @@ class Budget:
 
     def _probe(self) -> None:
         with self._lock:
-            self._spent_when_asked = spent = self._spent
+            spent = self._spent
             if self._shortage(1 + self.kept, sharers=1) is not None:
                 return
         try:

@@ -32,10 +32,8 @@ class Workers(ThreadPoolExecutor):
     def __init__(self, most: int) -> None:
         super().__init__(most, thread_name_prefix="verify")
         self.most = most
-        self._most_ahead = _AHEAD
         self._room = threading.Semaphore(_AHEAD)
         self._own = _ThreadState()
-        self._lock = threading.Lock()
 
     def submit(
         self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
@@ -56,19 +54,10 @@ class Workers(ThreadPoolExecutor):
             self._room.release()
             raise
 
-    def make_room(self, waiting: int = 1) -> None:
-        """Let the next item start, since the caller's may call the service; without effect outside of an item's thread.
-
-        `waiting` other items are ready to call. If there is none, files take long to open and more must be ahead.
-        """
-        if not self._own.is_ahead:
-            return
-        self._own.is_ahead = False
-        with self._lock:
-            before, more = self._most_ahead, (waiting == 0) - (waiting > _AHEAD)
-            self._most_ahead = max(_AHEAD, min(self.most, before + more))
-            places = 1 + self._most_ahead - before
-        for _ in range(places):
+    def make_room(self) -> None:
+        """Let the next item start, since the caller's may call the service; once, and only on an item's own thread."""
+        if self._own.is_ahead:
+            self._own.is_ahead = False
             self._room.release()
 
     @property

@@ -96,7 +96,7 @@ class ScriptedService(Transport):
         exchange = self._exchange(request, attempt, answer)
         if request.into is not None and answer.status == HTTPStatus.OK:
             try:
-                request.into(self.download(), None)
+                request.into(self.download())
             except BROKEN_EXCHANGE:
                 return Reply(replace(exchange, failure=Failure.BAD_ANSWER))
         body_sha256 = hashlib.sha256(json.dumps(answer.document).encode()).hexdigest()

@@ -105,9 +105,7 @@ def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -
             yield piece
 
     taken: list[bytes] = []
-    request = Request(
-        call=Call.DOWNLOAD, method="GET", url=f"{api.url}/a", into=lambda given, _size_bytes: taken.extend(given)
-    )
+    request = Request(call=Call.DOWNLOAD, method="GET", url=f"{api.url}/a", into=taken.extend)
     api.script = [slowly()]
 
     reply = impatient.send(request, attempt=1, key=None)

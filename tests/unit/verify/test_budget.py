@@ -162,33 +162,6 @@ def test_a_call_without_key_or_never_sent_costs_nothing(free: Exchange) -> None:
     assert leg.budget.left == 10
 
 
-@pytest.mark.parametrize("burst", [0, 500, 30_000])
-def test_a_burst_of_another_user_leaves_no_calls_unused(burst: int) -> None:
-    """It is no cost of this leg's calls, and it is over."""
-    leg = Leg(quota=20_000 + burst)
-    leg.work_at_once(rows=50, first=0)
-    leg.charged += burst
-
-    leg.verify_all(at_once=64, most=100_000)
-
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "quota"
-    assert (leg.refused, 1 <= leg.quota_left <= UNUSED) == (0, True)
-
-
-@pytest.mark.parametrize("others", [1, 10, 30])
-def test_another_user_who_spends_all_the_time_is_seen_in_time(others: int) -> None:
-    """Files that have begun are finished, also beside one who is three times as fast."""
-    leg, row = Leg(quota=20_000), 0
-
-    while leg.stop.reason is None:
-        leg.charged += others
-        row = leg.work_at_once(rows=5, first=row)
-
-    assert leg.stop.reason.ended_by == "quota"
-    assert leg.refused <= 60
-
-
 @pytest.mark.parametrize("seed", range(100))
 def test_the_quota_is_never_overdrawn(seed: int) -> None:
     """Whatever the order, the probe at the end still has its call, and nearly as many files are done as could be."""

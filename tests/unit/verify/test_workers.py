@@ -21,12 +21,11 @@ class Shop:
     turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     ends: threading.Event = field(default_factory=threading.Event)
     begun: list[int] = field(default_factory=list)
-    waiting: int = 1
 
     def work(self, number: int) -> int:
         self.begun.append(number)
         self.turns.acquire()
-        self.workers.make_room(self.waiting)
+        self.workers.make_room()
         self.ends.wait()
         return number
 
