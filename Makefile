@@ -34,7 +34,7 @@ test: $(READY) ## run all tests
 soak: $(READY) ## kill runs, race resumes and sweeps, let files fail alike, disturb runs in any order; takes long
 	@echo "The faults are drawn from seed $(SEED). To draw the same again: make soak SEED=$(SEED)"
 	@PROOFSWEEP_SOAK_KILLS=$(KILLS) PROOFSWEEP_SOAK_LEGS=$(LEGS) PROOFSWEEP_SOAK_RACES=$(RACES) \
-		PROOFSWEEP_SOAK_SEED=$(SEED) PROOFSWEEP_SOAK_ALIKE="$(ALIKE)" PROOFSWEEP_SOAK_TAMPERINGS=200 PROOFSWEEP_SOAK_STORES=50 PROOFSWEEP_SOAK_FROZEN_SECONDS=60 \
+		PROOFSWEEP_SOAK_SEED=$(SEED) PROOFSWEEP_SOAK_ALIKE="$(ALIKE)" PROOFSWEEP_SOAK_TAMPERINGS=200 PROOFSWEEP_SOAK_STORES=50 \
 		PROOFSWEEP_SOAK_NIGHTS=200 PROOFSWEEP_SOAK_TWO_DAYS_SECONDS=3600 $(BIN)/python tests/supervised.py $(BIN)/pytest --quiet --capture=no --hypothesis-seed=$(SEED) \
 		tests/faults/test_killed_anywhere.py tests/faults/test_two_resumes.py tests/faults/test_in_any_order.py \
 		tests/faults/test_whose_fault.py tests/faults/test_controls.py tests/faults/test_few_open_files.py tests/faults/test_clocks.py \

@@ -43,15 +43,3 @@ def test_no_module_is_too_long(package: str, longest: int) -> None:
     too_long = [f"{module.relative_to(ROOT)}: {lines}" for module, lines in lengths.items() if lines > longest]
 
     assert too_long == []
-
-
-def test_flow_files_define_no_classes() -> None:
-    """A flow only orchestrates: a class belongs in the core."""
-    classes = [
-        f"{module.name}: {node.name}"
-        for module in modules("flows")
-        for node in ast.walk(ast.parse(module.read_text()))
-        if isinstance(node, ast.ClassDef)
-    ]
-
-    assert classes == []

@@ -70,11 +70,6 @@ def test_each_service_keeps_our_rules(name: str) -> None:
         assert how == {"condition": met}
 
 
-def test_each_image_is_built_once() -> None:
-    """Several services that build one image would build it several times."""
-    assert sorted(it["image"] for it in SERVICES.values() if "build" in it) == sorted(OURS)
-
-
 def test_every_secret_is_made_and_used(made_secrets: Path) -> None:
     """The services of a trial use exactly the secrets that `deploy/make-secrets` makes."""
     used = {
@@ -92,26 +87,6 @@ def test_only_the_server_reaches_the_database() -> None:
     """Only the server reaches PostgreSQL, over an internal network."""
     assert {name for name, it in SERVICES.items() if "database" in it.get("networks", [])} == {"postgres", "prefect"}
     assert COMPOSE["networks"]["database"] == {"internal": True}
-
-
-def test_named_volumes_are_declared() -> None:
-    """A misspelt name would make a new, empty volume."""
-    for files in (REAL, S3, TRIAL):
-        compose = read_compose({}, files)
-        named = {volume.split(":")[0] for it in compose["services"].values() for volume in it.get("volumes", [])}
-
-        assert {name for name in named if not name.startswith(".")} <= set(compose["volumes"])
-
-
-def test_a_real_catalog_is_a_folder_of_the_host() -> None:
-    """Folder and service are set by variables; the file does not change."""
-    own = {"CATALOG_FOLDER": "/music", "PROOFSWEEP_SERVICE__BASE_URL": "https://partner.example/v1"}
-
-    worker = read_compose(own, REAL)["services"]["worker"]
-
-    assert "ingest:/var/lib/proofsweep/ingest:rw" in worker["volumes"]
-    assert "/music:/var/lib/proofsweep/catalog:ro" in worker["volumes"]
-    assert worker["environment"]["PROOFSWEEP_SERVICE__BASE_URL"] == "https://partner.example/v1"
 
 
 def test_what_a_person_sets_for_ingest_reaches_the_worker() -> None:

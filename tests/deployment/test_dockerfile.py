@@ -2,7 +2,6 @@
 
 import json
 import re
-import tomllib
 from fnmatch import fnmatch
 
 import pytest
@@ -59,14 +58,6 @@ def test_copied_files_exist_and_are_sent_to_the_builder() -> None:
         assert (ROOT / source).exists()
         assert any(line.startswith("!") and fnmatch(source, line[1:]) for line in IGNORED)
     assert not [line for line in IGNORED if "secrets/" in line or line in {"!deploy", "!.git", "!.env"}]
-
-
-def test_every_package_of_the_wheel_is_copied() -> None:
-    """The image builds the same wheel as the checkout."""
-    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-
-    folders = {package.partition("/")[0] for package in built["packages"]}
-    assert {f"{folder} {folder}" for folder in folders} <= set(values("packages", "COPY"))
 
 
 def test_packages_are_checked_by_their_hashes() -> None:

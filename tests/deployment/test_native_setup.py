@@ -146,23 +146,6 @@ def make_database(file: Path, **environ: str) -> "subprocess.CompletedProcess[st
     return subprocess.run(command, check=False, capture_output=True, text=True, env=given)
 
 
-def test_the_database_is_made_once(tmp_path: Path) -> None:
-    """What is there stays as it is, also an address that somebody else wrote."""
-    file = tmp_path / "server.env"
-    file.write_text("PREFECT_SERVER_API_AUTH_STRING=admin:secret\n")
-    with serving_as_packaged() as socket:
-        first = make_database(file, PGHOST=str(socket))
-        written = file.read_text()
-        second = make_database(file, PGHOST=str(socket))
-        owner = psql(socket, "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = 'prefect'", "-Upostgres")
-
-    assert (first.returncode, first.stderr, second.returncode) == (0, "", 0)
-    assert written.startswith("PREFECT_SERVER_API_AUTH_STRING=admin:secret\nPREFECT_API_DATABASE_CONNECTION_URL=")
-    assert file.read_text() == written
-    assert f"make-database: {file} sets PREFECT_API_DATABASE_CONNECTION_URL already" in second.stdout
-    assert owner == ["proofsweep"]
-
-
 def test_no_address_is_written_of_a_database_that_was_not_made(tmp_path: Path) -> None:
     """PostgreSQL does not run: the script says so, and can be run again."""
     program("psql")
