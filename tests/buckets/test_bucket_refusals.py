@@ -28,17 +28,16 @@ def world(make_world: Callable[[Bucket], BucketWorld], guarded: tuple[S3Server, 
 
 
 @pytest.mark.parametrize(
-    ("variables", "words"),
+    ("where", "variables", "words"),
     [
-        ({"AWS_SECRET_ACCESS_KEY": GUESSED}, "credentials were refused"),
-        ({"AWS_ACCESS_KEY_ID": "nobody", "AWS_SESSION_TOKEN": TOKEN}, "credentials were refused"),
-        ({"AWS_REGION": "south-9"}, "another region"),
-        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "does not answer"),
-        ({"AWS_ALLOW_HTTP": "false"}, "plain http"),
+        ("results", {"AWS_SECRET_ACCESS_KEY": GUESSED}, "credentials were refused"),
+        ("catalog", {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SESSION_TOKEN": TOKEN}, "credentials were refused"),
+        ("catalog", {"AWS_REGION": "south-9"}, "another region"),
+        ("results", {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, "does not answer"),
+        ("catalog", {"AWS_ALLOW_HTTP": "false"}, "plain http"),
     ],
     ids=["wrong secret", "unknown key", "wrong region", "dead endpoint", "plain http"],
 )
-@pytest.mark.parametrize("where", ["catalog", "results"])
 def test_unreachable_bucket_is_reported_in_one_line(
     world: BucketWorld, capfd: pytest.CaptureFixture[str], where: str, variables: dict[str, str], words: str
 ) -> None:

@@ -64,25 +64,6 @@ def test_a_list_may_have_another_form_of_unicode_than_the_keys(
     assert found["reasons"] == {"missing_audio": 2}
 
 
-def test_what_a_prefix_leaves_out_is_counted(planned: Planned, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As of a folder: hidden names, folders of file servers, downloads that go on, and what a person excludes."""
-    names = ("..Hits/01.wav", "a.wav", "a.wav.aria2", "b.wav.part", "x_preview.wav", "whole.wav", ".DS_Store")
-    system = ("#recycle/acme/gone.wav", "acme/@eaDir/song.wav/S.wav", "lost+found/1.wav", "lost+found/2.wav")
-    for name in (*names, *system, ".hack/01.wav", ".hack/02.mp3"):
-        bucket.put(f"drops/{name}", WAV)
-    monkeypatch.setenv("PROOFSWEEP_CATALOG__EXCLUDE", '["*_preview.*"]')
-
-    found = planned(f"{bucket.url}/drops")
-
-    assert (found["items"], found["eligible"]) == (2, 2)
-    assert found["ignored"] == {
-        "hidden": 2,
-        "system_folders": 3,
-        "excluded": 1,
-        "unfinished": 2,
-    }
-
-
 def test_a_key_that_cannot_be_requested_is_named(
     planned: Planned, bucket: Bucket, moto: S3Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

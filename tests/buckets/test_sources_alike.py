@@ -84,34 +84,6 @@ def test_bytes_are_read_at_any_offset(place: FilePlace) -> None:
         assert file.facts().size_bytes == len(LARGE)
 
 
-def test_whole_file_is_read_again_for_another_attempt(place: FilePlace) -> None:
-    """Another attempt at an upload starts with the first byte, and the digest is of one pass."""
-    place.put("large.wav", LARGE)
-
-    with open_audio(f"{place.location}/large.wav", Files(), is_sent=True) as audio:
-        for _ in range(2):
-            assert b"".join(audio.chunks()) == LARGE
-        digest = audio.sha256
-
-    with open_audio(f"{place.location}/large.wav", Files()) as again:
-        assert b"".join(again.chunks()) == LARGE
-        assert again.sha256 == digest
-
-
-def test_file_of_no_bytes_is_a_file(place: FilePlace) -> None:
-    """It exists, and it is empty."""
-    place.put("empty.wav", b"")
-    files = Files()
-
-    facts, opened = files.facts(f"{place.location}/empty.wav"), files.open(f"{place.location}/empty.wav")
-
-    assert facts is not None
-    assert facts.size_bytes == 0
-    assert opened is not None
-    with opened as file:
-        assert (file.facts(), file.read_at(0, 10)) == (facts, b"")
-
-
 def test_what_is_missing_is_none(place: FilePlace) -> None:
     """Neither a missing file nor a name below a file is an error."""
     place.put("a.wav", WAVE)
@@ -148,16 +120,6 @@ def test_walk_goes_from_folder_to_folder_in_order(place: FilePlace) -> None:
         ("/sub-1", ["e.wav"], {}),
         ("/sub2", ["d.wav"], {}),
     ]
-
-
-def test_neighbour_with_a_longer_name_is_not_walked(place: FilePlace) -> None:
-    """A prefix is a folder, not the beginning of a name."""
-    place.put("label/a.wav", WAVE)
-    place.put("label-b/b.wav", WAVE)
-
-    walked = [folder.files for folder in Files().walk(f"{place.location}/label")]
-
-    assert walked == [["a.wav"]]
 
 
 @pytest.mark.parametrize("is_sent", [True, False])

@@ -113,15 +113,6 @@ def test_what_is_missing_is_empty_and_no_error(store: Store) -> None:
     assert (store.read("t/a/b"), store.names("t/a")) == (None, [])
 
 
-def test_deleted_name_can_be_created_again(store: Store) -> None:
-    """A delete leaves nothing behind."""
-    store.create("t/a", b"1")
-    store.delete("t/a")
-    store.create("t/a", b"2")
-
-    assert store.read("t/a") == b"2"
-
-
 def test_object_that_is_replaced_has_its_last_content(store: Store) -> None:
     """A reader meanwhile gets the old one or the new one, whole."""
     contents = [bytes([number]) * 200_000 for number in range(16)]

@@ -1,6 +1,6 @@
 """Of two sweeps of one catalog, one spends calls; the other is refused, and leaves nothing to do behind.
 
-There are two races here; `make soak` runs as many as of two resumes, three of four on results in a folder.
+There is a race here; `make soak` runs as many as of two resumes, three of four on results in a folder.
 """
 
 import os
@@ -14,8 +14,8 @@ from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
 
-RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "2"))
-PLACES = {"folder": max(1, RACES * 3 // 4), "bucket": max(1, RACES // 4)}
+RACES = int(os.environ.get("PROOFSWEEP_SOAK_RACES", "1"))
+PLACES = {"folder": RACES} if RACES == 1 else {"folder": RACES * 3 // 4, "bucket": RACES // 4}
 ROWS = 40
 WORKERS = 4
 

@@ -20,7 +20,6 @@ class Sent:
     location: str
     algorithm: str = "MD5"
     digest: str = ""
-    data_type: str = "HexBinary"
     size_bytes: int | None = None
 
 
@@ -47,31 +46,23 @@ class Sending:
     thread_id: str = "T-1"
     created: str = "2026-11-01T12:00:00+00:00"
     sender: str = SENDER
-    sender_name: str = "Seed Distribution"
     is_test: bool = False
-    is_update: bool = False
     icpn: str = "0094631432057"
     grid: str = ""
     catalog_number: str = "SEED 001"
-    proprietary_id: str = ""
     title: str = "Tides"
     label: str = "Seed Records"
     tracks: Sequence[Track] = ()
     images: Sequence[str] = ()
     videos: Sequence[str] = ()
     namespace: str = ""
-    extra: str = ""  # written after the header
-    encoding: str = "UTF-8"
-    prolog: str | None = None
 
     def text(self) -> str:
         namespace = self.namespace or namespace_of(self.version)
-        head = f'<?xml version="1.0" encoding="{self.encoding}"?>\n' if self.prolog is None else self.prolog
-        body = _header(self) + self.extra
+        head = '<?xml version="1.0" encoding="UTF-8"?>\n'
+        body = _header(self)
         schema = f' MessageSchemaVersionId="ern/{self.version}"' if self.version in ERN_3 else ""
-        if self.version in ERN_3 and self.is_update:
-            body += _leaf("UpdateIndicator", "UpdateMessage")
-        elif self.version in ERN_3:
+        if self.version in ERN_3:
             body += _leaf("UpdateIndicator", "OriginalMessage")
         else:
             body += _parties(self)
@@ -81,7 +72,7 @@ class Sending:
 
     def content(self) -> bytes:
         """Return the message as the file holds it."""
-        return self.text().encode(self.encoding)
+        return self.text().encode()
 
 
 def namespace_of(version: str) -> str:
@@ -141,7 +132,7 @@ def _element(name: str, body: str) -> str:
 
 
 def _header(sending: Sending) -> str:
-    sender = _leaf("PartyId", sending.sender) + _element("PartyName", _leaf("FullName", sending.sender_name))
+    sender = _leaf("PartyId", sending.sender) + _element("PartyName", _leaf("FullName", "Seed Distribution"))
     recipient = _leaf("PartyId", "PADPIDA0000000001R") + _element("PartyName", _leaf("FullName", "A shop"))
     control = _leaf("MessageControlType", "TestMessage" if sending.is_test else "LiveMessage")
     return _element(
@@ -237,23 +228,17 @@ def _file(sending: Sending, file: Sent | str) -> str:
         path, _, name = named.location.rpartition("/")
         where = _leaf("FileName", name) + _leaf("FilePath", f"{path}/" if path else "")
         digest = _leaf("HashSum", named.digest) + _leaf("HashSumAlgorithmType", named.algorithm)
-        digest += _leaf("HashSumDataType", named.data_type)
+        digest += _leaf("HashSumDataType", "HexBinary")
     else:
         where = _leaf("URI", named.location)
-        digest = _leaf("Algorithm", named.algorithm) + _leaf("DataType", named.data_type)
+        digest = _leaf("Algorithm", named.algorithm) + _leaf("DataType", "HexBinary")
         digest += _leaf("HashSumValue", named.digest)
     hash_sum = _element("HashSum", digest) if named.digest else ""
     return _element("File", where + hash_sum + _leaf("FileSize", named.size_bytes))
 
 
 def _ids(sending: Sending) -> str:
-    proprietary = sending.proprietary_id
-    return (
-        _leaf("GRid", sending.grid)
-        + _leaf("ICPN", sending.icpn)
-        + _leaf("CatalogNumber", sending.catalog_number)
-        + (f'<ProprietaryId Namespace="DPID:{SENDER}">{escape(proprietary)}</ProprietaryId>' if proprietary else "")
-    )
+    return _leaf("GRid", sending.grid) + _leaf("ICPN", sending.icpn) + _leaf("CatalogNumber", sending.catalog_number)
 
 
 def _releases(sending: Sending) -> str:
