@@ -172,7 +172,7 @@ TEST_ALERT = Alert(
 )
 
 
-_WHOLE = {COMPLETED, "SomeFailed", "AllFailed", "FoundDifferences"}
+_WHOLE = {COMPLETED, "SomeFailed", "AllFailed"}
 """States in which no work remains: then other ends of the same work are over."""
 KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, EndedBy.QUOTA))
 """States whose cause is the key's: it stops the runs of all its catalogs, and is told once for them together."""

@@ -8,7 +8,6 @@ from prefect.states import Cancelled, Completed, Failed
 
 from proofsweep.alerts.rules import (
     ALREADY_ACTIVE,
-    COMPLETED,
     FAILED,
     OF_TYPE_CANCELLED,
     OF_TYPE_COMPLETED,
@@ -50,11 +49,6 @@ def state_of_pass(report: PassReport, line: str) -> State[Any]:
     answered = rows["accepted"] + rows["rejected"]
     state = state_of_run(EndedBy.COMPLETE, is_over=True, failed=rows["failed"], answered=answered)
     return _named("NotMoved" if report.not_moved else state, line)
-
-
-def state_of_findings(line: str, *, differ: bool) -> State[Any]:
-    """Return the state of work that compares: FoundDifferences, of the type Failed, if something differs."""
-    return _named("FoundDifferences" if differ else COMPLETED, line)
 
 
 def _named(name: str, line: str, data: object = None) -> State[Any]:

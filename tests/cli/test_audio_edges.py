@@ -94,26 +94,3 @@ def test_a_damaged_credential_gets_a_verdict(
     assert (row["outcome"], row["accepted"]) == ("rejected", False)
     assert row["verdict"] in {"unreadable", "tampered"}
     assert row["verify_attempts"] == 1
-
-
-@pytest.mark.parametrize(
-    "front", [b"\xef\xbb\xbf", bytes(8), b"\r\n"], ids=["byte order mark", "zero bytes", "new line"]
-)
-def test_a_wav_behind_other_bytes_is_not_sent(check: Check, sealed: bytes, workdir: Path, front: bytes) -> None:
-    """It can hold no one-file credential, so no call is made."""
-    (workdir / "song.wav").write_bytes(front + sealed)
-
-    row = check(workdir / "song.wav")
-
-    assert (row["reason"], row["calls"]) == ("unlisted_format", 0)
-
-
-@pytest.mark.parametrize("front", [b"", b"\x07\x08", bytes(700)], ids=["as it is", "after junk", "after zero bytes"])
-def test_a_pair_is_sent_as_it_was_sealed(check: Check, running: sandbox.Running, workdir: Path, front: bytes) -> None:
-    """A sidecar belongs to exact bytes: an MP3 with other bytes before its first frame is still valid."""
-    audio = workdir / "song.mp3"
-    audio.write_bytes(front + b"\xff\xfb\x90\x00" + bytes(413) * 3)
-    issued = running.operator.issue(audio, workdir / "song.sidecar", legacy=True)
-    assert issued.sidecar is not None
-
-    assert check(audio, issued.sidecar)["accepted"] is True

@@ -109,17 +109,6 @@ def test_doctor(shown: Callable[..., str], folder: Path, workdir: Path, monkeypa
     shown("doctor", "--json")
 
 
-def test_sandbox(shown: Callable[..., str], running: sandbox.Running, folder: Path, workdir: Path) -> None:
-    """It writes files with the names of the operator's own."""
-    operator = ("--operator", running.operator_url)
-    files = sorted(folder.glob("[a-e]*.wav"))
-
-    assert r"\n" in shown("sandbox", "issue", *files, "--out", workdir / HOSTILE[2], *operator)
-    shown("sandbox", "issue", *files, "--out", workdir / HOSTILE[2], *operator)
-    shown("sandbox", "samples", workdir / HOSTILE[3], "--files", "1", *operator)
-    shown("sandbox", "samples", folder, *operator)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

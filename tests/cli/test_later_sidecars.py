@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pyarrow.dataset
@@ -11,7 +10,7 @@ import pytest
 
 import proofsweep_sandbox as sandbox
 
-from ..worlds.nights import Label, ingest_pass, verify_night
+from ..worlds.nights import Label, verify_night
 from .conftest import Command
 
 
@@ -114,34 +113,3 @@ def test_one_audio_with_two_sidecars_is_two_items(proofsweep: Command, label: La
     verify_night(listed(label, *reversed(rows)))
     assert changes(proofsweep) == []
     assert verify_night(listed(label, *rows), since_last=True) is None
-
-
-def test_a_pair_that_comes_is_asked_for_no_longer(
-    proofsweep: Command, label: Label, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A lone file went into quarantine; when its pair was accepted, no list and no letter names it."""
-    for name, value in (("SETTLE_SECONDS", "0"), ("PAIR_SECONDS", "0"), ("ACCEPTED", "good"), ("QUARANTINE", "bad")):
-        monkeypatch.setenv(f"PROOFSWEEP_INGEST__{name}", value)
-    lone = label.plain("nord/lone.wav")
-    ingest_pass(label.folder)
-    assert Path("bad/nord/lone.wav").is_file()
-    letters = ("export", "--only", "rejected", "--by", "supplier", "--format", "letter")
-    proofsweep(*letters)
-    assert "nord/lone.wav" in Path("letter-nord.txt").read_text()
-    Path("letter-nord.txt").unlink()
-
-    label.plain("nord/lone.wav")
-    label.sidecar_of(lone)
-    ingest_pass(label.folder)
-
-    assert Path("good/nord/lone.wav.sidecar").is_file()
-    assert attention(proofsweep) == 0
-    assert "no file" in proofsweep("rejects").stdout.lower()
-    proofsweep(*letters)
-    assert not Path("letter-nord.txt").exists()
-    assert changes(proofsweep) == [("fixed", "sidecar_delivered", "nord/lone.wav")]
-    assert proofsweep("audit").returncode == 0
-
-    shutil.copy2("good/nord/lone.wav", lone)
-    ingest_pass(label.folder)
-    assert changes(proofsweep) == [("broken", "sidecar_changed", "nord/lone.wav")]

@@ -42,16 +42,6 @@ def test_only_one_dot_hides_a_name(planned: Planned, workdir: Path, proofsweep: 
     assert "ignored: 2 hidden" in proofsweep("plan", workdir / "folder").stdout
 
 
-def test_folders_of_a_file_server_are_left_out(planned: Planned, workdir: Path) -> None:
-    """Recycle bins, snapshots and thumbnails, with a count of the folders; one that is given itself is read."""
-    write(workdir / "share", *NAS)
-
-    found = planned(workdir / "share")
-
-    assert (found["eligible"], found["ignored"]) == (1, {"system_folders": 7})
-    assert planned(workdir / "share" / "#recycle")["eligible"] == 1
-
-
 def test_a_person_excludes_more(planned: Planned, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By names and by paths, in any case and form of Unicode; also what a message names."""
     write(workdir / "folder", "a.wav", "a_Preview.WAV", "Démos/b.wav", "x/old/c.wav", "old/d.wav")
@@ -64,15 +54,6 @@ def test_a_person_excludes_more(planned: Planned, workdir: Path, monkeypatch: py
     found = planned(workdir / "folder")
 
     assert (found["items"], found["eligible"], found["ignored"]) == (3, 3, {"excluded": 4})
-
-
-def test_downloads_that_go_on_are_left_out(planned: Planned, workdir: Path) -> None:
-    """With what lies beside them; so is audio whose sidecar is still written."""
-    write(workdir / "folder", *DOWNLOADS)
-
-    found = planned(workdir / "folder")
-
-    assert (found["eligible"], found["ignored"]) == (1, {"unfinished": 10})
 
 
 def test_a_message_names_what_a_folder_leaves_out(planned: Planned, workdir: Path) -> None:

@@ -14,8 +14,6 @@ from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
 
 from .conftest import Command
 
-ID = 4006381333931
-
 
 @pytest.fixture
 def music(workdir: Path) -> Path:
@@ -117,45 +115,6 @@ def test_quotes_between_tabs_are_letters_if_they_do_not_balance(
     titles = ["'\"Heroes'", "'Three'", "'Mix 12'", "'\"open'"]
     assert planned(music / "l.tsv", "--where", f"title IN ({', '.join(titles)})")["items"] == 4
     assert planned(music / "l.tsv", "--where", "note = 'of \"12\"'")["items"] == 1
-
-
-def test_a_quote_that_is_never_closed_is_named_by_its_line(music: Path, proofsweep: Command) -> None:
-    """It refuses the list."""
-    (music / "open.csv").write_text('audio,title\na.wav,"one\nline"\nb.wav,"Heroes\nc.wav,x\n')
-
-    refused = proofsweep("plan", music / "open.csv")
-
-    assert refused.returncode == 2
-    assert "open.csv: cannot be read as a manifest: line 4: close the quote" in refused.stderr
-
-
-def test_a_row_of_several_lines_is_named_by_its_first(music: Path, unsent: Callable[..., list[dict[str, str]]]) -> None:
-    """As an editor shows it."""
-    (music / "l.csv").write_text('audio,title\n\na.wav,"one\nline"\ngone.wav,"two\nlines"\n')
-
-    assert [row["line"] for row in unsent(music / "l.csv")] == ["l.csv, line 5"]
-
-
-def test_a_number_is_one_in_every_format(music: Path, planned: Callable[..., dict[str, object]]) -> None:
-    """As text, as a whole number, as a float, and as pandas writes one into CSV."""
-    header, ids = ["audio", "id", "UPC"], [ID, ID + 1]
-    floats = pa.table({"audio": ["a.wav", "b.wav"], "id": [float(each) for each in ids], "UPC": [float(ID), None]})
-    decimals = pa.table(
-        {"audio": ["a.wav", "b.wav"], "id": list(map(Decimal, ids)), "UPC": [Decimal(f"{ID}.00"), None]}
-    )
-    sheet(music / "l.xlsx", header, ["a.wav", ID, ID], ["b.wav", ID + 1, None])
-    pq.write_table(floats, music / "floats.parquet")
-    pq.write_table(decimals, music / "decimals.parquet")
-    (music / "pandas.csv").write_text(f"audio,id,UPC\na.wav,{ID}.0,{ID}.0\nb.wav,{ID + 1}.0,\n")
-    (music / "l.csv").write_text(f"audio,id,UPC\na.wav,{ID},{ID}\nb.wav, {ID + 1},\n")
-    (music / "l.jsonl").write_text(
-        f'{{"audio": "a.wav", "id": {ID}, "UPC": {ID}.0}}\n{{"audio": "b.wav", "id": "{ID + 1}", "UPC": NaN}}\n'
-    )
-
-    for listed in sorted(music.glob("*.[cjpx]*")):
-        if listed.suffix != ".wav":
-            assert planned(listed, "--where", f"id = '{ID}' AND upc = '{ID}'")["items"] == 1, listed
-            assert planned(listed, "--where", f"id = '{ID + 1}' AND upc IS NULL")["items"] == 1, listed
 
 
 def test_no_value_of_a_tag_ends_in_a_traceback(music: Path, planned: Callable[..., dict[str, object]]) -> None:

@@ -1,4 +1,4 @@
-"""A core installation, without any extra: what works, and what is said of the rest."""
+"""A core installation, without any extra: what is said of what needs one."""
 
 import json
 import subprocess
@@ -60,17 +60,6 @@ for package in ("proofsweep", "proofsweep_cli", "proofsweep_flows", "proofsweep_
                 print(module.name)
 """
 
-ANSWERED = [
-    "status",
-    "rejects",
-    "explain a",
-    "export --file all.xlsx",
-    "query FROM\u00a0verdicts",
-    "audit",
-    "report",
-    "plan .",
-]
-
 
 def python(program: str, *arguments: str, folder: Path) -> CompletedProcess[str]:
     """Run a program where no extra is installed."""
@@ -78,18 +67,14 @@ def python(program: str, *arguments: str, folder: Path) -> CompletedProcess[str]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_what_needs_no_extra_answers_and_one_line_says_what_to_install_for_the_rest(
-    finished_run: str, workdir: Path
-) -> None:
-    """What most people ask needs none. For the rest the exit code is that of a wrong request, and nothing starts.
+def test_one_line_says_what_to_install(workdir: Path) -> None:
+    """The exit code is that of a wrong request, and nothing starts.
 
     Where a profile of AWS is asked for, other credentials are not tried in its place.
     """
-    ended = python(ASK, *ANSWERED, "sandbox", "demo", folder=workdir)
+    ended = python(ASK, "sandbox", "demo", folder=workdir)
 
     said = json.loads(ended.stdout)
-    assert finished_run
-    assert {name: said[name][2] for name in ANSWERED if said[name][0] == 1 or "pip install" in said[name][2]} == {}
     needs = {"sandbox": "sandbox", "demo": "sandbox", "a cluster": "dask", "a profile": "aws"}
     assert [said[name][:2] for name in needs] == [[2, ""]] * len(needs)
     assert [said[name][2].count("\n") for name in needs] == [1] * len(needs)

@@ -48,17 +48,6 @@ def test_a_list_and_its_files_may_have_other_forms_of_unicode(
     assert (found["eligible"], found["pairs"]) == (4, 2)
 
 
-def test_a_map_of_paths_may_have_another_form_of_unicode(
-    planned: Callable[[Path], dict[str, object]], workdir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is typed on one machine, and the list comes from another."""
-    write(workdir / "here", "a.wav")
-    (workdir / "list.csv").write_text("audio\n" + normalize("NFD", r"d:\MÜSIK\a.wav"))
-    monkeypatch.setenv("PROOFSWEEP_CATALOG__PATH_MAP", json.dumps([rf"D:\Müsik={workdir}/here"]))
-
-    assert planned(workdir / "list.csv")["eligible"] == 1
-
-
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_a_message_may_have_another_form_of_unicode_than_its_folders(
     planned: Callable[[Path], dict[str, object]], workdir: Path, form: str
@@ -73,19 +62,6 @@ def test_a_message_may_have_another_form_of_unicode_than_its_folders(
     found = planned(workdir / "batch")
 
     assert (found["items"], found["eligible"]) == (2, 2)
-
-
-def test_sidecars_are_known_in_upper_and_lower_case(
-    planned: Callable[[Path], dict[str, object]], workdir: Path
-) -> None:
-    """The very name goes first."""
-    write(workdir / "caps", "SONG.WAV", "SONG.WAV.SIDECAR", "Other.wav", "Other.Sidecar", "a.wav", "A.wav.sidecar")
-    write(workdir / "caps", "b.mp3", "b.mp3.SIDECAR", "b.mp3.sidecar")
-
-    found = planned(workdir / "caps")
-
-    assert (found["eligible"], found["pairs"]) == (4, 4)
-    assert found["ignored"] == {"orphan_sidecars": 1}
 
 
 def test_a_path_of_windows_is_shown_as_it_is_written(

@@ -14,13 +14,9 @@ ASKED = """
     UNION ALL SELECT 'runs', run_id, 1 FROM runs ORDER BY ALL
 """
 NAMES = [
-    "_runs",
-    "run_date=2020-01-01",
-    "_runs/item_id=7",
-    "a[b]*?",
-    "it's 100%20#1",
-    "M\u00fcller & S\u00f6hne",
-    "a\\b",
+    "_runs/run_date=2020-01-01",
+    "it's 100%20#1 a[b]*?",
+    "M\u00fcller\\S\u00f6hne",
 ]
 
 

@@ -1,9 +1,6 @@
 """A command that cannot run prints one line, gives the right exit code, and leaves nothing behind."""
 
 import errno
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -145,24 +142,6 @@ def test_a_configured_prefect_server_that_is_down_is_reported(
     assert done.returncode == 2
     assert is_one_line_with(done, "No Prefect server answers at http://127.0.0.1:1/api")
     assert [path.name for path in workdir.iterdir()] == ["music"]
-
-
-def test_a_server_that_is_no_prefect_server_is_reported(workdir: Path, catalog: Path, other_site: str) -> None:
-    """It answers, so the run is planned; the line says how to resume the run with the right address."""
-    env = os.environ | {"PREFECT_API_URL": other_site, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-
-    done = subprocess.run(
-        [sys.executable, "-m", "proofsweep_cli", "verify", catalog],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=workdir,
-        env=env,
-    )
-
-    assert done.returncode == 6
-    assert is_one_line_with(done, "The Prefect server failed")
-    assert "proofsweep resume" in done.stderr
 
 
 def test_only_the_active_prefect_profile_counts(

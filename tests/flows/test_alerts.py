@@ -9,7 +9,7 @@ import pytest
 from proofsweep_cli.app import run
 
 from ..servers.alert_receivers import Webhook
-from ..worlds.core import ALERTED_STATES, let_inventories_find
+from ..worlds.core import ALERTED_STATES
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
@@ -30,28 +30,6 @@ def test_rows_that_remain_are_told_once_and_again_after_a_whole_run(
     assert "`proofsweep resume`" in hook.posts[0][1]["message"]
     assert f"Tables: `{world.results}`" in hook.posts[0][1]["message"]
     assert f"`{run_ids[-1]}`" in hook.last["message"]
-
-
-def test_failed_rows_are_told_once_and_again_after_a_run_without_any(
-    world: SandboxWorld, samples: Samples, hook: Webhook
-) -> None:
-    """That all failed is another cause than that some did."""
-    catalog = world.manifest(samples.valid[:3])
-    codes = []
-
-    for refused in (1, 1, 3, 0, 1):
-        world.operator.add_fault("verify", "status", status=422, count=refused)
-        codes.append(world.run("verify", catalog))
-        world.operator.clear_faults()
-
-    assert codes == [4, 4, 4, 0, 4]
-    assert hook.titles == [
-        "proofsweep: 1 of 3 rows failed (sandbox)",
-        "proofsweep: 3 of 3 rows failed, and none was answered (sandbox)",
-        "proofsweep: 1 of 3 rows failed (sandbox)",
-    ]
-    assert "- 1 `failed · http_422`: " in hook.last["message"]
-    assert "`proofsweep rejects`" in hook.last["message"]
 
 
 def test_no_secret_and_no_proof_id_is_in_what_is_told(world: SandboxWorld, samples: Samples, hook: Webhook) -> None:
@@ -84,16 +62,6 @@ def test_a_check_tells_of_a_night_that_never_came(
         "told before proofsweep: no successful run for 36 hours (sandbox)",
     ]
     assert "never`" in hook.last["message"]
-
-
-def test_a_check_tells_of_a_quota_that_runs_low(world: SandboxWorld, samples: Samples, hook: Webhook) -> None:
-    """Once for each period of the quota, when less than a tenth is left."""
-    world.run("verify", world.manifest(islice(cycle(samples.valid), 40)))
-    world.operator.set_quota(world.charged + 3, tenant=world.tenant)
-
-    codes = [world.run("alerts", "check") for _ in range(2)]
-
-    assert (codes, hook.titles) == ([3, 3], ["proofsweep: the quota runs low (sandbox)"])
 
 
 def test_a_check_as_json(
@@ -164,19 +132,3 @@ def test_a_refused_key_of_an_operation_is_told(
     assert states == ["KeyRefused"] * 2
     told = [post["message"].splitlines()[0] for _, post in hook.posts]
     assert told == [f"Flow `run-operation {kind}` ended as KeyRefused." for kind in ("inventory", "notes")]
-
-
-def test_an_inventory_that_finds_differences_ends_so_and_is_told(
-    world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that finds none is Completed, and nobody is told."""
-    from proofsweep_flows.run_operation import run_operation  # noqa: PLC0415 - Prefect reads its settings on import
-
-    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
-    let_inventories_find(monkeypatch, {"matched": 2}, {"matched": 1, "differs": 1})
-
-    states = [run_operation("inventory", return_state=True) for _ in range(2)]
-
-    assert [state.name for state in states] == ["Completed", "FoundDifferences"]
-    assert hook.titles == ["proofsweep: a flow run failed (sandbox)"]
-    assert "1 differ from the answer" in hook.last["message"]

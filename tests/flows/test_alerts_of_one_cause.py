@@ -69,33 +69,6 @@ def test_a_refused_key_is_one_alert_that_names_its_catalogs(
 
 
 @pytest.mark.usefixtures("urls")
-def test_a_spent_quota_is_one_alert_that_names_its_catalogs(
-    world: SandboxWorld, catalogs: list[str], hook: Webhook, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is told again when each of them was whole in between; a check finds it once."""
-    title = "proofsweep: the quota is spent or reserved (sandbox)"
-    first, second, _ = catalogs
-    codes = [world.run("verify", each, "--max-calls", "5") for each in (first, second)]
-    hook.posts.clear()
-    world.operator.set_quota(world.charged + 5, tenant=world.tenant)
-
-    codes += [world.run("verify", each) for each in (first, second)]
-    capsys.readouterr()
-    codes.append(world.run("alerts", "check", first, second))
-
-    assert codes == [6] * 2 + [5] * 2 + [3]
-    assert hook.titles.count(title) == 1
-    assert capsys.readouterr().out.splitlines().count(f"told before {title}") == 1
-    assert [f"`{each}`" in hook.posts[0][1]["message"] for each in (first, second)] == [True] * 2
-    for whole, spent, times in (((first,), first, 1), ((first, second), second, 2)):  # at first the second waits still
-        world.operator.set_quota(1_000_000, tenant=world.tenant)
-        codes = [world.run("verify", each) for each in whole]
-        world.operator.set_quota(world.charged + 5, tenant=world.tenant)
-        codes.append(world.run("verify", spent))
-        assert (codes, hook.titles.count(title)) == ([0] * len(whole) + [5], times)
-
-
-@pytest.mark.usefixtures("urls")
 def test_a_receiver_that_was_down_is_told_by_the_next_run(
     world: SandboxWorld, catalogs: list[str], hook: Webhook, other: Webhook, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,21 +112,3 @@ def test_a_wrong_url_is_named_by_its_line_and_keeps_nobody_from_an_alert(
     assert codes[1] == 0
     assert [title for title in hook.titles if "test" not in title] == ["proofsweep: 4 of 6 rows remain (sandbox)"]
     assert len([title for title in other.titles if "rows remain" in title]) == 1
-
-
-def test_what_nobody_could_be_told_is_told_when_the_urls_are_there(
-    world: SandboxWorld, catalogs: list[str], hook: Webhook, urls: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """The file was on a disk that was not mounted."""
-    text = urls.read_text()
-    urls.unlink()
-
-    codes = [world.run("verify", catalogs[0], "--max-calls", "7")]
-    said = capfd.readouterr().err
-    urls.write_text(text)
-    codes += [world.run("verify", each) for each in catalogs[1:]]
-
-    assert codes == [6, 0, 0]
-    assert f"Nobody could be told: The file of alert URLs {urls} cannot be read" in said
-    assert hook.titles == ["proofsweep: 4 of 6 rows remain (sandbox)"]
-    assert hook.last["message"].startswith("This could not be told at ")

@@ -25,21 +25,6 @@ def valid(samples: Samples) -> list[sandbox.Sample]:
     return samples.valid
 
 
-def test_rows_that_all_fail_alike_remain(world: SandboxWorld, valid: list[sandbox.Sample]) -> None:
-    """400 for every verify is a fault of a setting or the service: exit 8, no failed row, `resume` does all."""
-    pairs = [sample for sample in valid if sample.sidecar is not None]
-    catalog = world.manifest(islice(cycle(pairs), 60))
-    world.operator.add_fault("verify", "status", status=400, code="invalid_request")
-    stopped = world.run("verify", catalog)
-    rows = world.rows()
-    world.operator.clear_faults()
-
-    code = world.run("resume")
-
-    assert (stopped, rows, code) == (8, [], 0)
-    assert [row["outcome"] for row in world.rows()] == ["accepted"] * 60
-
-
 def test_a_few_rows_that_fail_alike_are_failed(world: SandboxWorld, valid: list[sandbox.Sample]) -> None:
     """So few may be the files' own fault: each row keeps its failure, exit 4."""
     catalog = world.manifest(valid[:3])

@@ -91,24 +91,6 @@ def test_a_share_that_is_away_is_told_once_until_it_was_back(
     assert "To do: if files or a catalog are away, see whether their share is mounted." in hook.last["message"]
 
 
-def test_a_list_on_a_share_that_is_away_is_told_too(
-    world: SandboxWorld, share: Path, hook: Webhook, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Also where a link leads to the share."""
-    (world.folder / "link").symlink_to(share)
-    lists = [share / "list.csv", world.folder / "link" / "list.csv", world.folder / "link"]
-    assert [world.run("verify", str(each)) for each in lists] == [0, 0, 0]
-    unmount(share)
-    capfd.readouterr()
-
-    codes = [world.run("verify", str(each)) for each in lists]
-
-    assert codes == [8, 8, 8]
-    assert hook.titles == AWAY * 3
-    lines = capfd.readouterr().err.splitlines()
-    assert [line.endswith("is it mounted?") for line in lines] == [True] * 3
-
-
 def test_a_name_that_was_never_verified_is_a_mistake(world: SandboxWorld, hook: Webhook) -> None:
     """It is told to the person who typed it, and to nobody else."""
     code = world.run("verify", str(world.folder / "sahre"))

@@ -7,7 +7,6 @@ from itertools import cycle, islice
 import httpx
 import pytest
 
-from ..worlds.core import set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
 
@@ -55,17 +54,6 @@ def test_nights_of_few_calls_finish_a_catalog_before_they_begin_it_anew(world: S
     assert world.charged <= 60
 
 
-def test_a_finished_run_without_quota_for_another_is_completed(world: SandboxWorld, catalog: str) -> None:
-    """The unfinished run is whole, and nothing could be planned: nothing failed."""
-    night(world, catalog, max_calls=20)
-    world.operator.set_quota(ROWS * 2 + 6, tenant=world.tenant)
-
-    ended = night(world, catalog)
-
-    assert ended in {"Completed", "QuotaSpent"}  # two or three calls may be left for a new run
-    assert rows_of_runs(world)[0] == list(range(ROWS))
-
-
 def test_nights_of_young_answers_verify_nothing_twice(world: SandboxWorld, samples: Samples) -> None:
     """When no row is due, no run is planned, and the flow run is Completed."""
     folder = world.folder / "music"
@@ -84,40 +72,6 @@ def test_nights_of_young_answers_verify_nothing_twice(world: SandboxWorld, sampl
     assert "nothing is due" in third[1]
     assert charged < world.charged < charged + 8
     assert [len(rows) for rows in rows_of_runs(world)] == [10, 1]
-
-
-def test_an_age_that_cannot_be_read_stops_before_the_unfinished_run(world: SandboxWorld, catalog: str) -> None:
-    """A typing error in a deployment is told by the first night, not by the one that has finished the run."""
-    night(world, catalog, max_calls=9)
-    charged = world.charged
-
-    assert ended_night(world, catalog, max_age="a month")[0] == "Failed"
-    assert world.charged == charged
-
-
-def test_an_unfinished_run_that_is_too_old_is_left(
-    world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The flow run plans anew."""
-    night(world, catalog, max_calls=9)
-    set_chosen(monkeypatch, resume_days=0)
-
-    ended = night(world, catalog)
-
-    old, new = rows_of_runs(world)
-    assert ended == "Completed"
-    assert (len(old) < ROWS, len(new)) == (True, ROWS)
-
-
-def test_the_unfinished_run_of_another_catalog_is_left(world: SandboxWorld, catalog: str, samples: Samples) -> None:
-    """A deployment knows its own catalog only."""
-    night(world, catalog, max_calls=9)
-
-    ended = night(world, str(samples.valid[0].audio.parent), max_calls=9)
-
-    runs = {leg["catalog"] for leg in world.legs()}
-    assert ended == "WindowClosed"
-    assert runs == {catalog, str(samples.valid[0].audio.parent)}
 
 
 @pytest.fixture

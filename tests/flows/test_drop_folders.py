@@ -63,26 +63,6 @@ def test_a_pass_that_finishes_a_killed_pass_ends_with_what_it_found(
     assert [row["disposition"] for row in world.table("ingest")] == ["quarantined"] * 2
 
 
-def test_a_pass_that_takes_over_a_killed_run_prints_no_event(
-    world: SandboxWorld, samples: Samples, drop: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """With `--json`, its output is one object."""
-    deliver(drop, [alone(samples, "valid")] * 2 + [alone(samples, "tampered")] * 2)
-    world.operator.add_fault("verify", "slow", after=2, seconds=3.0)
-    killed = world.start("ingest", str(drop))
-    world.wait_for(lambda: world.journalled(1) or killed.poll() is not None)
-    killed.kill()
-    killed.wait()
-    world.operator.clear_faults()
-
-    code = world.run("ingest", str(drop), "--json")
-
-    said = capfd.readouterr()
-    assert code == 3
-    assert len(json.loads(said.out)["rows"]) == 4
-    assert "leg_taken_over" not in said.err
-
-
 def test_a_wav_and_a_sidecar_that_missed_each_other_are_both_told(
     world: SandboxWorld, plain: Path, drop: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,22 +115,6 @@ def test_files_that_wait_are_named_with_the_time_at_which_they_are_due(
     document = json.loads(capfd.readouterr().out)
     assert [(each["file"], each["why"]) for each in document["waiting"]] == [(f"{drop}/acme/song0.wav", "incomplete")]
     assert sum(document["ignored"].values()) == 3
-
-
-def test_a_link_out_of_the_folder_is_told_with_what_ingest_has(
-    world: SandboxWorld, samples: Samples, drop: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Settings, since the command has no such options; and nobody is told of a location."""
-    (drop / "acme" / "link.wav").symlink_to(alone(samples, "valid"))
-
-    code = world.run("ingest", str(drop))
-
-    said = capfd.readouterr()
-    world.run("export", "--by", "supplier", "--format", "letter")
-    (letter,) = [path.read_text() for path in world.folder.rglob("letter-acme.txt")]
-    assert code == 3
-    assert "link.wav: ineligible, outside_catalog: if this is meant, have the place of the catalog's files" in said.out
-    assert "location" not in letter
 
 
 def test_a_move_that_fails_names_the_target_and_the_setting(

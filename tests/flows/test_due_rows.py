@@ -63,13 +63,3 @@ def test_calls_go_to_what_was_tried_longest_ago(world: SandboxWorld, catalog: Pa
     assert last == "4"
     assert again in {"0", "1"}
     assert {(leg["items"], leg["remaining"], leg["skipped"]) for leg in world.table("runs")} == {(2, 0, 3)}
-
-
-@pytest.mark.parametrize("options", [("--oldest-first",), ("--since-last", "--max-age", "1d"), ("--max-age", "soon")])
-def test_options_that_make_no_sense_are_one_line(
-    world: SandboxWorld, catalog: Path, options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Exit code 2, before anything is read or written."""
-    assert world.run("verify", str(catalog), *options) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
-    assert not world.results.exists()

@@ -64,18 +64,6 @@ def test_equal_bytes_are_verified_once(world: SandboxWorld, catalog: str, monkey
     assert {(row["calls"], row["verify_attempts"]) for row in rows if row["answered_by_row"] is not None} == {(0, 0)}
 
 
-def test_without_deduplication_every_row_is_verified(
-    world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where rows name the same bytes."""
-    monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
-
-    world.run("verify", catalog)
-
-    assert [row["answered_by_row"] for row in world.rows()] == [None] * 8
-    assert sum(each["call"] == "verify" for each in world.table("exchanges")) == 8
-
-
 def test_a_failure_is_not_shared(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the first of equal files gets no verdict, the next one is verified by itself."""
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "true")

@@ -115,20 +115,6 @@ def test_prefect_shows_a_run_its_items_its_log_lines_and_its_summary(
     assert "20 of 20 rows finished" in artifact["data"]
 
 
-@pytest.mark.parametrize(
-    ("name", "says"), [("nowhere", "{}: there is no such file or folder"), ("deliveries", "no audio in this folder")]
-)
-def test_a_catalog_that_cannot_be_read_is_failed_with_a_sentence(world: SandboxWorld, name: str, says: str) -> None:
-    """It may be on a disk that is not mounted."""
-    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
-
-    (world.folder / "deliveries").mkdir()
-    state = verify_catalog(catalog=f"{world.folder}/{name}", results=world.results_url, return_state=True)
-
-    assert (state.name, world.legs()) == ("Failed", [])
-    assert says.format(world.folder / name) in str(state.message)
-
-
 def test_a_flow_plans_a_catalog_with_the_task_runner_that_it_is_given(world: SandboxWorld, samples: Samples) -> None:
     """`with_options` replaces it: with one thread, tasks follow each other. The run's ID is returned."""
     from prefect.task_runners import ThreadPoolTaskRunner  # noqa: PLC0415 - as above

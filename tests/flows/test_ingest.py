@@ -1,6 +1,5 @@
 """What is delivered into a watched folder is verified once, and moved by its verdict."""
 
-import json
 import shutil
 import signal
 from collections.abc import Iterator
@@ -99,20 +98,6 @@ def test_a_pass_with_failed_files_is_named_so(
 
     assert (ended.name, ended.is_failed()) == (state, state == "AllFailed")
     assert f"{refused} failed" in str(ended.message)
-
-
-def test_json_is_one_object_for_a_pass(
-    world: SandboxWorld, samples: Samples, delivered: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its rows are those of the table."""
-    deliver(of_verdict(samples, "valid", 1), delivered)
-
-    code = world.run("ingest", str(delivered), "--json")
-
-    document = json.loads(capsys.readouterr().out)
-    assert code == 0
-    assert document["files"]["take"] == 1
-    assert [row["item_id"] for row in document["rows"]] == [row["item_id"] for row in world.table("ingest")]
 
 
 @pytest.fixture

@@ -85,17 +85,6 @@ def test_a_window_of_the_command_line_replaces_that_of_the_config(
     assert f"Stops at {tomorrow:%Y-%m-%d %H:%M}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("until", ["2020-01-01T06:00", "noon"])
-def test_an_impossible_window_is_refused_before_anything_is_written(
-    world: SandboxWorld, catalog: str, until: str
-) -> None:
-    """Exit 2."""
-    code = world.run("verify", catalog, "--until", until)
-
-    assert code == 2
-    assert not world.results.exists()
-
-
 def test_the_quota_is_read_during_the_run(world: SandboxWorld, catalog: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call of GET /usage is recorded without a manifest row."""
     set_chosen(monkeypatch, quota_probe_seconds=0.3)

@@ -60,28 +60,3 @@ def test_rows_and_suppliers_of_a_list(
     assert by_night == [{"supplier": "Nordlicht", "files": 4}]
     assert "Nordlicht" in letter.read_text()
     assert "november.xlsx, row 5" in report.read_text("utf-8-sig")
-
-
-def test_a_supplier_is_one_over_several_lists(
-    world: SandboxWorld, samples: Samples, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also if each list spells it in its own way, the composed letters included: in lists, letters and pages."""
-    monkeypatch.chdir(world.folder)
-    bad = [sample for sample in samples.files if sample.verdict == "tampered"][:2]
-    for number, (sample, supplier) in enumerate(zip(bad, ("Süd", "SU\u0308D"), strict=True)):
-        path = world.folder / f"list-{number}.csv"
-        path.write_text(f'audio,sidecar,supplier\n"{sample.audio}","{sample.sidecar or ""}",{supplier}\n')
-        monkeypatch.setenv("PROOFSWEEP_CATALOG__NAME", f"list {number}")
-        world.run("verify", str(path))
-
-    capsys.readouterr()
-    world.run("rejects", "--by", "supplier", "--json")
-    groups = json.loads(capsys.readouterr().out)["groups"]
-    world.run("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "l.txt")
-    world.run("report", "--by", "supplier", "--file", "page.html")
-    page = (world.folder / "page.html").read_text("utf-8")
-
-    assert [group["rows"] for group in groups] == [2]
-    assert len(list(world.folder.glob("l-*.txt"))) == 1
-    assert page.count('<tr><th scope="row">S') == 1
-    assert '<th scope="row">SU\u0308D</th><td data-label="files">2</td>' in page

@@ -74,53 +74,13 @@ def test_a_part_of_a_catalog_says_nothing_of_the_rest(
     world.run("verify", str(manifest), "--where", "supplier = 'acme'")
     capsys.readouterr()
 
-    assert world.run("status", "--catalog", str(manifest), "--json") == 0
+    assert world.run("diff", "--catalog", str(manifest), "--json") == 0
     assert json.loads(capsys.readouterr().out)["run_id"] == whole
     part = max(path.name for path in world.results.glob("_runs/*"))
     world.run("diff", part, "--json")
     assert "gone" not in capsys.readouterr().out
     plan = json.loads((world.results / "_runs" / part / "plan.json").read_text())
     assert (plan["selection"], plan["skipped"], plan["unmet"]) == ("--where \"supplier = 'acme'\"", 3, 3)
-
-
-def test_another_condition_is_another_command(
-    world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """An unfinished run of some rows goes on with the same condition; else a person decides."""
-    where = ("--where", "supplier <> 'nobody'")
-    world.run("verify", str(manifest), *where, "--max-calls", "5")
-    capsys.readouterr()
-
-    for others in ((), ("--where", "supplier = 'acme'"), (*where, "--newer-than", "2d")):
-        assert world.run("verify", str(manifest), *others) == 2
-        assert "planned with other options (--where \"supplier <> 'nobody'\")" in capsys.readouterr().err
-    assert world.run("verify", str(manifest), *where) == 0
-    assert sum(map(len, files_by_run(world))) == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--where", "suplier = 'acme'"), '"suplier" not found in FROM clause. The columns are: audio, sidecar, id'),
-        (("--where", "supplier ="), "syntax error"),
-        (("--where", "length(read_text('/etc/passwd')) > 0"), '"read_text" is a table function'),
-        (("--where", "CAST(supplier AS INTEGER) > 0"), "Could not convert string 'acme'"),
-        (("--newer-than", "soon"), "neither an age nor a date"),
-    ],
-)
-def test_a_bad_condition_is_one_line(
-    world: SandboxWorld,
-    manifest: Path,
-    options: tuple[str, ...],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Exit code 2; nothing is sent or written."""
-    for command in ("plan", "verify"):
-        assert world.run(command, str(manifest), *options) == 2
-        (line,) = capsys.readouterr().err.splitlines()
-        assert message in line
-    assert list(world.results.glob("_runs/*")) == []
 
 
 def test_only_files_that_stand_so_are_verified(

@@ -34,7 +34,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.ingest import moves, rules, state
-from proofsweep.operations import inventory, recover
+from proofsweep.operations import recover
 from proofsweep.operations.operation import settle
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
@@ -146,12 +146,6 @@ def set_chosen(patch: pytest.MonkeyPatch, **values: float) -> None:
 
 def setting(name: str) -> object:
     return attrgetter(name)(load_settings())
-
-
-def let_inventories_find(patch: pytest.MonkeyPatch, *states: dict[str, int]) -> None:
-    """Let the next inventories find so many proofs of each state, without a call."""
-    found = (inventory.Inventory(operation_id="x", states=each) for each in states)
-    patch.setattr(inventory, "inventory_proofs", lambda *_: next(found))
 
 
 def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
