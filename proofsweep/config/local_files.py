@@ -11,8 +11,6 @@ from typing import IO
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import printable
 
-_WITHOUT_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-
 
 def sync_file(file: IO[bytes]) -> None:
     file.flush()
@@ -44,22 +42,13 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
         _refuse_existing(path)  # before somebody waits for the content
         with draft.open("xb") as file:
             yield file
-        _give_name(draft, path)
+        _refuse_existing(path)
+        draft.replace(path)
     except OSError as error:
         raise UsageError(f"{printable(str(path))} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):  # what hindered the writing is said already
             draft.unlink(missing_ok=True)
-
-
-def _give_name(draft: Path, path: Path) -> None:
-    try:
-        os.link(draft, path)
-    except OSError as error:
-        if error.errno not in _WITHOUT_LINKS:
-            raise
-        _refuse_existing(path)
-        draft.replace(path)
 
 
 def _refuse_existing(path: Path) -> None:

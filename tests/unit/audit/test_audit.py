@@ -242,13 +242,6 @@ def test_bytes_that_are_no_part_are_found(results: Results, root: Path, content:
     assert f"{PART} cannot be read as a part of its table" in wrong(audit_store(results, NEWEST))
 
 
-def test_a_part_may_lack_a_column_that_can_be_null(results: Results, root: Path) -> None:
-    """Such a file is of an earlier version."""
-    rewrite_part(root, parquet_of(pq.ParquetFile(root / PART).read().drop_columns(["relative_path"])), 5)
-
-    assert wrong(audit_store(results, NEWEST)) == []
-
-
 def flipped(root: Path) -> None:
     content = bytearray((root / CALLS).read_bytes())
     content[len(content) // 2] ^= 1

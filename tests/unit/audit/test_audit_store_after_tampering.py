@@ -15,12 +15,10 @@ import pytest
 
 from proofsweep.audit.ledger import Audit
 from proofsweep.audit.store import audit_store
-from proofsweep.domain.exchanges import Call
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 
-from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
-from ..ended_operations import call_of, leave_operation, operation_named
+from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS
 from .conftest import forge_newest_entry
 
 TAMPERINGS = int(os.environ.get("PROOFSWEEP_SOAK_TAMPERINGS", "8"))
@@ -156,19 +154,6 @@ def rewrite_document(path: Path, change: Callable[[dict[str, Any]], object]) -> 
     path.write_text(json.dumps(document, indent=2))
 
 
-def follow(root: Path, run_id: str, name: str) -> None:
-    """Let the receipt of the only leg of a run follow a changed part."""
-    path = root / name
-    table = pq.ParquetFile(path).read()
-
-    def change(document: dict[str, Any]) -> None:
-        (named,) = [each for each in document["parts"] if each["name"] == name]
-        named |= {"sha256": digest(path), "rows": table.num_rows}
-
-    rewrite_document(root / receipt(run_id), change)
-    forge_newest_entry(root)
-
-
 def entry(number: int) -> str:
     return f"_ledger/000000/{number:09}.json"
 
@@ -188,17 +173,6 @@ def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(root: Pa
     assert places(audit(root)) == {receipt(NEWEST)}
 
     forge_newest_entry(root)
-    assert audit(root).wrong == []
-    assert places(audit(root, head)) == {f"head {head}"}
-
-
-def test_a_verdict_turned_with_part_and_receipt_is_found_by_the_head(root: Path, head: str) -> None:
-    """The forger also corrects the digest in the receipt, and its entry."""
-    name = part(NEWEST, "00000-001")
-    table = pq.ParquetFile(root / name).read()
-    turned = [row | {"outcome": "accepted", "accepted": True} for row in table.to_pylist()]
-    (root / name).write_bytes(parquet_of(pa.Table.from_pylist(turned, schema=table.schema)))
-    follow(root, NEWEST, name)
     assert audit(root).wrong == []
     assert places(audit(root, head)) == {f"head {head}"}
 
@@ -229,44 +203,6 @@ def test_a_forged_pruning_is_found(root: Path) -> None:
     (root / name).unlink()
 
     assert places(audit(root)) == {name}
-
-
-ERASURE = operation_named("20261101T200000Z_000ee", "erasure")
-
-
-def erased(root: Path) -> Path:
-    """Leave an erasure behind, and a run that ends after it; give the folder of the erasure."""
-    results = Results(FolderStore(root))
-    at = ERASURE.started_at
-    row = {"proof_id": "p", "outcome": "erased", "asked_at": at, "answered_at": at, "request_id": "r-1"}
-    leave_operation(results, ERASURE, [call_of(ERASURE, "r-1", Call.ERASE)], {"erasures": [row]})
-    end_leg(results, planned(results, "20261103T120000Z_000aa", "xy"), "xy", range(2))
-    assert audit(root).wrong == []
-    return root / "_runs" / ERASURE.operation_id
-
-
-def test_an_erasure_deleted_whole_is_found(root: Path) -> None:
-    """Plan, receipt and parts: the ledger names it."""
-    shutil.rmtree(erased(root))
-    for path in files(root, f"*/*/{ERASURE.operation_id}-*"):
-        path.unlink()
-
-    assert places(audit(root)) == {f"_runs/{ERASURE.operation_id}/legs/001/receipt.json"}
-
-
-def test_an_erasure_changed_with_its_receipt_is_found(root: Path) -> None:
-    """The digest in its receipt follows; that of the receipt stands in the ledger."""
-    folder = erased(root)
-    (path,) = files(root, f"erasures/*/{ERASURE.operation_id}-*")
-    rows = [row | {"proof_id": "another"} for row in pq.ParquetFile(path).read().to_pylist()]
-    path.write_bytes(parquet_of(pa.Table.from_pylist(rows, schema=pq.ParquetFile(path).schema_arrow)))
-    name = str(path.relative_to(root))
-    rewrite_document(
-        folder / "legs/001/receipt.json",
-        lambda document: [each.update(sha256=digest(path)) for each in document["parts"] if each["name"] == name],
-    )
-
-    assert places(audit(root)) == {f"_runs/{ERASURE.operation_id}/legs/001/receipt.json"}
 
 
 def places(done: Audit) -> set[str]:

@@ -1,6 +1,5 @@
 """A new file is whole and takes the place of none; what is synced survives a power cut."""
 
-import errno
 import os
 from pathlib import Path
 
@@ -25,20 +24,6 @@ def test_an_existing_file_stays_also_if_it_comes_meanwhile(tmp_path: Path) -> No
         (tmp_path / "b").write_bytes(b"other")
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old", "b": b"other"}
-
-
-def test_a_file_system_without_links_has_new_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An existing file is still refused."""
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    write(tmp_path / "a")
-
-    assert (tmp_path / "a").read_bytes() == b"new"
-    with pytest.raises(UsageError, match="File exists"):
-        write(tmp_path / "a")
 
 
 @pytest.fixture

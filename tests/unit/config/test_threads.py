@@ -13,44 +13,6 @@ from ...worlds.waiting import wait_for
 _LIMIT_SECONDS = 10.0  # far longer than a thread needs to start
 
 
-class Worker:
-    """Work for a thread: it starts, waits for its end, and finishes."""
-
-    def __init__(self) -> None:
-        self.started, self.finished = threading.Event(), threading.Event()
-        self.thread: threading.Thread | None = None
-
-    def __call__(self, over: threading.Event) -> None:
-        """Say that it began; finish when it is told to."""
-        self.thread = threading.current_thread()
-        self.started.set()
-        if over.wait(_LIMIT_SECONDS):
-            self.finished.set()
-
-
-def test_the_thread_runs_beside_the_work_and_has_ended_after_it() -> None:
-    """The thread bears its name, runs while the work runs, and has returned when the block is left."""
-    worker = Worker()
-
-    with background_thread("companion", worker):
-        assert worker.started.wait(_LIMIT_SECONDS)
-        assert not worker.finished.is_set()
-
-    assert worker.finished.is_set()
-    assert worker.thread is not None
-    assert (worker.thread.name, worker.thread.daemon, worker.thread.is_alive()) == ("companion", True, False)
-
-
-def test_a_failure_of_the_work_ends_the_thread_and_is_raised() -> None:
-    """An exception passes through, after the thread has ended."""
-    worker = Worker()
-
-    with pytest.raises(ValueError, match="broken"), background_thread("companion", worker):
-        raise ValueError("broken")
-
-    assert worker.finished.is_set()
-
-
 def test_an_error_in_the_thread_ends_the_work_at_once_and_is_raised_at_the_end() -> None:
     """The work would go on unwatched."""
     error, stop = ZeroDivisionError("broken"), StopSwitch()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.domain.errors import ResultsError, RunIsActive
 from proofsweep.store import layout
 from proofsweep.store.lease import STALE_SECONDS, Lease, sole_process
 from proofsweep.store.objects import FolderStore
@@ -61,27 +61,6 @@ def held_by_another(lease: Lease, **changes: object) -> None:
     lease.store.create("_runs/r/legs/001/lease.json", json.dumps(holder | changes).encode())
 
 
-def test_a_term_is_taken_once(lease: Lease) -> None:
-    """The second process gets an error, and the first stays the holder."""
-    lease.take(1)
-
-    with pytest.raises(RunIsActive):
-        lease.take(1)
-
-    holder = lease.holder(1)
-    assert holder is not None
-    assert holder.pid == os.getpid()
-    assert lease.last() == 1
-
-
-def test_two_terms_of_one_process_have_not_the_same_holder(lease: Lease) -> None:
-    """In two containers the process number, its start and the time may be the same."""
-    lease.take(1)
-    lease.take(2)
-
-    assert lease.holder(1) != lease.holder(2)
-
-
 def test_a_term_is_superseded_by_the_next_one_or_by_its_receipt(lease: Lease) -> None:
     """Its process stops when it sees that, since another one does the same rows."""
     for leg in (1, 2, 3):
@@ -101,24 +80,6 @@ def test_a_leg_that_ends_while_it_is_listened_to_is_not_active(lease: Lease, clo
 
     assert not lease.is_held(1)
     assert clock.uptime_seconds == 105
-
-
-def test_the_last_beat_counts(lease: Lease, clock: Clock) -> None:
-    """A leg overwrites its one heartbeat, however long it works."""
-    lease.take(1)
-    for _ in range(12):
-        clock.move(10)
-        lease.beat(1)
-    clock.move(30)
-    alive = lease.is_alive(1)
-    clock.move(1)
-
-    assert alive
-    assert not lease.is_alive(1)
-    assert lease.store.names("_runs/r/legs/001") == [
-        "_runs/r/legs/001/heartbeat.json",
-        "_runs/r/legs/001/lease.json",
-    ]
 
 
 def gone_process() -> int:
@@ -206,19 +167,6 @@ def test_who_comes_while_a_lease_is_held_is_told_by_whom(lease: Lease) -> None:
         busy.take(1)
     busy.write_receipt(1, {})
     assert busy.last_over() == 1
-
-
-def test_a_leg_ends_with_its_receipt(lease: Lease) -> None:
-    """Written once."""
-    lease.take(1)
-    before = lease.receipt(1)
-
-    lease.write_receipt(1, {"ended_by": "complete"})
-
-    assert before is None
-    assert lease.receipt(1) == {"ended_by": "complete"}
-    with pytest.raises(NameTaken):
-        lease.write_receipt(1, {"ended_by": "killed"})
 
 
 @pytest.mark.parametrize("content", [b"[]", b"null", b"{"])

@@ -8,7 +8,6 @@ from threading import Barrier
 
 import pytest
 
-from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.operations import OperationKind
 from proofsweep.operations.operation import end_killed
 from proofsweep.store import layout
@@ -61,20 +60,6 @@ def test_each_receipt_has_one_entry(store: FolderStore, monkeypatch: pytest.Monk
     assert (Ledger(store).newest(), list(Ledger(store).entries(9))) == (9, [])
 
 
-def test_only_entries_after_a_receipt_was_written_are_read(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leg of a store with thousands of entries reads one."""
-    for number in range(9):
-        Ledger(store).append(EntryKind.LEG, receipt(store, f"r/{number}.json"))
-    name = receipt(store, "r/9.json")
-    read: list[str] = []
-    monkeypatch.setattr(
-        FolderStore, "read", lambda self, name, read_it=FolderStore.read: read.append(name) or read_it(self, name)
-    )
-
-    assert Ledger(store).append(EntryKind.LEG, name) == 10
-    assert read == [name, layout.ledger_name(9)]
-
-
 def test_several_appenders_meet_at_the_numbers(store: FolderStore) -> None:
     """Two of them have the same receipt: its own process, and the next one that finds it."""
     receipts = [
@@ -107,19 +92,6 @@ def test_a_process_that_slept_before_its_entry_finds_it(store: FolderStore, monk
 
     assert Ledger(store).append(EntryKind.LEG, one) == 2
     assert names(store) == [two, one]
-
-
-def test_an_entry_that_cannot_be_read_does_not_stop_the_line(store: FolderStore) -> None:
-    """The audit names it; legs go on."""
-    store.create(layout.ledger_name(1), b"[]")
-
-    assert Ledger(store).append(EntryKind.LEG, receipt(store, "r/1.json")) == 2
-    assert names(store) == ["", "r/1.json"]
-
-
-def test_a_receipt_that_is_missing_is_said(store: FolderStore) -> None:
-    with pytest.raises(ResultsError, match=r"^r/1\.json is missing"):
-        Ledger(store).append(EntryKind.LEG, "r/1.json")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan
 from proofsweep.store import layout, schemas
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import (
@@ -52,23 +51,6 @@ def test_a_plan_is_what_makes_a_run(results: Results) -> None:
         results.plan_digest(PLAN.run_id)
         == hashlib.sha256(results.store.read(layout.plan_name(PLAN.run_id)) or b"").hexdigest()
     )
-
-
-def test_a_plan_of_a_later_version_is_read_too(results: Results) -> None:
-    """What this version does not know is ignored."""
-    document = {name: getattr(PLAN, name) for name in Plan.__slots__} | {"window": "22-06"}
-    results.store.create(layout.plan_name(PLAN.run_id), json.dumps(document).encode())
-
-    assert results.plan(PLAN.run_id) == PLAN
-
-
-def test_a_part_is_described_as_it_stands(results: Results) -> None:
-    """Its rows and digest are those of the bytes in the store."""
-    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0, song="Ж"), row_of(2)])
-
-    content = results.store.read(part.name) or b""
-    assert (part.rows, part.sha256) == (2, hashlib.sha256(content).hexdigest())
-    assert results.table("verdicts", [part.name]).to_pylist() == [row_of(0, song="Ж"), row_of(2)]
 
 
 def test_a_part_without_rows_has_the_whole_schema(results: Results) -> None:

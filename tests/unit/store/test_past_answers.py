@@ -107,19 +107,6 @@ def _blank(kind: pa.DataType) -> object:
     return "x" if pa.types.is_string(kind) or pa.types.is_dictionary(kind) else 0
 
 
-def test_the_smallest_files_of_each_mode_can_be_sent_again(results: Results) -> None:
-    """As many of both modes, however many there are."""
-    rows = [row_of(f"{size}", audio_bytes=size) for size in range(100)]
-    pair = row_of("p", mode=Mode.LEGACY_PAIR, sidecar="/p", sidecar_sha256=digest_of("p"), audio_bytes=50)
-    ran(results, "20261120T120000Z_000aa", *rows, pair)
-
-    found = PastAnswers(results, NOW).accepted()
-
-    sizes = sorted(item.audio_bytes for item in found if item.mode is Mode.ONE_FILE)
-    assert sizes == [*range(32)]
-    assert [item.audio for item in found if item.mode is Mode.LEGACY_PAIR] == ["/c/p"]
-
-
 def test_files_that_earlier_legs_read_are_named(results: Results) -> None:
     """The last leg's first; a file without a digest was not read to its end, whatever its answer."""
     ran(results, NOW.run_id, row_of("a"), row_of("b", "rejected"), row_of("c", "failed", audio_sha256=None))

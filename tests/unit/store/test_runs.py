@@ -5,8 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import IndexedRuns, RunIndex
 
@@ -65,17 +63,6 @@ def test_nothing_is_lost_if_many_processes_end_legs_at_once(results: Results) ->
     shutil.rmtree(Path(results.store.url, "_runs"))
 
     assert remaining(index_of(results).refreshed()) == dict.fromkeys(RUNS, 0)
-
-
-@pytest.mark.parametrize("damage", ["deleted", "damaged"])
-def test_the_index_can_be_lost_at_any_time(results: Results, damage: str) -> None:
-    """What it says is in the runs."""
-    end_leg(results, plan_of_run(RUNS[0]), accepted=1, remaining=0)
-    before = index_of(results).refreshed()
-    for entry in Path(results.store.url, "_index").iterdir():
-        entry.unlink() if damage == "deleted" else entry.write_bytes(b"")
-
-    assert index_of(results).refreshed() == before
 
 
 def test_an_index_that_a_clock_ahead_began_hides_no_run(results: Results) -> None:

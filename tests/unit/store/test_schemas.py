@@ -69,7 +69,6 @@ def test_all_that_a_table_needs_is_made_of_its_declaration(table: Table) -> None
     assert view.meaning == table.meaning
     assert f"store.{table.name}" in view.query
     assert f"<!-- generated: {table.name} -->" in DOCS.read_text("utf-8")
-    assert table.proof_time is None or table.proof_time in names
     assert table.written_by != "operation" or "operation_id" in names
 
 

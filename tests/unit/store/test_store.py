@@ -40,14 +40,6 @@ def test_a_url_with_a_password_is_refused() -> None:
     assert "hunter2" not in refused.value.message
 
 
-def test_a_store_is_called_in_messages_what_it_is(tmp_path: Path) -> None:
-    """A record of keys is kept as results are, and is none of them."""
-    (tmp_path / "file").write_text("in the way")
-
-    with pytest.raises(ResultsError, match=r"^The record of keys .* cannot be written"):
-        open_store(str(tmp_path / "file"), "record of keys").replace("keys.json", b"")
-
-
 class OverwritingStore(BucketStore):
     """A bucket that knows no conditions, as at some gateways."""
 
@@ -139,18 +131,6 @@ def test_what_stands_in_the_store_counts_and_not_its_answer(forgetful: BucketSto
         forgetful.create("rival", b"content")
 
 
-def test_a_bucket_that_cannot_be_opened_is_one_line() -> None:
-    """Nothing of what the library says is repeated: it may hold anything."""
-
-    def fail(_root: str) -> MemoryStore:
-        raise ValueError("secret")
-
-    with pytest.raises(ResultsError, match="s3://bucket cannot be opened") as refused:
-        BucketStore("s3://bucket", fail).create("a", b"")
-
-    assert "secret" not in refused.value.message
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Store:
     """Return a store in a folder that is not there yet."""
@@ -174,19 +154,6 @@ def test_an_object_and_all_folders_above_it_survive_a_power_cut(
     path = tmp_path / "deep" / "results" / NAME
     above = [each for each in path.parents if each.is_relative_to(tmp_path)]
     assert [each for each in [path, *above] if each.stat().st_ino not in durable] == []
-
-
-def test_what_cannot_be_deleted_is_an_error_of_the_store(folder: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file system may turn read-only in mid-run."""
-    folder.create(NAME, b"content")
-
-    def refuse(_path: Path, *, missing_ok: bool) -> None:
-        raise OSError(errno.EROFS, f"read-only, missing or not: {missing_ok}")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-
-    with pytest.raises(ResultsError, match="cannot be written"):
-        folder.delete(NAME)
 
 
 @pytest.mark.parametrize("write", ["create", "replace"])
