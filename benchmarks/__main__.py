@@ -15,7 +15,6 @@ _ALL = {
     "a_year": "--nights 2 --parts 3 --ingests 5",
     "answers": "--items 60 --nights 2 --rows 20",
     "lanes": "--seeds 1 --only 'R2 B2'",
-    "lane_in_real_time": "--seconds 16",
     "night": "--rows 60 --rate 100",
     "prefect_tasks": "--files 20",
     "processes": "--rows 240 --partitions 2",

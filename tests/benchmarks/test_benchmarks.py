@@ -14,7 +14,6 @@ SLOW = {
     "cpu_per_file",
     "first_byte",
     "forecast",
-    "lane_in_real_time",
     "memory",
     "night",
     "prefect_tasks",

@@ -52,21 +52,3 @@ def test_a_sandbox_ends_with_the_process_that_launched_it(tmp_path: Path) -> Non
 
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{parent.stdout.strip()}/health", trust_env=False)
-
-
-def test_a_taken_port_is_reported_in_one_line(running: sandbox.Running, tmp_path: Path) -> None:
-    """Exit code 1, no traceback, and the port in the message."""
-    port = running.base_url.split(":")[2].split("/")[0]
-
-    ended = subprocess.run(
-        [sys.executable, "-m", "proofsweep_sandbox", "--home", str(tmp_path), "--port", port],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert ended.returncode == 1
-    assert ended.stderr.count("\n") == 1
-    assert port in ended.stderr
-    assert not (tmp_path / "registry.sqlite").exists()

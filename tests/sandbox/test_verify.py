@@ -63,21 +63,6 @@ def test_a_sidecar_under_a_wrong_name_is_a_one_file_verification(
     assert answer == {"good": False, "verdict": "unreadable"}
 
 
-def test_the_sidecar_field_can_have_another_name(tmp_path: Path, wav: Path) -> None:
-    """The wire name is an option."""
-    options = sandbox.Options(home=tmp_path, sidecar_field="abcd")
-    with sandbox.launch(tmp_path / "home", options=options) as running:
-        issued = running.operator.issue(wav, tmp_path, legacy=True)
-
-        record = httpx.get(
-            f"{running.base_url}/proofs/{issued.proof_id}", headers={"x-api-key": running.api_key}, trust_env=False
-        ).json()
-
-    assert issued.sidecar is not None
-    assert base64.b64decode(record["abcd"]) == issued.sidecar.read_bytes()
-    assert "sidecar" not in record
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -101,17 +86,6 @@ def test_a_malformed_body_is_a_400(api: httpx.Client, body: bytes) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
 
 
-def test_an_unknown_upload_is_a_404_and_an_empty_slot_a_422(api: httpx.Client) -> None:
-    """The contract leaves both statuses open."""
-    slot = api.post("/uploads").json()
-
-    unknown = api.post("/verify", json={"uploadId": "upl_none"})
-    empty = api.post("/verify", json={"uploadId": slot["uploadId"]})
-
-    assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
-    assert (empty.status_code, empty.json()["code"]) == (422, "unprocessable")
-
-
 def test_an_upload_of_another_tenant_does_not_exist(
     running: sandbox.Running, operator: sandbox.Operator, upload: Callable[[bytes], str]
 ) -> None:
@@ -126,18 +100,3 @@ def test_an_upload_of_another_tenant_does_not_exist(
     )
 
     assert answer.status_code == 404
-
-
-def test_an_upload_is_kept_for_an_hour_after_its_slot(
-    api: httpx.Client, upload: Callable[[bytes], str], later: Callable[[float], None]
-) -> None:
-    """A stored upload can be verified for an hour after its slot has expired; then it is deleted."""
-    upload_id = upload(b"some audio")
-    later(20 * 60)
-
-    kept = api.post("/verify", json={"uploadId": upload_id})
-    later(2 * 3600)
-    api.post("/uploads")
-    gone = api.post("/verify", json={"uploadId": upload_id})
-
-    assert (kept.status_code, gone.status_code) == (200, 404)
