@@ -43,7 +43,7 @@ class ProbeBatch:
 def probe_service(partner: Partner) -> ProbeBatch:
     """Ask /health and /partner/usage once; a failure is a row too. No other thread may use the partner."""
     seen: list[Exchange] = []
-    once = partner.in_new_session(seen.append).asking_once()
+    once = partner.with_attempts(1).in_new_session(seen.append)
     health, usage = HealthResponse(), list[Row]()
     with _failure_kept(seen):
         health = once.health()

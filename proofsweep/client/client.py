@@ -38,7 +38,6 @@ from proofsweep.domain.outcomes import Answer
 _Resource = TypeVar("_Resource", bound=Resource)
 _PROBE_ATTEMPTS = 2  # attempts of a probe's calls
 _NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified."
-_PACKET_BYTES = 64 * 1024
 _FILE_NAME = "audio"  # the same for all files: the local name stays here
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
 
@@ -76,10 +75,6 @@ class Partner:
     def with_attempts(self, attempts: int) -> "Partner":
         retry = self.session.retry.model_copy(update={"attempts": attempts})
         return Partner(replace(self.session, retry=retry))
-
-    def asking_once(self) -> "Partner":
-        """Return the same partner, which repeats nothing, not even a throttled call for the usage."""
-        return Partner(replace(self.with_attempts(1).session, usage_attempts=1))
 
     @property
     def base_url(self) -> str:
@@ -258,11 +253,6 @@ def _part(boundary: str, disposition: str, value: str) -> str:
 
 
 def _form_body(head: bytes, audio: AudioBody, tail: bytes) -> Iterator[bytes]:
-    held = head
-    for piece in audio.chunks():
-        if len(held) + len(piece) < _PACKET_BYTES:  # a small file goes in one packet: it waits mostly for the network
-            held += piece
-        else:
-            yield held
-            held = piece
-    yield from (held + tail,) if len(held) < _PACKET_BYTES else (held, tail)
+    yield head
+    yield from audio.chunks()
+    yield tail

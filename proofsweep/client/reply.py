@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
 
 import httpx
 from pydantic.alias_generators import to_camel
@@ -16,7 +15,7 @@ from pydantic.alias_generators import to_camel
 from proofsweep.domain import models
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.headers import AnswerHeaders
-from proofsweep.domain.models import Resource, json_of, list_of_objects, object_of, text_of
+from proofsweep.domain.models import Resource, json_of, object_of, text_of
 from proofsweep.domain.text import printable
 
 TakeBody = Callable[[Iterable[bytes]], None]
@@ -106,53 +105,26 @@ class Sending(httpx.SyncByteStream):
         )
 
 
-def _fields(kind: type[Resource]) -> frozenset[str]:
-    return frozenset(map(to_camel, kind.model_fields))
-
-
-_NAMED: Mapping[Call, Mapping[str, frozenset[str]]] = {
-    Call.HEALTH: {"": _fields(models.HealthResponse)},
-    Call.KEYS: {"": _fields(models.PartnerKeysResponse), "keys": _fields(models.KeyRecord)},
-    Call.ROTATE: {"": _fields(models.RotatedKeyResponse)},
-    Call.USAGE: {
-        "": _fields(models.PartnerUsageResponse),
-        "plan": _fields(models.UsagePlan),
-        "days": _fields(models.UsageDay),
-    },
-    Call.PROOFS: {"": _fields(models.ListProofsResponse), "items": _fields(models.ProofSummary)},
-    Call.ERASE: {"": _fields(models.EraseProofResponse)},
-    Call.UPLOADS: {"": _fields(models.UploadResponse)},
-    Call.VERIFY: {
-        "": _fields(models.VerifyResponse),
-        "grade": frozenset({"human", "ai", "unknown", "riskCategory", "rubricVersion"}),
-    },
+_RESOURCES: Mapping[Call, type[Resource]] = {
+    Call.HEALTH: models.HealthResponse,
+    Call.KEYS: models.PartnerKeysResponse,
+    Call.ROTATE: models.RotatedKeyResponse,
+    Call.USAGE: models.PartnerUsageResponse,
+    Call.PROOFS: models.ListProofsResponse,
+    Call.ERASE: models.EraseProofResponse,
+    Call.UPLOADS: models.UploadResponse,
+    Call.VERIFY: models.VerifyResponse,
 }
-"""The fields of each answer that the contract shows whole. Of the others it says that further fields are not shown."""
-
-_ERROR = {"": _fields(models.ApiError)}
+"""The answers whose members the contract shows whole. Of the others it says that further members are not shown."""
 
 
 def unnamed_in(call: Call, document: object, *, is_success: bool) -> tuple[str, ...]:
-    """Return the names of the members that the contract does not name, sorted; inside another one as `grade.mood`.
-
-    Long names are cut, and of many some are left out.
-    """
-    named = _NAMED.get(call, {}) if is_success else _ERROR
-    answer = object_of(document)
-    names = {_short(name) for parent, known in named.items() for name in _unknown(answer, parent, known)}
-    return tuple(sorted(names)[:_MOST_NAMES])
-
-
-def _unknown(answer: Mapping[str, object], parent: str, known: frozenset[str]) -> list[str]:
-    if not parent:
-        return [*(answer.keys() - known)]
-    inner = answer.get(parent)
-    names = set(chain.from_iterable(list_of_objects(inner))) if isinstance(inner, list) else set(object_of(inner))
-    return [f"{parent}.{name}" for name in names - known]
-
-
-def _short(name: str) -> str:
-    return printable(name[:_MOST_LETTERS])[:_MOST_LETTERS]
+    """Return the names of the members that the contract does not name, sorted; of many, and of long ones, a part."""
+    kind = _RESOURCES.get(call) if is_success else models.ApiError
+    if kind is None:
+        return ()
+    names = object_of(document).keys() - set(map(to_camel, kind.model_fields))
+    return tuple(sorted(printable(name[:_MOST_LETTERS])[:_MOST_LETTERS] for name in names)[:_MOST_NAMES])
 
 
 def cause_of(error: BaseException) -> str | None:

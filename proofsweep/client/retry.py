@@ -9,7 +9,6 @@ from proofsweep.domain.errors import ServiceError
 from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
 from proofsweep.domain.verdicts import meaning_of
 
-USAGE_ATTEMPTS = 5  # attempts of a throttled GET /partner/usage
 _FIRST_WAIT_SECONDS = 0.5  # before the second attempt
 _ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
 # Calls that may have a lane of their own: what they are told holds no other call back (contract, Endpoints 3).
@@ -61,7 +60,6 @@ def decide(
     failures: int,
     fresh_slots: int,
     jitter: float,
-    usage_attempts: int = USAGE_ATTEMPTS,
 ) -> Decision:
     """Return what follows an exchange without success.
 
@@ -71,7 +69,7 @@ def decide(
     if exchange.call is Call.SLOT:
         return _after_slot(exchange, retry, failures, jitter)
     if exchange.is_throttled:
-        return _after_throttle(exchange, retry, jitter, usage_attempts)
+        return _after_throttle(exchange, retry, jitter)
     if exchange.call.is_keyed and exchange.status == HTTPStatus.FORBIDDEN:
         return RenewKey()
     if is_transient(exchange):
@@ -93,20 +91,17 @@ def reason_of(exchange: Exchange) -> str:
     return "slot_refused" if exchange.call is Call.SLOT else f"http_{exchange.status}"
 
 
-def _after_throttle(exchange: Exchange, retry: RetrySettings, jitter: float, usage_attempts: int) -> Decision:
+def _after_throttle(exchange: Exchange, retry: RetrySettings, jitter: float) -> Decision:
     """Wait as told; only a 429 of the shared lane holds all calls back.
 
     Nothing waits long for usage: a leg can go on without an answer. A rotation that must wait long is given up: the
     person repeats it later, with the same Idempotency-Key.
     """
     wait = exchange.headers.retry_after_seconds or backoff(retry, exchange.attempt, jitter)
-    match exchange.call:
-        case Call.ROTATE:
-            is_given_up = exchange.attempt >= retry.attempts or wait > _ROTATION_WAIT_SECONDS
-        case Call.USAGE:
-            is_given_up = exchange.attempt >= usage_attempts or wait > retry.longest_wait_seconds
-        case _:
-            return PauseAll(wait)
+    if exchange.call not in _OWN_LANES:
+        return PauseAll(wait)
+    longest_seconds = _ROTATION_WAIT_SECONDS if exchange.call is Call.ROTATE else retry.longest_wait_seconds
+    is_given_up = exchange.attempt >= retry.attempts or wait > longest_seconds
     return GiveUp(reason_of(exchange)) if is_given_up else Retry(wait)
 
 

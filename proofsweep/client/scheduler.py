@@ -4,8 +4,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
@@ -22,7 +21,6 @@ _LATEST_STOP_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0  # how long work in hand may be paused while the leg ends
 _JITTER_SHARE = 0.1  # by which share a wait may be longer than told
 _OTHER_RATE = 0.15  # the change of a rate that is told, as a share
-_BROKEN = "The order of the calls is lost through a mistake of this program"
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 
@@ -67,7 +65,6 @@ class Dispatcher:
         self._report = report
         self._make_room = make_room
         self._lock = threading.Lock()
-        self._is_broken = False
         self._waiting: dict[Ticket, threading.Condition] = {}
 
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_probe: bool = False) -> Ticket:
@@ -81,7 +78,7 @@ class Dispatcher:
             priority = Priority.PROBE
         elif call is Call.UPLOADS:
             priority = Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT
-        with self._locked():
+        with self._lock:
             ticket = self._queue.enter(priority, holder, is_for_slot=call is Call.UPLOADS)
             changed = self._waiting[ticket] = threading.Condition(self._lock)
             try:
@@ -106,7 +103,7 @@ class Dispatcher:
 
         A 429 of GET /partner/usage changes nothing here: it may have its own lane.
         """
-        with self._locked():
+        with self._lock:
             if ticket is not None and not exchange.is_throttled:
                 self._queue.was_answered(ticket)
             elif exchange.call is Call.USAGE:
@@ -122,7 +119,7 @@ class Dispatcher:
 
     def open_circuit(self) -> None:
         """Let only probes go until the leg closes the circuit, unless one was answered just now."""
-        with self._locked():
+        with self._lock:
             if self.on_open is None or not self._breaker.open(self.clock()):
                 return
             self._queue.is_held = True
@@ -133,11 +130,11 @@ class Dispatcher:
         return self._queue.is_held
 
     def begin_probe(self) -> None:
-        with self._locked():
+        with self._lock:
             self._breaker.begin_probe(self.clock())
 
     def probe_failed(self) -> None:
-        with self._locked():
+        with self._lock:
             has_changed = not self._breaker.is_outage
             self._breaker.probe_failed()
             self._queue.is_held = True
@@ -151,7 +148,7 @@ class Dispatcher:
 
     def close_circuit(self) -> None:
         """Let all calls go again."""
-        with self._locked():
+        with self._lock:
             has_changed = self._breaker.is_outage
             self._breaker.close()
             self._queue.is_held = False
@@ -162,7 +159,7 @@ class Dispatcher:
 
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
         """Hold all calls back; end the leg after too long a wait. Only a 429 changes the rate: an outage does not."""
-        with self._locked():
+        with self._lock:
             now, before = self.clock(), self._queue.most_at_once
             pause_seconds = wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads the processes
             if ticket is not None and exchange.is_throttled:
@@ -181,22 +178,22 @@ class Dispatcher:
             self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by=EndedBy.BREAKER))
 
     def drop(self, holder: Hashable, ticket: Ticket | None) -> None:
-        with self._locked():
+        with self._lock:
             self._queue.drop(holder, ticket)
             self._serve()
 
     def remember(self, rate: float | None) -> None:
         if rate is not None:
-            with self._locked():
+            with self._lock:
                 self._queue.remember(rate)
 
     def report(self) -> RateReport:
-        with self._locked():
+        with self._lock:
             return self._queue.report(self.clock())
 
     def take(self, share: Share) -> None:
         """Keep to a part of the rate limit, and to the pause of another process."""
-        with self._locked():
+        with self._lock:
             self._queue.take(share, self.clock())
             self._serve()
 
@@ -205,23 +202,8 @@ class Dispatcher:
         return self._queue.refused
 
     def status(self) -> LaneStatus:
-        with self._locked():
-            return self._status()
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock; an error inside is a mistake of this program, and ends the leg for all that wait."""
         with self._lock:
-            try:
-                yield
-            except RunMustStop:
-                raise
-            except Exception as error:
-                self._is_broken = True
-                self.stop.pull(RunMustStop(f"{_BROKEN} ({type(error).__name__}).", ended_by=EndedBy.ERROR))
-                for changed in self._waiting.values():
-                    changed.notify()
-                raise
+            return self._status()
 
     def _status(self) -> LaneStatus:
         pacer, most, part = self._queue.pacer, self._queue.most_at_once, self._queue.part
@@ -260,8 +242,7 @@ class Dispatcher:
 
     @property
     def _is_abandoned(self) -> bool:
-        is_over = self._queue.is_held or self.stop.is_aborted or self._is_broken
-        return is_over and self.stop.reason is not None
+        return (self._queue.is_held or self.stop.is_aborted) and self.stop.reason is not None
 
     def _check_stop(self, ticket: Ticket) -> None:
         wait_seconds = self._queue.pacer.next_at - self.clock()

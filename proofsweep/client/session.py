@@ -14,7 +14,6 @@ from proofsweep.client.call_queue import Ticket
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.reply import Reply, Request
 from proofsweep.client.retry import (
-    USAGE_ATTEMPTS,
     FreshSlot,
     GiveUp,
     PauseAll,
@@ -83,7 +82,6 @@ class Session:
     retry: RetrySettings
     is_of_many: bool = False  # for one of many items: a refused key opens the circuit, instead of ending everything
     is_probe: bool = False  # its calls go before all others, also while the circuit is open
-    usage_attempts: int = USAGE_ATTEMPTS  # of a throttled GET /partner/usage; 1 for who looks for the 429 itself
     _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
     _holder: object = field(init=False, default_factory=object)
     # Of the last attempt: its ticket, the key in use when it was sent, and when it ended in monotonic seconds.
@@ -160,7 +158,6 @@ class Session:
             failures=history.failures,
             fresh_slots=history.fresh_slots,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-            usage_attempts=self.usage_attempts,
         )
         match decision:
             case Retry(wait_seconds):

@@ -167,7 +167,7 @@ class Budget:
             if self._shortage(1 + self.kept, sharers=1) is not None:
                 return
         try:
-            headers = self.partner.with_attempts(1).usage(days=1)[1]
+            headers = self.partner.usage(days=1)[1]
         except (CallFailed, RunMustStop):
             return
         self.take_reading(headers.rate_remaining, headers.rate_reset, spent)

@@ -70,9 +70,7 @@ class Service:
         self.stop = StopSwitch()
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
         self.files = Files()
-        self.transport = Transport(
-            timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies, on_silence=self._log_silence
-        )
+        self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies)
         most = workers_that_fit(pace.workers, most_open_files())
         self.workers = Workers(most)
         self.dispatcher = Dispatcher(
@@ -126,10 +124,6 @@ class Service:
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.transport.close()
 
-    def _log_silence(self) -> None:
-        most_seconds = min(FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
-        log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
-
     def _log_lane(self, lane: LaneStatus) -> None:
         log(
             Event.LANE_LEARNED,
@@ -182,8 +176,10 @@ def await_service(
             left_seconds = min(due_at - clock(), transport.left_seconds)
             if down.ended_by != "breaker" or left_seconds <= 0.0:
                 raise
-        if examinations == 0 and transport.reached.is_set():  # else the silence is told
-            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
+        if examinations == 0:
+            is_reached = transport.reached.is_set()
+            most_seconds = outage_seconds if is_reached else min(FIRST_CONTACT_SECONDS, outage_seconds)
+            log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=is_reached)
         examinations += 1
         stop.rest(min(left_seconds, backoff(retry, examinations, 1.0)))
 

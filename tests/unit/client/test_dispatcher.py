@@ -226,41 +226,6 @@ def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) 
         world.dispatcher.wait_turn(Call.VERIFY, object())
 
 
-class Mistake(Exception):
-    """An error that nothing expects."""
-
-
-@pytest.mark.parametrize(("kind", "name"), [(CallQueue, "take_next"), (CallQueue, "was_answered"), (Pacer, "send")])
-def test_a_mistake_ends_the_leg_and_everybody_returns(
-    world: World, monkeypatch: pytest.MonkeyPatch, kind: type, name: str
-) -> None:
-    """It is raised where it was made, so that it is told; the others are told that the leg ends."""
-    raised: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            while True:
-                item = object()
-                for call in (Call.UPLOADS, Call.SLOT, Call.VERIFY):
-                    ticket = None if call is Call.SLOT else world.dispatcher.wait_turn(call, item)
-                    world.dispatcher.note(exchange(call, 200), ticket, item)
-        except (RunMustStop, Mistake) as error:
-            raised.append(error)
-
-    def fail(*_: object, **__: object) -> None:
-        raise Mistake(name)
-
-    threads = [in_thread(work) for _ in range(5)]
-    monkeypatch.setattr(kind, name, fail)
-    for thread in threads:
-        thread.join(5.0)
-
-    assert not any(thread.is_alive() for thread in threads)
-    assert any(isinstance(error, Mistake) for error in raised)
-    assert world.stop.reason is not None
-    assert world.stop.reason.ended_by == "error"
-
-
 RESET = datetime(2026, 12, 1, tzinfo=UTC)
 OUTAGE = RunMustStop("The service is down.", ended_by="breaker", quota_reset=RESET)
 

@@ -45,8 +45,8 @@ TABLE = [
     (exchange(Call.VERIFY, 429, retry_after=0.0), 0, 0, PauseAll(0.5)),
     # GET /partner/usage may have a lane of its own: its 429 holds no other call back, and nobody waits long for it.
     (exchange(Call.USAGE, 429, Failure.BAD_ANSWER, retry_after=SHORT), 0, 0, Retry(SHORT)),
-    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=4), 0, 0, Retry(SHORT)),
-    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=5), 0, 0, GiveUp("http_429")),
+    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=2), 0, 0, Retry(SHORT)),
+    (exchange(Call.USAGE, 429, retry_after=SHORT, attempt=3), 0, 0, GiveUp("http_429")),
     (exchange(Call.USAGE, 429, retry_after=LONG), 0, 0, GiveUp("http_429")),
     (exchange(Call.USAGE, 503, retry_after=LONG), 1, 0, Retry(8.0)),
     # Rotation has a lane of its own, and its attempts are limited.
@@ -162,7 +162,7 @@ def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
     """After the last attempt only a 429 or another key allows a repeat."""
     decision = decide(failed, SETTINGS, failures=SETTINGS.attempts, fresh_slots=SETTINGS.attempts, jitter=0.5)
 
-    most = {Call.ROTATE: SETTINGS.attempts, Call.USAGE: 5}.get(failed.call, math.inf)
+    most = {Call.ROTATE: SETTINGS.attempts, Call.USAGE: SETTINGS.attempts}.get(failed.call, math.inf)
     patient = failed.is_throttled and failed.attempt < most
     assert isinstance(decision, PauseAll | Retry | GiveUp if patient else RenewKey | GiveUp)
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from proofsweep.client.reply import Request
-from proofsweep.client.transport import Transport
-from proofsweep.config.proxies import Proxies
-from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
-from proofsweep.domain.exchanges import Call
 from proofsweep.domain.models import UploadResponse
 
 if TYPE_CHECKING:
@@ -126,24 +120,3 @@ def test_a_service_that_was_never_reached_is_tried_for_a_short_time_only(
         client.partner.health()
 
     assert client.facts() == [("health", None, "connection")] * tries
-
-
-def test_that_nothing_is_reached_is_told_once_and_soon(
-    api: ScriptedServer, proxies: Proxies, answer: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And never, where the first call has reached the service."""
-    monkeypatch.setattr("proofsweep.client.transport._SILENT_SECONDS", 0.05)
-    api.script, told = [answer()], {"http://127.0.0.1:1": threading.Event(), api.url: threading.Event()}
-    transports = [
-        Transport(TimeoutSettings(), user_agent="test", proxies=proxies, on_silence=event.set)
-        for event in told.values()
-    ]
-
-    for transport, url in zip(transports, told, strict=True):
-        transport.send(Request(call=Call.HEALTH, method="GET", url=f"{url}/v1/health"), attempt=1, key=None)
-
-    assert told["http://127.0.0.1:1"].wait(10.0)
-    assert not told[api.url].wait(0.2)
-    assert (transports[0].left_seconds < 30.0, transports[1].left_seconds) == (True, math.inf)
-    for transport in transports:
-        transport.close()
