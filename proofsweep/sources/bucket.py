@@ -18,7 +18,7 @@ from proofsweep.config.buckets import FAILURES, FailureKind, failure_of, open_bu
 from proofsweep.config.locations import one_line, root_and_key
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
-from proofsweep.domain.reasons import Reason
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
@@ -75,21 +75,33 @@ class BucketFiles:
         return self._found(location, partial(BucketFile, is_whole=is_whole))
 
     def walk(self, location: str) -> Iterator[Folder]:
-        """Return a prefix and all prefixes below it as folders, with the facts of their files."""
-        return folders_below(location, self.listed(location), self.rule)
+        """Return a prefix and all prefixes below it as folders, with the facts of their files.
 
-    def listed(self, location: str) -> Iterator[tuple[str, FileFacts]]:
+        A key that cannot be requested is a folder of its own, at the end, which says so.
+        """
+        bad: set[str] = set()
+        yield from folders_below(location, self.listed(location, bad=bad), self.rule)
+        for key in sorted(bad):
+            refused = Ineligible(Reason.UNREADABLE_FILE, _bad_key_words(key))
+            yield Folder(location=f"{root_and_key(location)[0]}/{key}", files=[], refused=refused)
+
+    def listed(self, location: str, *, bad: set[str] | None = None) -> Iterator[tuple[str, FileFacts]]:
         """List the keys below a prefix with their facts, in order; SourceError if they cannot be listed.
 
-        One key that cannot be requested is enough for that.
+        With `bad`, a key that cannot be requested is put there, and the others are listed in any order and perhaps
+        twice.
         """
         store, key = self.store_and_key(location)
         prefix = f"{key.rstrip('/')}/" if key else ""
         try:
-            for page in obstore.list(store, prefix or None, chunk_size=_PAGE_KEYS):
-                yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
+            yield from _pages(store, prefix)
         except FAILURES as error:
-            raise source_error(error) from error
+            if bad is None or _bad_key_of(error) is None:
+                raise source_error(error) from error
+            try:
+                yield from _around_bad_keys(store, prefix, bad)
+            except FAILURES as other:
+                raise source_error(other) from other
 
     def in_folder(self, location: str) -> dict[str, FileFacts]:
         """Return the facts of the objects right in a prefix by name; none if it cannot be listed."""
@@ -294,6 +306,46 @@ def _placed(
     return folders, parts[-1], rule.why(key, is_folder=False)
 
 
+def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
+    """Yield the keys below a prefix, after one, with their facts, in order."""
+    for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
+        yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
+
+
+def _around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterator[tuple[str, FileFacts]]:
+    """Yield keys folder by folder, so that a bad key hides no other folder; keys of its own folder only after it."""
+    try:
+        found = obstore.list_with_delimiter(store, prefix or None)
+        yield from ((meta["path"], facts_of(meta)) for meta in found["objects"])
+        for each in found["common_prefixes"]:
+            yield from _around_bad_keys(store, f"{each}/", bad)
+    except FAILURES as error:
+        key, before, after = _bad_key_of(error), "", ""
+        while key is not None:
+            bad.add(key)
+            below, _, more = key[len(prefix) :].partition("/")
+            if more and not _is_bad(below):  # it lies in a folder of this folder
+                key = f"{prefix}{below}/"
+                yield from _around_bad_keys(store, key, bad)
+            before, after, key = after, _next_of(key), None
+            if after <= before:  # the store lists from the beginning again
+                return
+            try:
+                yield from _pages(store, prefix, after)
+            except FAILURES as other:
+                if (key := _bad_key_of(other)) is None:
+                    raise
+            else:
+                return
+        raise
+
+
+def _next_of(key: str) -> str:
+    """Return a key that can be named, and comes after all that begin with this one."""
+    found = _CONTROL.search(key)
+    return f"{key.removesuffix('/')}0" if found is None else key[: found.start()] + (" " if found[0] < " " else "\x80")
+
+
 def facts_of(meta: "ObjectMeta") -> FileFacts:
     """Return an object's facts, with a version that does not depend on how the ETag is quoted."""
     etag = meta["e_tag"]
@@ -303,10 +355,8 @@ def facts_of(meta: "ObjectMeta") -> FileFacts:
 
 def source_error(error: Exception) -> SourceError:
     """Turn a store's failure into a sentence, with the reason for the row."""
-    failure = failure_of(error)
-    sentence = f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
-    if failure.kind is FailureKind.BAD_KEY and (named := _NAMED.search(str(error))):
-        sentence = f"The key {one_line(named[1])} has an empty part, a dot part or a control character: rename it."
+    failure, key = failure_of(error), _bad_key_of(error)
+    sentence = _bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
     return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))
 
 
@@ -314,6 +364,23 @@ def refuse_bad_key(key: str) -> None:
     """Raise SourceError if obstore would refuse a key, or drop its first slash and find another object."""
     if key and any(map(_is_bad, key.removesuffix("/").split("/"))):
         raise SourceError(f"{FailureKind.BAD_KEY.capitalize()}.", reason=Reason.UNREADABLE_FILE)
+
+
+def _bad_key_of(error: Exception) -> str | None:
+    """Return the key that cannot be requested, up to the part that is wrong; None of another failure."""
+    found = _NAMED.search(str(error)) if failure_of(error).kind is FailureKind.BAD_KEY else None
+    if found is None:
+        return None
+    parts = found[1].split("/")
+    at = next((at for at, part in enumerate(parts) if _is_bad(part)), len(parts) - 1)
+    return "/".join([*parts[: at + 1], *[""][: len(parts) - at - 1]])
+
+
+def _bad_key_words(key: str) -> str:
+    return (
+        f"The key {one_line(key)} has an empty part, a dot part or a control character, and cannot be requested; while "
+        "it is there, keys before it in its folder may not be listed: rename it."
+    )
 
 
 def _is_bad(part: str) -> bool:

@@ -111,7 +111,8 @@ def _is_file(path: str, files: Files) -> bool:
 
 def _is_folder(path: str, files: Files) -> bool:
     if is_bucket(path):
-        return next(files.buckets.listed(path), None) is not None
+        bad: set[str] = set()
+        return next(files.buckets.listed(path, bad=bad), None) is not None or bool(bad)
     if not posixpath.isdir(path):
         return False
     try:

@@ -64,19 +64,32 @@ def test_a_list_may_have_another_form_of_unicode_than_the_keys(
     assert found["reasons"] == {"missing_audio": 2}
 
 
-def test_a_key_that_cannot_be_requested_is_named(
-    planned: Planned, bucket: Bucket, moto: S3Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A prefix that holds it is refused in one line; in a list it is a row, and the files of all others go on."""
+def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, bucket: Bucket, moto: S3Server) -> None:
+    """It is named, with what to do, and the files of all others go on; a list names them as before."""
     keys = ("acme/1.wav", "acme//2.wav", "acme/3.wav", "Beta/4.wav", "zeta/5.wav", "zeta/x/6.wav")
     for key in keys:
         moto.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=f"drops/{key}", Body=WAV)
     bucket.put("drops/list.csv", "\n".join(["audio", *keys]).encode())
 
-    listed = planned(f"{bucket.url}/drops/list.csv")
-    code = CommandWorld(tmp_path).run("plan", f"{bucket.url}/drops")
+    found, listed = planned(f"{bucket.url}/drops"), planned(f"{bucket.url}/drops/list.csv")
 
-    err = capsys.readouterr().err
+    assert (found["eligible"], found["reasons"]) == (5, {"unreadable_file": 1})
+    assert "The key drops/acme// has an empty part" in str(found["examples"])
     assert (listed["eligible"], listed["reasons"]) == (5, {"unreadable_file": 1})
-    assert (code, err.count("\n")) == (2, 1)
-    assert "The key drops/acme//2.wav has an empty part, a dot part or a control character: rename it." in err
+
+
+@pytest.mark.usefixtures("planned")
+def test_a_pass_goes_on_around_a_key_that_cannot_be_requested(
+    bucket: Bucket, moto: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files of all suppliers wait for their sidecars as ever, and the key is a row."""
+    for key in ("drops//1.wav", "drops/acme/2.wav", "drops/Beta/3.wav", "drops/zeta/4.wav"):
+        moto.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=key, Body=WAV)
+    monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0")
+
+    code = CommandWorld(tmp_path).run("ingest", f"{bucket.url}/drops", "--json")
+
+    document = json.loads(capsys.readouterr().out)
+    assert code == 3
+    assert document["files"]["incomplete"] == 3
+    assert [row["reason"] for row in document["rows"]] == ["unreadable_file"]
