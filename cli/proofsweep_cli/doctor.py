@@ -14,7 +14,6 @@ from proofsweep.operations.rotations import unfinished_rotation
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
 from proofsweep_cli.command import open_app
-from proofsweep_cli.embedded_server import configured_url, require_writable_home
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
 from proofsweep_cli.screen import console, print_json
@@ -59,7 +58,6 @@ def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
         return
     yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
     yield _finding_about("results", lambda: f"{app.probed_store()} can be written")
-    yield from _without_prefect()
     yield Finding("pairs", _pairing(app.settings))
     key = _finding_about("key", lambda: f"fingerprint {app.service.key_fingerprint}")
     yield key
@@ -77,15 +75,6 @@ def _finding_about(about: str, check: Callable[[], str]) -> Finding:
         return Finding(about, check())
     except ProofsweepError as error:
         return Finding(about, error.message, code_of_error(error))
-
-
-def _without_prefect() -> Iterator[Finding]:
-    """Say if no run can begin here, since a Prefect server can neither be asked nor started."""
-    try:
-        if configured_url() is None:
-            require_writable_home()
-    except ProofsweepError as error:
-        yield Finding("prefect", error.message, code_of_error(error))
 
 
 def _pairing(settings: Settings) -> str:

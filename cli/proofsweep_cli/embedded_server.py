@@ -44,25 +44,14 @@ _ONE_RUN = {
     # lives as long as one command has none of these.
     f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false"
     for service in (
-        "CANCELLATION_CLEANUP",
-        "CLEANUP_RECONCILER",
-        "DB_VACUUM",
-        "EVENT_PERSISTER",
-        "FOREMAN",
-        "LATE_RUNS",
-        "PAUSE_EXPIRATIONS",
-        "REPOSSESSOR",
-        "SCHEDULER",
-        "TRIGGERS",
+        *("CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "DB_VACUUM", "EVENT_PERSISTER", "FOREMAN", "LATE_RUNS"),
+        *("PAUSE_EXPIRATIONS", "REPOSSESSOR", "SCHEDULER", "TRIGGERS"),
     )
-}
-_NO_BLOCKS = {
+} | {
     # Registering Prefect's own types of blocks takes a second. A type is registered too when its first block is saved.
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
     # Else it is written down as done, and a later server of the same home would not do it either.
     "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
-}
-_IN_BATCHES = {
     # By default Prefect writes each task event alone. That takes more than half of the server's work, and locks SQLite
     # so often that the flow's own calls get a 503 and wait for seconds.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "500",
@@ -202,7 +191,7 @@ def _start() -> EmbeddedServer:
             stdout=sink,
             stderr=sink,
             start_new_session=True,
-            env=_ONE_RUN | _NO_BLOCKS | _IN_BATCHES | os.environ | {"PREFECT_API_URL": url},
+            env=_ONE_RUN | os.environ | {"PREFECT_API_URL": url},
         )
     return EmbeddedServer(process, url, folder)
 

@@ -1,6 +1,5 @@
 """`proofsweep keys list` and `proofsweep keys rotate`: the partner's API keys."""
 
-import sys
 from pathlib import Path
 
 import typer
@@ -11,7 +10,7 @@ from proofsweep.operations.key_store import KeyStore
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import answer, console, print_error, table
+from proofsweep_cli.screen import answer, print_error, table
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 keys_group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
@@ -45,7 +44,7 @@ def rotate(
         metavar="FILE",
         help="Write the new key here, not to the old one's place; must not exist.",
     ),
-    yes: bool = typer.Option(False, "--yes", "-y", help="Rotate without asking; needed without a terminal."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Rotate; without it, only say which key would be replaced."),
     results: str | None = ResultsUrl,
     config: str | None = Config,
     as_json: bool = AsJson,
@@ -55,18 +54,15 @@ def rotate(
     The new key is kept beside its place, tested with one call, and then put into the place of the old one. No crash
     loses it: if the command is interrupted, run it again within 24 hours. It never makes a second new key.
 
-    Example: `proofsweep keys rotate --config production`
+    Example: `proofsweep keys rotate --config production --yes`
     """
     app = open_app(config, results)
     key_store, label = KeyStore.of(app.settings.service, new_key_file), app.environment
-    if not (yes or sys.stdin.isatty()):
-        raise UsageError("There is no terminal to ask on: add --yes to rotate the key.")
-    out = console(to_stderr=as_json)
     if not yes:
-        out.line(f"Rotates the key of {label} ({app.settings.service.base_url}).")
-        out.line(f"The new key goes to {key_store.name}.")
-        if typer.prompt(f"Type {label} to go on", err=as_json) != label:
-            raise UsageError(f"That is not {label}; nothing was rotated.")
+        raise UsageError(
+            f"This replaces the key of {label} ({app.settings.service.base_url}), and the new one goes to "
+            f"{key_store.name}: confirm it with --yes. Nothing was rotated."
+        )
     try:
         done = app.rotate_key(key_store)
     except KeyboardInterrupt:

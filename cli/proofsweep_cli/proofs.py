@@ -1,7 +1,5 @@
 """`proofsweep proofs`: the proofs that the service holds under this key, listed, recovered and erased."""
 
-import base64
-import binascii
 from collections.abc import Iterator
 from http import HTTPStatus
 from itertools import count
@@ -63,14 +61,11 @@ def show(
             raise
         gone = f"No such proof is held under this key (404); request ID {failed.request_id}."
         raise UsageError(gone) from failed
-    size = _sidecar_bytes(None if proof.sidecar is None else proof.sidecar.get_secret_value())
-    unknown = "unknown: service.sidecar_field is not set" if app.settings.service.sidecar_field is None else "none"
-    lines = [
-        f"song: {proof.song or 'unknown'}",
-        f"classification: {proof.classification or 'none'} (report-only)",
-        f"sidecar: {unknown if size is None else f'{size:,} bytes'}",
-    ]
-    document = {"song": proof.song, "classification": proof.classification, "sidecar_bytes": size}
+    lines = [f"song: {proof.song or 'unknown'}", f"classification: {proof.classification or 'none'} (report-only)"]
+    document: dict[str, object] = {"song": proof.song, "classification": proof.classification}
+    if app.settings.service.sidecar_field is not None:
+        document["has_sidecar"] = proof.sidecar is not None
+        lines.append(f"sidecar: {'none' if proof.sidecar is None else 'held; proofs recover writes it'}")
     answer(document, lines, as_json=as_json)
     return ExitCode.ACCEPTED
 
@@ -187,13 +182,6 @@ def _lines_of_list(found: list[ProofSummary]) -> Iterator[str | Table]:
         proofs.add_row(issued, proof.classification or "", proof.proof_id or "", proof.song or "")
     yield proofs
     yield f"{counted(len(found), 'proof')}, the newest first; pending ones are never listed."
-
-
-def _sidecar_bytes(text: str | None) -> int | None:
-    try:
-        return None if text is None else len(base64.b64decode(text, validate=True))
-    except binascii.Error:
-        return None
 
 
 def _what(app: App, wanted: ProofList) -> str:

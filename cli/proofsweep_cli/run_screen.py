@@ -16,7 +16,6 @@ from proofsweep.store.progress import LegProgress
 from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.screen import COLOURS, Screen, print_error, print_ignored, size_text, styled
 
-_WHOLE_FILES = 10.0  # from this rate on, a fraction of a file says nothing
 BINDS = {
     Bind.LANE: "the service's lane",
     Bind.UPLINK: "the uplink",
@@ -80,7 +79,8 @@ def progress_lines(progress: LegProgress) -> list[Text]:
     """
     rows, earlier = counted(progress.rows, "row"), progress.finished_before
     counts = [(word, count) for word in COLOURS if (count := progress.counts.get(word, 0))]
-    share = [rows] if earlier is None else [f"{progress.finished:,} of {rows}", f"{_percent(progress)} %"]
+    percent = 100 * progress.finished // max(1, progress.rows)
+    share = [rows] if earlier is None else [f"{progress.finished:,} of {rows}", f"{percent} %"]
     left = progress.seconds_left if progress.finished < progress.rows else None
     lines: list[list[str | Text]] = [
         [
@@ -90,7 +90,7 @@ def progress_lines(progress: LegProgress) -> list[Text]:
             f"{earlier:,} by earlier legs" if earlier else "",
         ],
         [
-            "" if progress.rate is None else f"{_rate(progress.rate)} files/s",
+            "" if progress.rate is None else f"{progress.rate:,.1f} files/s",
             "" if left is None else f"about {duration_text(left)} left",
         ],
         [
@@ -103,14 +103,6 @@ def progress_lines(progress: LegProgress) -> list[Text]:
     if progress.waiting:
         texts.append(styled(f"waits: {progress.waiting}", "yellow"))
     return texts
-
-
-def _percent(progress: LegProgress) -> int:
-    return 100 * progress.finished // max(1, progress.rows)
-
-
-def _rate(files: float) -> str:
-    return f"{files:,.0f}" if files >= _WHOLE_FILES else f"{files:,.1f}"
 
 
 def print_forecast(out: Screen, cost: Forecast, trouble: str = "") -> None:

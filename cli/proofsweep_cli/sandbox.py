@@ -153,18 +153,12 @@ def _require_home_and_ports(home: Path, ports: Iterable[int]) -> None:
 
 
 def _print_addresses(running: Running, key_file: Path) -> None:
-    is_default = running.base_url.endswith(f":{_DEFAULT.port}/v1") and key_file == _DEFAULT.key_file
-    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={key_file} "
-    operator = (
-        "" if running.operator_url.endswith(f":{_DEFAULT.operator_port}") else f" --operator {running.operator_url}"
-    )
     out = console()
     out.line(f"The sandbox serves at {running.base_url}", style="bold")
-    out.line(f"  operator: {running.operator_url}")
-    out.line(f"  key file: {key_file}")
     out.print("In another terminal, with a WAV of your own:")
-    out.line(f"  proofsweep sandbox issue song.wav --out music{operator}", style="cyan")
-    out.line(f"  {'' if is_default else settings}proofsweep verify music", style="cyan")
+    out.line(f"  proofsweep sandbox issue song.wav --out music --operator {running.operator_url}", style="cyan")
+    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={key_file}"
+    out.line(f"  {settings} proofsweep verify music", style="cyan")
     out.print("Ctrl-C ends the sandbox.")
 
 

@@ -89,18 +89,12 @@ def monitor(
         delivery = notifier.notify(monitored.alerts, monitored.over)
     probes = monitored.batch.probes
     troubles = [str(probe["trouble"]) for probe in probes if probe["trouble"] is not None]
-    alerts = [
-        {"kind": each.kind, "subject": each.subject, "sent": each.cause in delivery.sent} for each in delivery.hold
-    ]
-    found = {"probes": probes, "usage": monitored.batch.usage, "alerts": alerts, "missed": list(delivery.missed)}
+    found = {"probes": probes, "usage": monitored.batch.usage} | _document_of(delivery)
     line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {monitored.batch.line()}"
     lines = [styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold]
     answer(found, [styled(line, "yellow" if troubles else "green"), *lines], as_json=as_json)
-    if delivery.missed:
-        print_error(delivery.missed_line)
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
-    codes += [ExitCode.REJECTED] * bool(delivery.hold) + [ExitCode.FAILED] * bool(delivery.missed)
-    return max(codes, default=ExitCode.ACCEPTED)
+    return max([_end_of(delivery), *codes])
 
 
 def _lines_of_usage(found: PartnerUsageResponse, headers: AnswerHeaders) -> Iterator[str | Text | Table]:
@@ -137,16 +131,24 @@ def check(
     if (notifier := app.notifier()) is None:
         raise ConfigError(_NOBODY)
     delivery = notifier.notify(*looked.gather())
+    lines = [delivery.line_of(alert) for alert in delivery.hold] or ["Nothing needs a person."]
+    answer(_document_of(delivery) | {"skipped": looked.skipped}, [*lines, *looked.skipped], as_json=as_json)
+    return _end_of(delivery)
+
+
+def _document_of(delivery: Delivery) -> dict[str, object]:
     alerts = [
         {"kind": each.kind, "subject": each.subject, "body": each.body, "sent": each.cause in delivery.sent}
         for each in delivery.hold
     ]
-    document = {"alerts": alerts, "missed": list(delivery.missed), "skipped": looked.skipped}
-    lines = [delivery.line_of(alert) for alert in delivery.hold] or ["Nothing needs a person."]
-    answer(document, [*lines, *looked.skipped], as_json=as_json)
-    if delivery.missed and not as_json:
+    return {"alerts": alerts, "missed": list(delivery.missed)}
+
+
+def _end_of(delivery: Delivery) -> ExitCode:
+    if delivery.missed:
         print_error(delivery.missed_line)
-    return ExitCode.FAILED if delivery.missed else ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
+        return ExitCode.FAILED
+    return ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
 
 
 @alerts_group.command("test")
@@ -158,8 +160,5 @@ def send_test(config: str | None = Config) -> int:
     if (receivers := open_app(config).receivers()) is None:
         raise ConfigError(_NOBODY)
     (missed,), told = receivers.send([TEST_ALERT]), len(receivers.names)
-    delivery = Delivery([TEST_ALERT], missed=missed)
     console().print(f"The test message was taken by {told - len(missed)} of {told}.")
-    if delivery.missed:
-        print_error(delivery.missed_line)
-    return ExitCode.FAILED if delivery.missed else ExitCode.ACCEPTED
+    return _end_of(Delivery([], missed=missed))

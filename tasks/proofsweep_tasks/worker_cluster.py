@@ -4,9 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
-from prefect.settings import PREFECT_API_URL
 from prefect.task_runners import TaskRunner
 
 from proofsweep.domain.errors import ConfigError, missing_extra
@@ -25,8 +23,6 @@ def started_cluster(address: str | None, processes: int) -> Iterator[TaskRunner[
     except ImportError as error:
         raise missing_extra("dask.address", "dask") from error
 
-    if address is not None:
-        _refuse_local_server(address, PREFECT_API_URL.value() or "")
     cluster = None if address else _local_cluster(processes)
     with ExitStack() as stack:
         try:
@@ -50,12 +46,3 @@ def _local_cluster(processes: int) -> dict[str, object]:
         "env": {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"},  # their lines are in Prefect
         "silence_logs": logging.CRITICAL,
     }
-
-
-def _refuse_local_server(address: str, server: str) -> None:
-    local = {"localhost", "127.0.0.1", "::1"}
-    if urlsplit(server).hostname in local and urlsplit(address).hostname not in local:
-        raise ConfigError(
-            f"The worker processes of {address} cannot reach the Prefect server {server}, which serves this machine "
-            "only: set PREFECT_API_URL to one that all machines reach (or dask.address to a loopback address)."
-        )

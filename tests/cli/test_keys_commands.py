@@ -53,7 +53,7 @@ def test_a_worker_that_reads_the_key_by_its_group_reads_the_new_one(proofsweep: 
 
 
 def test_a_rotation_needs_a_confirmation(proofsweep: Command, key_file: Path) -> None:
-    """Without a terminal nobody can type it."""
+    """One line says which key it is."""
     old = key_file.read_text()
 
     done = proofsweep("keys", "rotate")

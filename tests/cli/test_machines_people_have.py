@@ -70,8 +70,5 @@ def test_a_home_that_cannot_be_written_is_named(
     assert f"Prefect's home {workdir}/file/home" in done.stderr
     assert "cannot be written (Not a directory): let PREFECT_HOME name a folder that can be.\n" in done.stderr
     assert (done.stderr.count("\n"), list(workdir.glob("results/*"))) == (1, [])
-    told = proofsweep("doctor")
-    assert told.returncode == 2
-    assert "failed prefect  Prefect's home" in told.stdout
     for command in (["plan", catalog], ["check", next(catalog.rglob("*.wav"))]):
         assert proofsweep(*command).stderr == ""

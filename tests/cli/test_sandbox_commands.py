@@ -36,12 +36,12 @@ def serving(workdir: Path) -> Iterator[subprocess.Popen[str]]:
 def test_the_sandbox_prints_its_address_and_the_next_commands(serving: subprocess.Popen[str], workdir: Path) -> None:
     """It prints the settings that lead to it, and Ctrl-C ends it with exit code 0."""
     assert serving.stdout is not None
-    introduction = [serving.stdout.readline() for _ in range(7)]
+    introduction = [serving.stdout.readline() for _ in range(5)]
     serving.send_signal(signal.SIGINT)
     last_lines, _ = serving.communicate()
 
     assert introduction[0].startswith("The sandbox serves at http://127.0.0.1:")
-    assert "PROOFSWEEP_SERVICE__API_KEY_FILE=home/key proofsweep verify music" in introduction[5]
+    assert "PROOFSWEEP_SERVICE__API_KEY_FILE=home/key proofsweep verify music" in introduction[3]
     assert "The sandbox has ended" in last_lines
     assert serving.returncode == 0
     assert (workdir / "home" / "key").is_file()
