@@ -165,7 +165,7 @@ class Scan:
             with open_audio(row.audio or "") as audio:
                 if audio.is_cut_short():
                     return False
-                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
+                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR) is None
                 return row.sidecar is not None or audio.has_credential() or not can_be_pair
         except SourceError:
             return True  # its row will say why

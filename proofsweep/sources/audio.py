@@ -17,7 +17,6 @@ from proofsweep.sources.formats import (
     credential_in,
     format_of,
     tag_bytes,
-    unlisted_audio,
 )
 from proofsweep.sources.source import OpenFile
 
@@ -43,8 +42,6 @@ class AudioFile:
         self.facts = file.facts()  # size and version when it was opened
         front, tagged = _front(file)
         self.audio_format = format_of(front, tagged=tagged)  # judged by the content
-        # the name of audio that the contract does not list; None for other content.
-        self.unlisted = unlisted_audio(front) if self.audio_format is AudioFormat.UNKNOWN else None
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.
@@ -154,7 +151,7 @@ def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> byte
 def is_audio(file: OpenFile) -> bool:
     """Judge by the first bytes, or by those after a tag at the start, whether the content is audio of any format."""
     front, tagged = _front(file)
-    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN or unlisted_audio(front) is not None
+    return format_of(front, tagged=tagged) is not AudioFormat.UNKNOWN
 
 
 def _front(file: OpenFile) -> tuple[bytes, bool]:

@@ -220,7 +220,7 @@ def needs_sidecar(source: Files, folder: str, name: str) -> bool:
     """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
     try:
         with open_audio(posixpath.join(folder, name), source) as audio:
-            can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR, audio.unlisted) is None
+            can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR) is None
             return can_be_pair and not audio.has_credential()
     except SourceError as error:
         return error.reason != Reason.OUTSIDE_CATALOG

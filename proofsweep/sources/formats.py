@@ -1,7 +1,7 @@
 """What the bytes of audio say, never its name: the format, and whether a WAV has a credential inside. Pure."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
@@ -44,40 +44,11 @@ _CHUNKED = {
 }
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
 
-_UNLISTED = {
-    b"wvpk": "WavPack",
-    b"DSD ": "DSF",
-    b"FRM8": "DSDIFF",
-    b"MP+": "Musepack",
-    b"MPCK": "Musepack",
-    b"TTA1": "True Audio (TTA)",
-    b"TTA2": "True Audio (TTA)",
-    b"MAC ": "Monkey's Audio",
-    b"OFR ": "OptimFROG",
-    b"\x1aE\xdf\xa3": "Matroska or WebM",
-    b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": "Windows Media",
-    b"riff\x2e\x91\xcf\x11": "Sony Wave64, which is not WAV",
-    b".snd": "Sun/NeXT audio (AU)",
-    b"#!AMR": "AMR",
-    b"ADIF": "AAC without a container",
-    b"\x7f\xfe\x80\x01": "DTS",
-    b"\x0b\x77": "AC-3",
-}
-"""Audio that the contract does not list, by the bytes with which it begins."""
-_OTHER_LAYERS: Mapping[int | None, str] = {
-    0: "AAC without a container",
-    1: "MPEG audio of layer I",
-    2: "MPEG audio of layer II",
-}
-_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_UTF_16_MARK = b"\xff\xfe"
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
 # The header of an MPEG audio frame holds version, layer, bitrate and sample rate. The numbers are those of
-# ISO/IEC 11172-3 and 13818-3, and of 13818-7 for AAC.
+# ISO/IEC 11172-3 and 13818-3.
 _FRAME_HEADER_BYTES = 4
-_LAYER_III = 3
-_AAC_RATES = 13
 _RESERVED_VERSION, _RESERVED_RATE = 1, 3
 _NO_BITRATES = (0, 15)  # free format, which few players support, and a forbidden value
 
@@ -112,8 +83,10 @@ def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:
     """
     tag = tag_bytes(head)
     if tag or tagged:
-        return _format_after_tag(head[tag:].lstrip(b"\0"))  # some writers put padding after the tag
-    return _container_of(head) or (AudioFormat.MP3 if mpeg_layer(head) == _LAYER_III else AudioFormat.UNKNOWN)
+        head = head[tag:].lstrip(b"\0")  # some writers put padding after the tag
+        is_other_stream = _has_sync(head) and not _is_mp3_frame(head)  # MPEG layer I or II, or AAC
+        return _container_of(head) or (AudioFormat.UNKNOWN if is_other_stream else AudioFormat.MP3)
+    return _container_of(head) or (AudioFormat.MP3 if _is_mp3_frame(head) else AudioFormat.UNKNOWN)
 
 
 def tag_bytes(head: bytes) -> int:
@@ -128,42 +101,6 @@ def tag_bytes(head: bytes) -> int:
     return end
 
 
-def mpeg_layer(frame: bytes) -> int | None:
-    """Return the layer (1 to 3) of the MPEG audio frame that begins here; 0 for an AAC frame, None without a frame.
-
-    Free format and reserved versions, bitrates and sample rates do not count as a frame.
-    """
-    if len(frame) < _FRAME_HEADER_BYTES or not _has_sync(frame):
-        return None
-    version, layer = frame[1] >> 3 & 3, frame[1] >> 1 & 3
-    if layer == 0:
-        is_adts = frame[1] & 0xF0 == 0xF0 and frame[2] >> 2 & 15 < _AAC_RATES  # noqa: PLR2004 - twelve bits of sync
-        return 0 if is_adts else None
-    if frame[2] >> 4 in _NO_BITRATES or version == _RESERVED_VERSION or frame[2] >> 2 & 3 == _RESERVED_RATE:
-        return None
-    return 4 - layer
-
-
-def unlisted_audio(head: bytes) -> str | None:
-    """Name the audio that the contract does not list and that begins here, by magic bytes or frames; else None.
-
-    Text may begin with the same letters, and UTF-16 with the same byte order mark; it is no audio.
-    """
-    for start, words in _UNLISTED.items():
-        if head.startswith(start):
-            return words if _NO_TEXT.search(head) else None
-    if head.startswith(_UTF_16_MARK):
-        return None
-    return _OTHER_LAYERS.get(mpeg_layer(head))
-
-
-def _format_after_tag(rest: bytes) -> AudioFormat:
-    if container := _container_of(rest):
-        return container
-    other_stream = _has_sync(rest) and mpeg_layer(rest) != _LAYER_III  # MPEG layer I or II, or AAC
-    return AudioFormat.UNKNOWN if other_stream or unlisted_audio(rest) else AudioFormat.MP3
-
-
 def _container_of(head: bytes) -> AudioFormat | None:
     if chunked := _CHUNKED.get((head[:4], head[8:12])):
         return chunked  # whatever the size field between ID and type says
@@ -174,6 +111,14 @@ def _container_of(head: bytes) -> AudioFormat | None:
 
 def _has_sync(head: bytes) -> bool:
     return head[:1] == b"\xff" and head[1:2] >= b"\xe0"
+
+
+def _is_mp3_frame(frame: bytes) -> bool:
+    """Whether a frame of MPEG audio, layer III, begins here; free format and reserved values do not count."""
+    if len(frame) < _FRAME_HEADER_BYTES or not _has_sync(frame):
+        return False
+    version, layer, bitrate, rate = frame[1] >> 3 & 3, 4 - (frame[1] >> 1 & 3), frame[2] >> 4, frame[2] >> 2 & 3
+    return layer == 3 and bitrate not in _NO_BITRATES and version != _RESERVED_VERSION and rate != _RESERVED_RATE  # noqa: PLR2004 - layer III
 
 
 @dataclass(frozen=True, slots=True)

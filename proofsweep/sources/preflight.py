@@ -98,15 +98,15 @@ def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None
     return None
 
 
-def judge_content(audio_format: AudioFormat, mode: Mode, unlisted: str | None = None) -> Ineligible | None:
+def judge_content(audio_format: AudioFormat, mode: Mode) -> Ineligible | None:
     """Return why this content cannot be sent in this mode; None if it can.
 
     Contract, What the service does: one-file delivery is WAV/BWF only; AIFF, CAF, MP3 and M4A use the legacy pair.
     RF64 and BW64 are large WAV files, and the service decides about them. It also decides about a pair whose format is
-    not known, because the sidecar may have been made for these exact bytes, unless it is audio of an `unlisted` name.
+    not known, because the sidecar may have been made for these exact bytes.
     """
     is_unknown = audio_format is AudioFormat.UNKNOWN
-    named = (unlisted or "not a known audio format") if is_unknown else audio_format.upper()
+    named = "not a known audio format" if is_unknown else audio_format.upper()
     if mode is Mode.ONE_FILE:
         if audio_format in _ONE_FILE_FORMATS:
             return None
@@ -121,7 +121,7 @@ def judge_content(audio_format: AudioFormat, mode: Mode, unlisted: str | None = 
             f"The content is {named}: ask the supplier for the credentialed WAV as it was issued, or for AIFF, CAF, "
             "MP3 or M4A with its sidecar.",
         )
-    if audio_format in _PAIR_FORMATS or (is_unknown and unlisted is None):
+    if audio_format in _PAIR_FORMATS or is_unknown:
         return None
     return Ineligible(
         Reason.UNLISTED_FORMAT,

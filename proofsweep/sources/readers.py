@@ -67,7 +67,6 @@ class ManifestFile:
 
     def __init__(self, path: str, source: Files, settings: CatalogSettings = USUAL_CATALOG) -> None:
         self.path = path
-        self.delimiter = ""  # of its cells, when they were read
         self._source = source
         self._settings = settings
         self._format = _FORMATS[_suffix_of(path)]
@@ -166,8 +165,7 @@ class ManifestFile:
     def _delimited(self, text: TextIOWrapper) -> Iterator[_Record]:
         head = list(islice(text, HEADER_ROWS))
         text.seek(0)
-        self.delimiter = self._delimiter_of(head)
-        yield from self._below_header(_rows_of_cells(text, self.delimiter), "line")
+        yield from self._below_header(_rows_of_cells(text, self._delimiter_of(head)), "line")
 
     def _workbook(self, packed: IO[bytes]) -> Iterator[_Record]:
         from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load

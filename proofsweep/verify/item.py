@@ -162,7 +162,7 @@ class ItemWork:
         unfit = judge_size(audio.facts, self._item.declared)
         if unfit is not None:
             return unfit
-        unfit = judge_content(audio.audio_format, self._item.mode, audio.unlisted)
+        unfit = judge_content(audio.audio_format, self._item.mode)
         may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
         is_read_first = audio.facts.size_bytes <= READ_FIRST_BYTES and not is_bucket(self._item.audio)
         if may_be_damage and is_read_first:
