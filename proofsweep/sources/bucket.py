@@ -281,14 +281,10 @@ def folders_below(
                     left_out[Cause(why)].append(name)
                 elif name is not None:
                     files[name] = FileFacts(*facts)
-            unfinished = rule.unfinished_in(files)
-            if unfinished:
-                left_out[Cause.UNFINISHED] = sorted({*unfinished.values()})
             yield Folder(
                 location=location + path.replace(_STEP, "/"),
-                files=[name for name in files if name not in unfinished],
+                files=[*files],
                 left_out=left_out,
-                unfinished=frozenset(unfinished),
                 known=files,
             )
 

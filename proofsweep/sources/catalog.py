@@ -17,9 +17,6 @@ from proofsweep.domain.tags import SUPPLIER_TAG, tag_named
 from proofsweep.sources.names import Cause
 from proofsweep.sources.source import FOLDERS_KEPT
 
-UNFINISHED = Ineligible(
-    Reason.SOURCE_CHANGED, "This file, or its sidecar, is still being written: a file beside it says so."
-)
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
 """Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
 

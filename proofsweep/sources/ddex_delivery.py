@@ -126,7 +126,7 @@ class Deliveries:
         if (above := self._release_of(folder.location)) is None:
             return left, messages
         left_out = (name for names in folder.left_out.values() for name in names)
-        for name in (*folder.files, *folder.unfinished, *left_out):
+        for name in (*folder.files, *left_out):
             location = posixpath.join(folder.location, name)
             self._listed[composed(location)] = location
         above.folders.append(left)

@@ -217,16 +217,12 @@ class _Walk:
                     (links if entry.is_symlink() else folders).append(entry.name)
                 else:
                     (files if _is_file(entry) else others).append(entry.name)
-        unfinished = self._rule.unfinished_in(files)
-        left_out[Cause.UNFINISHED] += {*unfinished.values()}
-        files = [name for name in files if name not in unfinished]
         for names in (files, folders, links, others, *left_out.values()):
             names.sort(key=os.fsencode)
         found = Folder(
             location=path,
             files=files,
-            left_out={why: names for why, names in left_out.items() if names},
-            unfinished=frozenset(unfinished),
+            left_out=left_out,
             unreadable=others,
         )
         return found, folders, links

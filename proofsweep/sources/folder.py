@@ -18,7 +18,7 @@ from proofsweep.domain.items import FileFacts, ManifestRow, Mode, raw_bytes, utf
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
-from proofsweep.sources.catalog import UNFINISHED, Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
 from proofsweep.sources.checksums import Checksums, is_list_name
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
@@ -61,7 +61,6 @@ class FolderScan(Catalog):
         self.orphans: list[str] = []
         self.deliveries = None
         self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
-        self._unfinished: set[str] = set()
         self._checksums = Checksums(self._base, self._source, self.ignored)
 
     def rows(self) -> Iterator[ManifestRow]:
@@ -120,21 +119,16 @@ class FolderScan(Catalog):
             else:
                 self.ignored[cause] += 1
         self._checksums.read_folder(folder.location, lists, folder.files)
-        found = filter(is_sidecar, (*folder.files, *folder.unfinished))
+        found = filter(is_sidecar, folder.files)
         may_need = partial(needs_sidecar, self._source, folder.location)
         sidecars = Sidecars(self._sidecar_names, found, audio, may_need)
-        self._unfinished |= {posixpath.join(folder.location, name) for name in folder.unfinished}
         for name in audio:
             path, sidecar = posixpath.join(folder.location, name), sidecars.of_audio.get(name)
-            if sidecar in folder.unfinished:
-                self._unfinished.add(path)
-                self.ignored[Cause.UNFINISHED] += 1
-            else:
-                beside = None if sidecar is None else posixpath.join(folder.location, sidecar)
-                yield self.row_at(path, beside, sidecars.contested.get(name), folder.known)
+            beside = None if sidecar is None else posixpath.join(folder.location, sidecar)
+            yield self.row_at(path, beside, sidecars.contested.get(name), folder.known)
         for why, names in folder.left_out.items():
             self.ignored[why] += len(names)
-        orphans = sorted({*sidecars.orphans()} - folder.unfinished)
+        orphans = sidecars.orphans()
         self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
         self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
@@ -161,7 +155,6 @@ class FolderScan(Catalog):
             audio=location,
             sidecar=sidecar,
             contested_sidecar=contested,
-            refused=UNFINISHED if location in self._unfinished else None,
         )
 
     def has_no_row(self, location: str) -> bool:

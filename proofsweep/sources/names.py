@@ -16,7 +16,7 @@ _CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp
 _UNLISTED = {".wv", ".dsf", ".dff", ".mpc", ".tta", ".ofr", ".mka", ".ac3", ".eac3", ".ec3", ".dts", ".amr"}
 _AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
 
-# Endings that producers give to files which they still write, or lay beside them under the whole name.
+# Endings that producers give to files which they still write.
 _UNFINISHED = (
     *(".part", ".partial", ".tmp", ".temp", ".filepart", ".crdownload", ".aria2", ".!ut", ".!qb", ".opdownload"),
     *(".lftp-pget-status", "~"),
@@ -52,7 +52,7 @@ class Cause(StrEnum):
     HIDDEN = "hidden"  # its name begins with one dot
     SYSTEM_FOLDERS = "system_folders"
     EXCLUDED = "excluded"
-    UNFINISHED = "unfinished"  # counted once for a file and what lies beside it
+    UNFINISHED = "unfinished"  # its name says that it is still written
     ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
     UNREADABLE = "unreadable"  # also entries that are neither file nor folder, and links out of the catalog's root
     REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
@@ -82,7 +82,9 @@ class ListingRule:
             return Cause.SYSTEM_FOLDERS
         if self._names.fullmatch(caseless(name)) or self._paths.fullmatch(caseless(path)):
             return Cause.EXCLUDED
-        return Cause.HIDDEN if name.startswith(".") and not name.startswith("..") else None
+        if name.startswith(".") and not name.startswith(".."):
+            return Cause.HIDDEN
+        return Cause.UNFINISHED if not is_folder and name.lower().endswith(_UNFINISHED) else None
 
     def is_excluded(self, path: str) -> bool:
         parts = path.split("/")
@@ -90,16 +92,6 @@ class ListingRule:
             self.why("/".join(parts[:end]), is_folder=end < len(parts)) is Cause.EXCLUDED
             for end in range(1, len(parts) + 1)
         )
-
-    def unfinished_in(self, names: Iterable[str]) -> Mapping[str, str]:
-        """Return the names of files that are still written, and the name that each will have."""
-        found: dict[str, str] = {}
-        for name in names:
-            if name.lower().endswith(_UNFINISHED):
-                ending = next(each for each in _UNFINISHED if name.lower().endswith(each))
-                final = name[: len(name) - len(ending)]
-                found |= {name: final, final: final}
-        return found
 
 
 USUAL_RULE: Final = ListingRule()
@@ -129,8 +121,7 @@ class Sidecars:
     """The sidecars of one folder, each with the one audio file that it belongs to.
 
     A full name belongs to one file. If several files share a stem, their sidecar belongs to the only one of them that
-    needs one; if there are more, it is nobody's. The very name goes before one that is equal after Unicode
-    normalisation (NFC), because file systems and archives change the form, and this before one in another case.
+    needs one; if there are more, it is nobody's. The very name goes before one in another case or form of Unicode.
     """
 
     def __init__(
@@ -148,29 +139,19 @@ class Sidecars:
         self.contested: dict[str, str] = {}  # the sidecar that several audio files claim, for each of them
         self._found = set(found)
         waiting = set(audio) if self._found else set()
-        # as names are, in one form of Unicode, and without regard to case
-        forms = (str, composed, caseless)
-        by_form = {form: {form(name): name for name in sorted(self._found, reverse=True)} for form in forms}
+        alike = {caseless(name): name for name in sorted(self._found, reverse=True)}
         for pattern in names.patterns:
-            for form, sidecars in by_form.items():
-                if form is not str or STEM not in pattern:  # a stem says too little
-                    waiting -= self._settle(self._claims(pattern, waiting, form, sidecars), needs_one)
+            taken = {*self.of_audio.values(), *self.contested.values()}
+            claims: dict[str, list[str]] = defaultdict(list)
+            for audio_name in waiting:
+                wanted = _wanted(pattern, audio_name)
+                sidecar = wanted if wanted in self._found else alike.get(caseless(wanted))
+                if sidecar is not None and sidecar not in taken:
+                    claims[sidecar].append(audio_name)
+            waiting -= self._settle(claims, needs_one)
 
     def orphans(self) -> list[str]:
         return sorted(self._found - {*self.of_audio.values(), *self.contested.values()})
-
-    def _claims(
-        self, pattern: str, audio: Iterable[str], form: Callable[[str], str], sidecars: Mapping[str, str]
-    ) -> dict[str, list[str]]:
-        """Return the audio files by the sidecar that a pattern names for them, if it is still free."""
-        taken = {*self.of_audio.values(), *self.contested.values()}
-        claims: dict[str, list[str]] = defaultdict(list)
-        for audio_name in audio:
-            wanted = _wanted(pattern, audio_name)
-            sidecar = wanted if wanted in self._found else sidecars.get(form(wanted))
-            if sidecar is not None and sidecar not in taken:
-                claims[sidecar].append(audio_name)
-        return claims
 
     def _settle(self, claims: Mapping[str, Sequence[str]], needs_one: Callable[[str], bool]) -> set[str]:
         for sidecar, claimants in claims.items():

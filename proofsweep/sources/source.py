@@ -19,7 +19,6 @@ class Folder:
     location: str  # of the folder itself
     files: list[str]  # names of its files; links that lead nowhere are among them
     left_out: Mapping[Cause, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
-    unfinished: frozenset[str] = frozenset()  # names of files that are still written, whether they are there or not
     unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder
     known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
     refused: Ineligible | None = None  # why the folder was not walked, and its files are not known

@@ -27,8 +27,8 @@ NAS = (
     *(".snapshot/daily/song.wav", "acme/@eaDir/song.wav/SYNOAUDIO.wav", "lost+found/1.wav", ".Trash-1000/files/x.wav"),
 )
 DOWNLOADS = (
-    *("a.wav", "a.wav.aria2", "b.wav.part", "c.WAV", "c.WAV.CRDOWNLOAD", "d.wav", "d.wav.!ut", "e.wav.filepart"),
-    *("big.wav.partial", "f.mp3", "f.mp3.sidecar", "f.mp3.sidecar.aria2", "g.mp3", "g.mp3.sidecar.part", "whole.wav"),
+    *("b.wav.part", "c.WAV.CRDOWNLOAD", "d.wav.!ut", "e.wav.filepart", "big.wav.partial", "f.mp3.sidecar.part"),
+    "whole.wav",
 )
 
 
@@ -57,15 +57,15 @@ def test_a_person_excludes_more(planned: Planned, workdir: Path, monkeypatch: py
 
 
 def test_a_message_names_what_a_folder_leaves_out(planned: Planned, workdir: Path) -> None:
-    """A hidden file that is named is sent; a download that goes on has a row that says so; none of both vanishes."""
+    """A hidden file that is named is sent; one that is still written is missing; none of both vanishes."""
     named = ["resources/.01.wav", "resources/02.wav", "resources/...Baby.wav"]
     tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(named)]
     put_release(workdir / "folder" / "r1", Sending(version="43", tracks=tracks))
-    write(workdir / "folder" / "r1", *named, "resources/02.wav.aria2")
+    write(workdir / "folder" / "r1", named[0], named[2], "resources/02.wav.part")
 
     found = planned(workdir / "folder")
 
-    assert (found["items"], found["eligible"], found["reasons"]) == (3, 2, {"source_changed": 1})
+    assert (found["items"], found["eligible"], found["reasons"]) == (3, 2, {"missing_audio": 1})
 
 
 def test_a_pass_says_what_it_leaves_out(proofsweep: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +78,6 @@ def test_a_pass_says_what_it_leaves_out(proofsweep: Command, workdir: Path, monk
     document = json.loads(proofsweep("ingest", workdir / "drop", "--json").stdout)
 
     assert (told.returncode, told.stderr) == (0, "")
-    assert "nothing new; ignored: 1 hidden, 7 system folders, 10 unfinished" in told.stdout
-    assert document["ignored"] == {"hidden": 1, "system_folders": 7, "unfinished": 10}
+    assert "nothing new; ignored: 1 hidden, 7 system folders, 6 unfinished" in told.stdout
+    assert document["ignored"] == {"hidden": 1, "system_folders": 7, "unfinished": 6}
     assert not (workdir / "results" / "verdicts").exists()
