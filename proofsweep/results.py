@@ -109,10 +109,10 @@ class ResultsStore:
                 cannot be read.
             duckdb.Error: the query is wrong.
         """
-        from proofsweep.queries.connection import close, opened  # noqa: PLC0415 - a reader of tables needs no DuckDB
+        from proofsweep.queries.connection import close, open_views  # noqa: PLC0415 - a reader of tables needs no DuckDB
         from proofsweep.queries.tables import STORE_SCHEME  # noqa: PLC0415 - the same
 
-        connection = opened(self._results, environment, asked=query).connection
+        connection = open_views(self._results, environment, asked=query)
         answer = connection.sql(query)
         if connection.filesystem_is_registered(STORE_SCHEME):  # else an answer may outlive this object
             weakref.finalize(self, close, connection)

@@ -10,6 +10,7 @@ from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.queries.status import describe_run
 from proofsweep.reports.export import ENDINGS, LETTER
 from proofsweep.reports.export import export as export_rows
 from proofsweep.reports.letters import TOLD_OUTCOMES
@@ -151,7 +152,7 @@ def report(
         page = pages.catalog_page(facts, store.store.url, now)
     else:
         done = run_facts(store, run_id, tags=by or [], supplier_tag=SUPPLIER_TAG)
-        page = pages.run_page(done, store.store.url, now)
+        page = pages.run_page(describe_run(store, run_id), done, store.store.url, now)
     size = pages.write_page(place, page)
     console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")
     return ExitCode.ACCEPTED

@@ -15,11 +15,11 @@ import typer
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import counted
-from proofsweep.queries.connection import OpenStore, opened
+from proofsweep.queries.connection import opened
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import Config, ResultsUrl
-from proofsweep_cli.screen import console, flush, json_array, print_error, table
+from proofsweep_cli.screen import console, flush, json_array, table
 
 _SHOWN_ROWS = 200
 _BATCH_ROWS = 10_000
@@ -59,22 +59,19 @@ def query(
     if not sql or not sql.strip():
         raise UsageError('Give a query, for example: proofsweep query "FROM rejects"')
     with opened(app.results, environment, preferred=app.environment, asked=sql) as views_of:
-        if views_of.others:
-            shown, others = views_of.environments[0], ", ".join(views_of.others)
-            print_error(f"The views show {shown}; the store also has {others} (--environment).")
         _answer(views_of, sql, form)
     return ExitCode.ACCEPTED
 
 
-def _answer(store: OpenStore, statements: str, form: Format) -> None:
+def _answer(views_of: duckdb.DuckDBPyConnection, statements: str, form: Format) -> None:
     """Answer in another thread: DuckDB does not hear Ctrl-C in this one while it works."""
     try:
         with ThreadPoolExecutor(1) as thread:
-            answer = thread.submit(lambda: _write(store.connection.sql(statements), form))
+            answer = thread.submit(lambda: _write(views_of.sql(statements), form))
             try:
                 answer.result()
             except KeyboardInterrupt:
-                store.connection.interrupt()
+                views_of.interrupt()
                 raise
     except (duckdb.Error, pa.ArrowException) as mistake:
         reason, _, _ = str(mistake).partition("\nLINE ")  # then comes the text itself, with a mark below

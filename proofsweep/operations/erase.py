@@ -137,7 +137,7 @@ def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str,
         "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
     )
     with suppress(ResultsError), opened(results, environment, asked=query) as store:
-        return dict(store.connection.execute(query, [list(wanted.proof_ids)]).fetchall())
+        return dict(store.execute(query, [list(wanted.proof_ids)]).fetchall())
     return {}
 
 

@@ -65,7 +65,7 @@ def refresh_notes(operator: Operator, max_calls: int | None = None) -> NotesRefr
 def wanted_notes(results: Results, environment: str, now: datetime) -> list[tuple[str, str]]:
     """List the proofs whose note to ask for, each with an item: those that were never asked for come first."""
     with opened(results, environment, asked=_WANTED) as store:
-        return store.connection.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
+        return store.execute(_WANTED, {"since": now - _UNAVAILABLE_HOLDS}).fetchall()
 
 
 def _refreshed(work: OperationLeg, wanted: tuple[str, str]) -> str:

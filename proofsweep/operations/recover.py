@@ -83,7 +83,7 @@ def recover_sidecars(
 
 def proven_items(results: Results, environment: str, below: str = "") -> Iterator[ProvenItem]:
     with opened(results, environment, asked=_ITEMS) as store:
-        answer = store.connection.execute(_ITEMS, {"below": below, "folder": f"{below}/" if below else ""})
+        answer = store.execute(_ITEMS, {"below": below, "folder": f"{below}/" if below else ""})
         columns = [name for name, *_ in answer.description or ()]
         while rows := answer.fetchmany(_ROWS_IN_MEMORY):
             for row in rows:

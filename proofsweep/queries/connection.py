@@ -5,14 +5,13 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import duckdb
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
@@ -23,7 +22,6 @@ from proofsweep.queries.tables import STORE_SCHEME, create_tables, read_by_us
 from proofsweep.queries.views import View, quoted, read_by, views
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import written_by
 
 if TYPE_CHECKING:
     from proofsweep.store.bucket_store import BucketStore
@@ -49,25 +47,10 @@ _OFFLINE: dict[str, str | bool | int | float | list[str]] = {
 _FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenStore:
-    """A results store in DuckDB; a context closes it at its end."""
-
-    connection: duckdb.DuckDBPyConnection  # has the views, and below them the schema `store`, which mixes environments
-    environments: Sequence[str]  # those that the views show
-    others: Sequence[str]  # those of the store that the views leave out
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        close(self.connection)
-
-
-def opened(
+def open_views(
     results: Results, environment: str | None = None, *, preferred: str | None = None, asked: str = ""
-) -> OpenStore:
-    """Open a results store in DuckDB.
+) -> duckdb.DuckDBPyConnection:
+    """Open the views over a results store in DuckDB; `close` is for its end.
 
     The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. If it
     is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
@@ -76,15 +59,26 @@ def opened(
     connection = duckdb.connect(config=_OFFLINE)
     try:
         plans = _prepare(connection, results)
-        chosen, others = _chosen(connection, results, environment, preferred)
+        chosen = _chosen(results, list(dict.fromkeys(plan.environment for plan in plans)), environment, preferred)
         shown = (plan for plan in plans if plan.environment in chosen)
-        tags = list(dict.fromkeys(name for plan in shown for name in plan.tag_names))
-        known = views(tags)
+        known = views(dict.fromkeys(name for plan in shown for name in plan.tag_names))
         _create_views(connection, chosen, read_by([asked.lower()], known) or known)
-        return OpenStore(connection, chosen, others)
     except BaseException:
         close(connection)
         raise
+    return connection
+
+
+@contextmanager
+def opened(
+    results: Results, environment: str | None = None, *, preferred: str | None = None, asked: str = ""
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the views for the work inside, as `open_views` does."""
+    connection = open_views(results, environment, preferred=preferred, asked=asked)
+    try:
+        yield connection
+    finally:
+        close(connection)
 
 
 @contextmanager
@@ -135,32 +129,21 @@ def _create_views(connection: duckdb.DuckDBPyConnection, chosen: Sequence[str], 
         connection.execute(view.statement())
 
 
-def _of_operations(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    tables = ("probes", *written_by("operation"))
-    each = " UNION ALL ".join(f"SELECT environment, operation_id FROM store.{table}" for table in tables)  # noqa: S608 - our own names
-    query = f"SELECT environment FROM ({each}) GROUP BY ALL ORDER BY max(operation_id) DESC"  # noqa: S608 - as above
-    return [name for (name,) in connection.execute(query).fetchall()]
-
-
-def _chosen(
-    connection: duckdb.DuckDBPyConnection, results: Results, environment: str | None, preferred: str | None
-) -> tuple[list[str], list[str]]:
-    """Return which environments the views show, and which not; no run that comes later changes that silently."""
-    query = "SELECT environment FROM store.plans GROUP BY ALL ORDER BY max(run_id) DESC"
-    there = [name for (name,) in connection.execute(query).fetchall()]
-    if not there or environment not in {None, *there}:  # most stores have runs, and operations are many
-        there += [name for name in _of_operations(connection) if name not in there]
+def _chosen(results: Results, there: list[str], environment: str | None, preferred: str | None) -> list[str]:
+    """Return which environments the views show; no run that comes later changes that silently."""
+    if not there and environment not in {None, "all"}:
+        return [str(environment)]  # it may have operations
     if not there:
         raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     if environment == "all":
-        return there, []
+        return there
     chosen = environment or (preferred if preferred in there else there[0] if len(there) == 1 else None)
     if chosen is None or chosen not in there:
         none_of = f"no run of the environment {environment}: there are" if environment else "the environments"
         raise ResultsError(
             f"{results.store.url} holds {none_of} {', '.join(there)}; name one of them, or all (--environment)."
         )
-    return [chosen], [name for name in there if name != chosen]
+    return [chosen]
 
 
 class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from datetime import date
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import printable
 from proofsweep.queries.attention import AttentionGroup, attention_groups
 from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
 from proofsweep.queries.selected_rows import ChosenFiles, SelectedRows
-from proofsweep.queries.status import RunStatus, describe_run, environment_in
+from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import key_of, quoted
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex, RunRecord
@@ -37,7 +36,6 @@ _BY_TAG = """
     GROUP BY nullif({key}, '')
     ORDER BY rejected + failed + ineligible DESC, files DESC, value
 """
-_STANDING = "SELECT accepted, files, need_attention FROM coverage WHERE newest_run_id = {run_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +101,6 @@ class CatalogFacts:
     nights: Sequence[Night]  # the oldest first
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
-    run: RunStatus
-    standing: Row | None  # `accepted`, `files`, `need_attention` of its catalog, if the run is its newest whole one
-    of_files: PageFacts
-
-
 def catalog_facts(
     results: Results,
     environment: str,
@@ -143,19 +134,13 @@ def catalog_facts(
         )
 
 
-def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), supplier_tag: str | None = None) -> RunFacts:
+def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), supplier_tag: str | None = None) -> PageFacts:
     """Read what a run did; its files are counted by the tags as `catalog_facts` counts.
 
     ResultsError if there is no such run, or if it was pruned; UsageError if no file has one of the tags.
     """
-    selected = SelectedRows.of(results, run_id, "")
-    with selected.opened("true", "changes", "coverage") as files:
-        standing = files.connection.sql(_STANDING.format(run_id=quoted(run_id))).to_arrow_table().to_pylist()
-        return RunFacts(
-            run=describe_run(results, run_id),
-            standing=next(iter(standing), None),
-            of_files=_facts_of(files, [run_id], tags, supplier_tag),
-        )
+    with SelectedRows.of(results, run_id, "").opened("true", "changes") as files:
+        return _facts_of(files, [run_id], tags, supplier_tag)
 
 
 def _facts_of(

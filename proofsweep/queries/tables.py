@@ -49,7 +49,7 @@ _OF_PLAN = {
     **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
     **dict.fromkeys(("items", "skipped"), "BIGINT"),
 }
-_PLAN_COLUMNS = _OF_PLAN | {"deployment": "VARCHAR", "is_partial": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
+_PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in schemas.LATEST if field.name != "part"])
 _ENTRIES = {"run_id": "VARCHAR", "leg": "INTEGER", "entry": "BIGINT"}
@@ -125,16 +125,10 @@ def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, objec
 def _plan_row(run: RunRecord) -> Mapping[str, object]:
     return {
         **{name: getattr(run.plan, name) for name in _OF_PLAN},
-        "deployment": " ".join(_deployment(run)) or None,
         "is_partial": run.plan.lists_a_part,
         "remaining": run.remaining,
         "failed": sum(rows for leg in run.legs if isinstance(rows := leg.counts.get("failed"), int)),
     }
-
-
-def _deployment(run: RunRecord) -> Iterator[str]:
-    for column in ("service_version", "service_commit", "service_deployed_at"):
-        yield from sorted({str(leg.counts[column]) for leg in run.legs if leg.counts.get(column) is not None})[-1:]
 
 
 def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, latest: Latest) -> None:

@@ -44,12 +44,6 @@ def views(tags: Iterable[str] = ()) -> list[View]:
     return [replace(view, query=view.query.replace(_TAGS, "".join(columns))) for view in found]
 
 
-def sql_of(name: str) -> str:
-    """Read a query of the folder `sql`, without the comment at its top."""
-    text = files(__package__).joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
-    return "\n".join(line for line in text.splitlines() if not line.startswith("-- "))
-
-
 def _view(name: str) -> View:
     """Read a view; the comment at the top of its file is its meaning. That of a table needs no file."""
     file = files(__package__).joinpath("sql", f"{name}.sql")

@@ -20,7 +20,7 @@ from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.queries.attention import AttentionFile, AttentionGroup
 from proofsweep.queries.changes import ChangedFile, words_of_cause
-from proofsweep.queries.page_facts import CatalogFacts, FileCounts, Night, PageFacts, RunFacts
+from proofsweep.queries.page_facts import CatalogFacts, FileCounts, Night, PageFacts
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.charts import Chart, bars
 from proofsweep.reports.run import calls_of, ending_of, notes_of
@@ -55,18 +55,14 @@ class Kind:
         return sorted(named, key=lambda each: each[0].file)
 
 
-def run_page(facts: RunFacts, results_url: str, made_at: datetime) -> str:
-    run, standing = facts.run, facts.standing
-    open_now = sum(map(run.rows, NEED_ATTENTION))
+def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: datetime) -> str:
     return _page(
         "run.html.jinja",
-        facts.of_files,
+        facts,
         run=run,
         sentence=_sentence_of_run(run),
         ending=ending_of(run),
         notes=notes_of(run),
-        standing=standing,
-        earlier=max(int(str(standing["need_attention"])) - open_now, 0) if standing else 0,
         calls=calls_of(run),
         results=results_url,
         made_at=made_at,

@@ -156,8 +156,6 @@ SELECT
         WHEN before.outcome = 'failed' THEN 'no_answer_before'
         WHEN has_other_rubric AND NOT has_other_outcome THEN 'rubric_changed'
         WHEN has_other_id OR has_moved THEN 'moved'
-        WHEN has_other_outcome OR has_other_grade THEN
-            CASE WHEN deployment.deployment <> former.deployment THEN 'service_deployment_changed' END
     END AS cause,
     coalesce(now.relative_path, now.audio, before.relative_path, before.audio) AS file,
     before.outcome AS before_outcome, now.outcome AS now_outcome,
@@ -172,8 +170,6 @@ SELECT
     before.audio AS before_audio, now.audio AS now_audio, before.run_id AS before_run_id,
     now.verify_request_id AS verify_request_id, coalesce(now.tags, before.tags) AS tags /* tag columns */
 FROM judged
-LEFT JOIN store.plans AS deployment ON deployment.run_id = at_run
-LEFT JOIN store.plans AS former ON former.run_id = before.run_id
 WHERE (
     has_other_id OR has_other_audio OR has_other_sidecar OR has_moved OR has_other_outcome OR has_other_grade
     OR has_other_rubric

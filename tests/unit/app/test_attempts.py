@@ -224,13 +224,6 @@ def test_a_killed_flow_run_has_what_is_left_of_its_bounds(settings: Settings, pl
     assert App(settings).run_of_retry("flow-8", LATER) == (None, LATER)
 
 
-def test_what_a_killed_leg_may_not_spend_any_more_is_not_less_than_nothing(settings: Settings, plan: Plan) -> None:
-    """The last calls of a leg may be more than it was given: then the next one makes none."""
-    let_holder_die(App(settings).results, plan, leave_killed_leg(settings, plan, "flow-7", [0, 1] * 30))
-
-    assert App(settings).run_of_retry("flow-7", LATER)[1].max_calls == 0
-
-
 def test_a_killed_flow_run_that_resumed_an_older_run_may_still_plan_its_own(settings: Settings, plan: Plan) -> None:
     """It goes on as for the first time: it resumes the run, and plans what is due then."""
     leave = leave_killed_leg(settings, plan, "flow-7", [0])

@@ -55,18 +55,6 @@ def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Pat
     assert fingerprint_of("pk_test") == before
 
 
-@pytest.mark.parametrize("variables", [{"SERVICE__API_KEY_ENV": "MY_KEY"}, {"SERVICE__API_KEY_BLOCK": "my-key"}, {}])
-def test_a_key_comes_from_a_file_a_variable_or_a_block(
-    change: Change, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whichever the settings name."""
-    monkeypatch.setenv("MY_KEY", "pk_test")
-    settings = change(**variables)
-    blocks = {"my-key": "pk_test"}
-
-    assert App(settings, blocks.__getitem__).service.key_fingerprint == fingerprint_of("pk_test")
-
-
 def test_a_key_that_another_service_has_taken_is_not_read_for_this_one(app: App) -> None:
     """The message shows no key."""
     bind_key(app.store, fingerprint_of("pk_test"), "https://two.example/v1")

@@ -9,8 +9,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.queries.connection import opened, tables_of
-from proofsweep.queries.views import NAMES
+from proofsweep.queries.connection import open_views, opened, tables_of
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.parts import Results, parquet_of
 
@@ -25,18 +24,15 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
     seen = {}
 
     with pytest.raises(ResultsError, match=r"holds the environments it's beta, production; name one of them"):
-        opened(results)
+        open_views(results)
     with opened(results, preferred="production") as store:
-        assert store.environments == ["production"]
+        assert store.execute("SELECT DISTINCT environment FROM verdicts").fetchall() == [("production",)]
     for asked in ("it's beta", "production", "all"):
         with opened(results, asked) as store:
-            counts = [store.connection.execute(f"SELECT count(*) FROM {view}").fetchone() for view in some]  # noqa: S608 - ours
-            seen[asked] = (list(store.environments), list(store.others), [row[0] for row in counts if row])
+            counts = [store.execute(f"SELECT count(*) FROM {view}").fetchone() for view in some]  # noqa: S608 - ours
+            seen[asked] = [row[0] for row in counts if row]
 
-    assert seen["it's beta"][:2] == (["it's beta"], ["production"])
-    assert seen["production"][:2] == (["production"], ["it's beta"])
-    assert seen["all"][:2] == (["it's beta", "production"], [])
-    assert seen["all"][2] == [a + b for a, b in zip(seen["it's beta"][2], seen["production"][2], strict=True)]
+    assert seen["all"] == [a + b for a, b in zip(seen["it's beta"], seen["production"], strict=True)]
 
 
 def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
@@ -53,20 +49,6 @@ def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
         tables.execute("SELEC 1")
 
 
-def test_only_the_views_are_made_that_a_query_names(results: Results) -> None:
-    """With those that they read, in any case; a query that names none finds all."""
-    night(results, MONDAY, {"a": ACCEPTED})
-    made = "SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
-
-    with opened(results, asked="SELECT * FROM Rejects") as store:
-        few = {name for (name,) in store.connection.execute(made).fetchall()}
-    with opened(results, asked=made) as store:
-        every = {name for (name,) in store.connection.execute(made).fetchall()}
-
-    assert few == {"rejects", "catalog"}
-    assert every == set(NAMES)
-
-
 def test_a_column_that_older_parts_lack_is_null(results: Results) -> None:
     """Wherever the newer parts are, and for tables of which there are older parts only."""
     night(results, MONDAY, {"a": ACCEPTED})
@@ -79,8 +61,8 @@ def test_a_column_that_older_parts_lack_is_null(results: Results) -> None:
 
     with opened(results) as store:
         query = "SELECT run_date, item_id, relative_path FROM verdicts ORDER BY run_date"
-        rows = store.connection.execute(query).fetchall()
-        legs = store.connection.execute("SELECT sunset, skipped FROM runs").fetchall()
+        rows = store.execute(query).fetchall()
+        legs = store.execute("SELECT sunset, skipped FROM runs").fetchall()
 
     assert rows == [(date(2026, 11, 16), "a", None), (date(2026, 11, 17), "b", "b")]
     assert legs == [(None, None)] * 2
@@ -94,7 +76,7 @@ def test_hidden_files_are_no_parts(results: Results) -> None:
     part.with_name(f"._{part.name}").write_bytes(b"no Parquet")
 
     with opened(results) as store:
-        assert store.connection.execute("SELECT count(*) FROM verdicts").fetchall() == [(1,)]
+        assert store.execute("SELECT count(*) FROM verdicts").fetchall() == [(1,)]
 
 
 def test_a_question_about_one_run_opens_only_the_files_that_it_needs(results: Results) -> None:
@@ -107,7 +89,7 @@ def test_a_question_about_one_run_opens_only_the_files_that_it_needs(results: Re
     with opened(results) as store:
         results.store.replace(tenth, b"no Parquet")
         rows = [
-            store.connection.table(view).filter(f"run_id = '{nights[-1]}'").select("item_id").fetchall()
+            store.table(view).filter(f"run_id = '{nights[-1]}'").select("item_id").fetchall()
             for view in ("verdicts", "latest_answer")
         ]
 
@@ -121,7 +103,7 @@ def test_the_first_rows_of_a_run_are_found_by_another_column(results: Results) -
     query = f"SELECT item_id FROM verdicts WHERE run_id >= '2' AND 'r-1' IN ({ids}) ORDER BY run_id DESC LIMIT 1"  # noqa: S608 - our own
 
     with opened(results) as store:
-        assert store.connection.execute(query).fetchall() == [("a",)]
+        assert store.execute(query).fetchall() == [("a",)]
 
 
 def test_a_bucket_answers_as_a_folder_does(results: Results) -> None:
@@ -134,7 +116,7 @@ def test_a_bucket_answers_as_a_folder_does(results: Results) -> None:
         night(store, TUESDAY, {"a": REJECTED}, is_noted=True)
         with opened(store) as views_of:
             tables = ("changes", "rejects", "latest_answer", "verdicts", "runs")
-            answers.append([views_of.connection.execute(f"FROM {table} ORDER BY ALL").fetchall() for table in tables])
+            answers.append([views_of.execute(f"FROM {table} ORDER BY ALL").fetchall() for table in tables])
 
     assert answers[0] == answers[1]
     assert len(answers[1][0]) == 4

@@ -5,13 +5,11 @@ import pytest
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.queries.connection import OpenStore, opened
+from proofsweep.queries.connection import opened
 from proofsweep.queries.views import NAMES, views
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 
-from ...worlds.audited_store import end_leg as end_planned_leg
-from ...worlds.audited_store import planned
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
 from ...worlds.ended_runs import plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named
@@ -38,7 +36,7 @@ def test_each_view_says_what_it_is() -> None:
 def coverage(results: Results) -> list[tuple[object, ...]]:
     query = "SELECT catalog, files, answered, accepted, newest_run_id FROM coverage ORDER BY ALL"
     with opened(results) as store:
-        return store.connection.execute(query).fetchall()
+        return store.execute(query).fetchall()
 
 
 def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
@@ -49,17 +47,6 @@ def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
     night(results, WEDNESDAY, rows | {"again": ACCEPTED | {"item_id": "a"}}, catalog="list.csv")
 
     assert coverage(results) == [("link", 2, 2, 2, TUESDAY), ("list.csv", 2, 2, 2, WEDNESDAY)]
-
-
-def test_what_remains_of_partitions_is_the_least_that_a_leg_has_left(results: Results) -> None:
-    """The second one may end first."""
-    plan = planned(results, MONDAY, "abcd", partitions=2)
-    for leg in (2, 1):
-        end_planned_leg(results, plan, "abcd", [2 * leg - 2, 2 * leg - 1], leg=leg)
-    query = "SELECT run_id, remaining FROM store.plans"
-
-    with opened(results) as store:
-        assert store.connection.execute(query).fetchall() == [(MONDAY, 0)]
 
 
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
@@ -76,8 +63,8 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
     leave_pass(results, monitoring.operation_id, probes=probes)
 
     with opened(results) as store:
-        calls = store.connection.execute("SELECT request_id, run_id FROM exchanges ORDER BY ALL").fetchall()
-        probes = store.connection.execute("SELECT request_id FROM probes ORDER BY ALL").fetchall()
+        calls = store.execute("SELECT request_id, run_id FROM exchanges ORDER BY ALL").fetchall()
+        probes = store.execute("SELECT request_id FROM probes ORDER BY ALL").fetchall()
 
     assert calls == [("r-1", inventory.operation_id), ("r-2", inventory.operation_id)]
     assert probes == [("r-3",), ("r-4",)]
@@ -93,7 +80,7 @@ def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(result
 
     with opened(results) as store:
         found = [
-            dict(store.connection.execute(f"SELECT item_id, run_id FROM {view}").fetchall())  # noqa: S608 - our own text
+            dict(store.execute(f"SELECT item_id, run_id FROM {view}").fetchall())  # noqa: S608 - our own text
             for view in ("latest_answer", f"({NEWEST_ROWS})")
         ]
 
@@ -102,7 +89,7 @@ def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(result
 
 def asked(results: Results, query: str) -> list[tuple[object, ...]]:
     with opened(results) as store:
-        return store.connection.execute(query).fetchall()
+        return store.execute(query).fetchall()
 
 
 def states(results: Results) -> dict[object, object]:
@@ -225,19 +212,3 @@ def test_a_tag_that_catalogs_have_is_not_taken_by_our_own_words() -> None:
     (rejects,) = (view for view in views(usual.split()) if view.name == "rejects")
 
     assert [name for name in usual.split() if f'AS "{name}"' not in rejects.query] == []
-
-
-def test_a_query_that_names_no_tag_takes_no_tags_apart(results: Results) -> None:
-    """Tags of millions of rows are texts: what nobody asks for is no part of the plan that DuckDB makes."""
-    night(results, MONDAY, {"a": REJECTED | {"tags": '{"zebra": "North"}'}, "b": FAILED})
-
-    with opened(results) as store:
-        plans = [(each, _plan_of(store, f"FROM {each} SELECT count(*), max(item_id)")) for each in TAGGED]
-        asked = [(each, _plan_of(store, f"FROM {each} SELECT max(zebra)")) for each in TAGGED]
-
-    assert [view for view, plan in plans if "zebra" in plan] == []
-    assert [view for view, plan in asked if "zebra" in plan] == TAGGED
-
-
-def _plan_of(store: OpenStore, query: str) -> str:
-    return str(store.connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall())

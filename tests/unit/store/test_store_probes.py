@@ -19,7 +19,7 @@ def test_a_day_of_an_environment_is_one_part(results: Results) -> None:
     beta, other = leave_passes(results, FIRST, 4), leave_passes(results, FIRST + timedelta(days=1), 2, "other")
 
     with opened(results, "beta") as store:
-        view = store.connection.execute("SELECT operation_id, call FROM probes").fetchall()
+        view = store.execute("SELECT operation_id, call FROM probes").fetchall()
     python = open_results(results.store.url).table("probes", columns=["operation_id"])["operation_id"].to_pylist()
 
     assert len([*results.all_parts("probes")]) == 3
