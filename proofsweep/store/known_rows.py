@@ -52,21 +52,20 @@ class AnswerTimes:
         self.outcomes = outcomes
         self._results = results
         self._environment = environment
-        self._hashes: memoryview | None = None
-        self._times = memoryview(b"").cast("q")
-        self._count = 0
+        self._hashes: array[int] | None = None
+        self._times = array("q")
 
     def of(self, item_id: str, audio_version: str | None, sidecar: str | None) -> datetime | None:
         """Return when an item was tried; None if it was not, or with other audio or another `sidecar_key`."""
         if self._hashes is None:
             self._hashes, self._times = self._read()
         hashed = hash((item_id, audio_version, sidecar))
-        index = bisect_right(self._hashes, hashed, 0, self._count) - 1
+        index = bisect_right(self._hashes, hashed) - 1
         if audio_version is None or index < 0 or self._hashes[index] != hashed:
             return None
         return _EPOCH + timedelta(microseconds=self._times[index])
 
-    def _read(self) -> tuple[memoryview, memoryview]:
+    def _read(self) -> "tuple[array[int], array[int]]":
         hashes, times = array("q"), array("q")  # of an item, the newest comes last
         is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
         for table in Latest(self._results).rows(self._environment, _OF_ANSWER):
@@ -79,14 +78,8 @@ class AnswerTimes:
                 hashes.append(hash((item_id, *version_of_size(size, is_pair=sidecar is not None))))
             for each in (rows, read):
                 times.extend(int(time or 0) for time in pc.cast(each["finished_at"], pa.int64()).to_pylist())
-        self._count = len(hashes)
-        order = pc.array_sort_indices(pa.array(hashes, pa.int64()))  # a stable sort
-        by_hash, in_its_order = (_numbers(pa.array(each, pa.int64()).take(order)) for each in (hashes, times))
-        return by_hash, in_its_order
-
-
-def _numbers(column: pa.Int64Array) -> memoryview:
-    return memoryview(column.buffers()[1] or b"").cast("q")
+        order = pc.array_sort_indices(pa.array(hashes, pa.int64())).to_numpy().tolist()  # a stable sort
+        return array("q", (hashes[index] for index in order)), array("q", (times[index] for index in order))
 
 
 class HashedItems:
@@ -94,20 +87,14 @@ class HashedItems:
 
     def __init__(self, hashes: Iterable[int]) -> None:
         """Take the hashes of the members, made in this process."""
-        made = pa.array(array("q", hashes), pa.int64())
-        self._hashes = _numbers(made.take(pc.array_sort_indices(made)))
-        self._count = len(made)
+        self._hashes = array("q", sorted(hashes))
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._hashes)
 
     def __contains__(self, item_id: Hashable) -> bool:
-        return self.has_hash(hash(item_id))
-
-    def has_hash(self, hashed: int) -> bool:
-        """Whether a member has this hash, which was made in this process."""
-        index = bisect_left(self._hashes, hashed, 0, self._count)
-        return index < self._count and self._hashes[index] == hashed
+        index = bisect_left(self._hashes, hash(item_id))
+        return index < len(self._hashes) and self._hashes[index] == hash(item_id)
 
 
 @dataclass(frozen=True, slots=True, order=True)
