@@ -88,10 +88,6 @@ class CallQueue:
     def most_at_once(self) -> float:
         return math.inf if self.limit is None else self.limit.most
 
-    @property
-    def uploads(self) -> int:
-        return len(self._uploading)
-
     def first(self) -> Ticket | None:
         return next((queue[0] for queue in self._queues if queue), None)
 

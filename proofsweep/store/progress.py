@@ -14,7 +14,7 @@ class LegProgress:
     counts: Mapping[str, int]  # rows that this leg has finished, by outcome
     rate: float | None = None  # rows per second over the last minute; None before there is a second to compare
     calls: int = 0  # keyed calls of this leg
-    seconds_left: float | None = None  # by the rate of the last ten minutes; None if it cannot be estimated
+    seconds_left: float | None = None  # by that rate; None if it cannot be estimated
     lane_rate: float | None = None  # calls per second that the service lets through; None until it has throttled
     quota_left: int | None = None  # calls left in the key's quota; None if the service did not say
     waiting: str = ""  # why rows come slowly, or not at all, in one sentence

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import takewhile
 
 from proofsweep.client.scheduler import LaneStatus
 from proofsweep.client.stop import StopSwitch
@@ -48,9 +47,7 @@ _SLOW_WRITE_SECONDS = 5.0
 _LOOK_SECONDS = 4.0  # bounds the requests to a bucket, and how late a request to stop is seen
 QUOTA_PROBE_SECONDS = 300.0  # between two readings of the headroom (contract, Versioning 7: about every five minutes)
 _LEAST_PAUSE_SECONDS = 5.0  # a shorter pause is the pace of a lane, and nothing to wait for
-_STEP_SECONDS = 1.0  # counts are kept once in so many seconds
-_RATE_SECONDS = 60.0  # what "now" means for a rate
-_ESTIMATE_SECONDS = 600.0  # the rate that the time left is told by
+_RATE_SECONDS = 60  # what "now" means for a rate
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +63,6 @@ class Heartbeat:
     drain_seconds: float = math.inf  # that items in flight have, once somebody asked the leg to stop
     abort: Callable[[], None] = lambda: None  # abandons them then
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
-    is_settling: bool = False  # the leg's work is over, and its last rows are being written
     _has_told_stop: bool = False
     uptime: Callable[[], float] = time.monotonic
     _beaten_at: datetime = field(init=False)
@@ -104,7 +100,6 @@ class Heartbeat:
 
     def send_heartbeats(self, over: threading.Event) -> None:
         """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
-        self.is_settling = True
         while not over.wait(FLUSH_SECONDS):
             with suppress(ResultsError):  # settling finds out by itself
                 if self._is_due():
@@ -173,24 +168,17 @@ def _complaint(error: ProofsweepError) -> str:
 
 
 class ProgressMeter:
-    """The counts of a leg's last minutes; safe to use from several threads. Times are monotonic seconds."""
+    """The finished rows of a leg's last minute, counted once a second. Times are monotonic seconds."""
 
     def __init__(self) -> None:
-        self._samples = deque[tuple[float, int, int]](maxlen=int(_ESTIMATE_SECONDS / _STEP_SECONDS) + 1)
+        self._counts = deque[tuple[float, int]](maxlen=_RATE_SECONDS + 1)
 
-    def take(self, now: float, rows: int, calls: int) -> None:
-        if not self._samples or now - self._samples[-1][0] >= _STEP_SECONDS:
-            self._samples.append((now, rows, calls))
-
-    def speed(self, seconds: float) -> tuple[float, float] | None:
-        """Return the rows and the calls per second of the last seconds; None before one has passed."""
-        samples = list(self._samples)  # another thread may add one meanwhile
-        if not samples:
-            return None
-        now, rows, calls = samples[-1]
-        *_, (since, rows_before, calls_before) = takewhile(lambda each: now - each[0] <= seconds, reversed(samples))
-        passed = now - since
-        return ((rows - rows_before) / passed, (calls - calls_before) / passed) if passed > 0.0 else None
+    def rate(self, now: float, rows: int) -> float | None:
+        """Take note of a count, and return the rows per second of the last minute; None at first."""
+        if not self._counts or now - self._counts[-1][0] >= 1.0:
+            self._counts.append((now, rows))
+        since, before = self._counts[0]
+        return (rows - before) / (now - since) if now > since else None
 
 
 class Leg:
@@ -253,32 +241,29 @@ class Leg:
 
     @property
     def progress(self) -> LegProgress:
-        lane, meter, trail = self.dispatcher.status(), self._meter, self.trail
+        lane, trail = self.dispatcher.status(), self.trail
         before, done = self.completed.before, trail.rows.total()
-        meter.take(self.dispatcher.clock(), done, trail.calls)
-        waiting, speed, usual = self._waiting(lane), meter.speed(_RATE_SECONDS), meter.speed(_ESTIMATE_SECONDS)
+        waiting, rate = self._waiting(lane), self._meter.rate(self.dispatcher.clock(), done)
         remaining = len(self.completed.own) - (before or 0) - done
         return LegProgress(
             rows=len(self.completed.own),
             finished_before=before,
             counts=dict(trail.rows),
-            rate=None if speed is None else speed[0],
+            rate=rate,
             calls=trail.calls,
-            seconds_left=remaining / usual[0] if usual is not None and usual[0] and not waiting else None,
+            seconds_left=remaining / rate if rate and not waiting else None,
             lane_rate=lane.rate,
             quota_left=self.budget.left,
             waiting=waiting,
         )
 
     def _waiting(self, lane: LaneStatus) -> str:
-        if self.heartbeat.is_settling:
-            return "the last rows are being written"
         if self.stop.reason is not None:
             return f"stopping, {counted(self.budget.in_flight, 'file')} in flight: {self.stop.reason.message}"
         if not self.heartbeat.store_is_well:
             return "the results store cannot be written"
         if lane.is_outage:
-            return "a probe failed, so only probes go: the service seems to be down"
+            return "a check came out wrong, so only checks go: the service or the files seem to be away"
         if lane.pause_seconds >= _LEAST_PAUSE_SECONDS:
             until = self.verify.clock() + timedelta(seconds=lane.pause_seconds)
             return f"the service asked for a pause until {until:%H:%M:%S} UTC"

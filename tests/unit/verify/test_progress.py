@@ -48,47 +48,33 @@ def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, n
 
 
 def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An outage before a pause, the request to stop before an outage, and the end before all."""
+    """An outage before a pause, and the request to stop before an outage."""
     leg = new_leg.leg(new_leg.plan(9))
     assert leg.completed.remaining == 9
 
-    lanes = iter([*({"pause_seconds": 60.0, "is_outage": outage} for outage in (False, True)), {}, {}])
+    lanes = iter([*({"pause_seconds": 60.0, "is_outage": outage} for outage in (False, True)), {}])
     monkeypatch.setattr(Dispatcher, "status", lambda _: LaneStatus(5.0, None, **next(lanes)))
     seen = [leg.progress.waiting for _ in range(2)]
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
     seen.append(leg.progress.waiting)
-    leg.heartbeat.is_settling = True
-    seen.append(leg.progress.waiting)
 
     assert seen == [
         f"the service asked for a pause until {NOW + timedelta(minutes=1):%H:%M:%S} UTC",
-        "a probe failed, so only probes go: the service seems to be down",
+        "a check came out wrong, so only checks go: the service or the files seem to be away",
         "stopping, 0 files in flight: It was asked to.",
-        "the last rows are being written",
     ]
 
 
 def test_the_rate_is_that_of_the_last_minute() -> None:
-    """A slow start does not count for hours."""
+    """A slow start does not count for hours; before a second count nothing is known."""
     meter = ProgressMeter()
+    first = meter.rate(0.0, 0)
 
-    for second in range(600):
-        meter.take(float(second), 0, 0)
-    for second in range(600, 661):
-        meter.take(float(second), 2 * (second - 600), 5 * (second - 600))
+    for second in range(1, 600):
+        meter.rate(float(second), 0)
+    rates = [meter.rate(float(second), 2 * (second - 600)) for second in range(600, 661)]
 
-    assert meter.speed(60.0) == (2.0, 5.0)
-
-
-def test_before_the_first_count_no_rate_is_known() -> None:
-    """A second count shows it."""
-    meter = ProgressMeter()
-    assert meter.speed(10.0) is None
-
-    meter.take(0.0, 0, 0)
-    meter.take(5.0, 1, 2)
-
-    assert meter.speed(10.0) == (pytest.approx(1 / 5), pytest.approx(2 / 5))
+    assert (first, rates[-1]) == (None, 2.0)
 
 
 def test_rows_are_counted_by_outcome(new_leg: LegBuilder) -> None:
