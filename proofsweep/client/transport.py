@@ -20,7 +20,6 @@ from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.config.sections import TimeoutSettings
 
 BROKEN_EXCHANGE = (httpx.TransportError, httpx.InvalidURL, UnicodeError)  # the last one: for impossible host names
-FIRST_CONTACT_SECONDS = 30.0  # how long a service is tried that was never reached
 _CONNECT_SECONDS = 10.0
 _MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
 _LEAST_BYTES_PER_SECOND = 64 * 1024  # the slowest body that is read to its end, however long: 0.5 Mbit/s
@@ -61,7 +60,6 @@ class Transport:
         self.proxies = proxies
         self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
         self.reached = threading.Event()  # set when the head of a first request was sent
-        self._tried_since = math.inf
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; the reply tells what went wrong on the wire.
@@ -69,7 +67,6 @@ class Transport:
         Only errors of this machine are raised: of local files (audio that changed, a full disk), and ConfigError for a
         proxy that cannot be used.
         """
-        self._tried_since = min(self._tried_since, time.monotonic())
         sending = Sending(request, attempt, self.reached)
         answer: httpx.Response | None = None
         try:
@@ -81,11 +78,6 @@ class Transport:
             if answer is not None:
                 answer.close()
         return sending.answered(answer, content)
-
-    @property
-    def left_seconds(self) -> float:
-        """Return how long the service is tried yet; once it was reached, without an end."""
-        return math.inf if self.reached.is_set() else self._tried_since + FIRST_CONTACT_SECONDS - time.monotonic()
 
     def abort(self) -> None:
         """End all exchanges of all threads; they fail, and later ones fail too."""

@@ -21,7 +21,7 @@ from proofsweep.client.retry import backoff
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import FIRST_CONTACT_SECONDS, Transport
+from proofsweep.client.transport import Transport
 from proofsweep.config.logs import Event, log
 from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
@@ -161,8 +161,6 @@ def await_service(
 ) -> ServiceStatus:
     """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
 
-    One that was never reached is waited for a short time only: its address may be wrong.
-
     Raises:
         ConfigError: another service answers.
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
@@ -173,13 +171,11 @@ def await_service(
         try:
             return examine_service(partner)
         except RunMustStop as down:
-            left_seconds = min(due_at - clock(), transport.left_seconds)
+            left_seconds = due_at - clock()
             if down.ended_by != "breaker" or left_seconds <= 0.0:
                 raise
         if examinations == 0:
-            is_reached = transport.reached.is_set()
-            most_seconds = outage_seconds if is_reached else min(FIRST_CONTACT_SECONDS, outage_seconds)
-            log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=is_reached)
+            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=transport.reached.is_set())
         examinations += 1
         stop.rest(min(left_seconds, backoff(retry, examinations, 1.0)))
 
