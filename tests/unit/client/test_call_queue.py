@@ -3,8 +3,6 @@
 import math
 from collections import deque
 
-import pytest
-
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
@@ -87,23 +85,6 @@ def test_fewer_uploads_begin_while_one_takes_long() -> None:
 
     queue.drop(0, None)
     assert len(served(queue, now=60.0)) == 1
-
-
-@pytest.mark.parametrize("later", [1.0, 5.0])
-def test_calls_that_are_not_answered_hold_others_back_for_a_moment(later: float) -> None:
-    """When the way to the service stands still, they would arrive in a clump; after three seconds they only hang."""
-    queue = fast_queue()
-    for holder in range(40):
-        queue.enter(Priority.OTHER, holder)
-
-    first = served(queue)
-    more = served(queue, now=1.0 + later)
-
-    assert 8 < len(first) < 16
-    assert bool(more) == (later > 3.0)
-
-    queue.was_answered(first[0])
-    assert served(queue, now=2.0 + later)
 
 
 def test_a_slot_that_is_not_used_makes_room() -> None:
@@ -204,38 +185,6 @@ def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]
             limit.was_admitted(in_flight - 1)
         explained.append(limit.was_refused(in_flight, time))
     return explained
-
-
-def test_refusals_beyond_one_number_show_a_limit() -> None:
-    """Eight at once always went through, nine almost never."""
-    limit = ConcurrencyLimit()
-    for _ in range(100):
-        limit.was_admitted(8)
-
-    explained = refuse(limit, 9, 0.0, 2.0, 4.0)
-
-    assert explained == [False, False, True]
-    assert limit.most == 8
-
-
-def test_one_burst_is_not_enough() -> None:
-    """When a search overshoots, many calls are refused at once, with more in flight than ever before."""
-    limit = ConcurrencyLimit()
-
-    refuse(limit, 50, *(0.01 * number for number in range(30)))
-
-    assert limit.most == math.inf
-
-
-def test_a_limit_is_tested_every_few_minutes() -> None:
-    """With one call more, since it may have been lifted."""
-    limit = ConcurrencyLimit()
-    refuse(limit, 9, 0.0, 2.0, 4.0)
-
-    assert (limit.allowed(5.0), limit.allowed(300.0)) == (8, 9)
-
-    refuse(limit, 9, 300.0)
-    assert (limit.most, limit.allowed(301.0)) == (8, 8)
 
 
 def test_a_limit_that_shrinks_is_followed() -> None:

@@ -86,16 +86,6 @@ def test_a_lane_is_used_whatever_the_first_guess_and_the_429s_by_chance(
     assert lane.admitted > share * lane.rate * seconds
 
 
-def test_nothing_is_learned_until_a_429() -> None:
-    """A search doubles its pace, and knows nothing until a call is refused."""
-    lane = Lane(Pacer(), 1e6, 1e6)
-
-    lane.run(3.0)
-
-    assert lane.pacer.learned_rate is None
-    assert lane.pacer.pace == pytest.approx(4 * FIRST_RATE, rel=0.1)
-
-
 def test_a_run_begins_with_a_known_rate() -> None:
     """It uses the lane from its first second on, and is sure of the rate after one burst of 429s."""
     lane = Lane(Pacer(known_rate=50.0), 50.0, 50.0)
@@ -107,20 +97,6 @@ def test_a_run_begins_with_a_known_rate() -> None:
     assert first_refused == 0
     assert lane.admitted == pytest.approx(0.95 * 50 * 15, rel=0.1)
     assert lane.refused <= 4
-
-
-def test_a_lane_that_is_shut_for_a_while_is_not_narrow() -> None:
-    """Nothing goes through, so nothing can be counted: the rate stays known, and few calls are sent."""
-    lane = Lane(Pacer(), 20.0, 20.0, longest_wait=1.0)
-    lane.run(200.0)
-    lane.rate, lane.tokens, lane.refused = 1e-9, 0.0, 0
-    lane.run(60.0)
-    refused, lane.rate, lane.admitted = lane.refused, 20.0, 0
-
-    lane.run(30.0)
-
-    assert refused < 70
-    assert lane.admitted > 0.8 * 20 * 30
 
 
 @pytest.mark.parametrize("stop_seconds", [10.0, 3_600.0])

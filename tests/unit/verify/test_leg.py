@@ -1,7 +1,5 @@
 """A leg is begun, kept alive, and settled however the work ends."""
 
-import os
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,8 +15,6 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs
-from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.verify import attempt
 from proofsweep.verify.attempt import (
@@ -34,7 +30,7 @@ from proofsweep.verify.leg import Heartbeat, Leg
 from proofsweep.verify.worker import verify_batch
 
 from ...worlds import audited_store
-from ..conftest import RUN, LegBuilder
+from ..conftest import LegBuilder
 from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write_journal
 from ..scripted_service import NOW, Scripted, ScriptedService
 
@@ -217,20 +213,6 @@ def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
     return results.table("runs", results.parts_of("runs", plan)).to_pylist()
 
 
-def test_a_leg_that_is_alive_keeps_every_other_out(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """The error names who works on it; nothing is taken and nothing is settled."""
-    open_next(results, plan)
-    write_journal(results, plan, 1, [0])
-
-    with pytest.raises(RunIsActive) as active:
-        open_next(results, plan)
-
-    assert f"process {os.getpid()} on {socket.gethostname()}" in active.value.message
-    assert new_leg.legs(plan).numbers() == [1]
-    assert new_leg.legs(plan).receipt(1) is None
-    assert journal_rows(results, plan, 1) == [0]
-
-
 def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
     """Its journal becomes its own part, its lease's facts its row in `runs`, and its ending is `killed`."""
     open_next(results, plan)
@@ -247,28 +229,6 @@ def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan
     assert receipt["ended_by"] == "killed"
     assert (row["ended_by"], row["accepted"], row["remaining"], row["quota_before"]) == ("killed", 2, 2, 900)
     assert journal_rows(results, plan, 1) == []
-
-
-class LateRivalStore(FolderStore):
-    """A store in which another process takes the next leg right after this one has read the last."""
-
-    def folders(self, folder: str) -> list[str]:
-        found = super().folders(folder)
-        if not found and folder.endswith("legs"):
-            rival = Legs(FolderStore(Path(self.url)), RUN, lambda: NOW)
-            rival.take(1)
-            rival.beat(1)
-        return found
-
-
-def test_a_leg_that_a_rival_claims_at_the_last_moment_keeps_this_one_out(plan: Plan, tmp_path: Path) -> None:
-    """The listing does not show it, and may lag behind; the lease is read by its name."""
-    results = Results(LateRivalStore(tmp_path))
-
-    with pytest.raises(RunIsActive):
-        open_next(results, plan)
-
-    assert Legs(results.store, RUN).last() == 1
 
 
 def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
 import time
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError, RunIsActive
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
@@ -84,28 +83,6 @@ def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: L
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (2, False), (0, True)]
 
 
-def test_a_leg_publishes_again_when_the_store_is_back(results: Results, plan: Plan, tmp_path: Path) -> None:
-    """Until nothing that it journalled is in two parts, or in none; whichever write it was that failed."""
-    journal = Journal(results, plan.run_id, 1, "w")
-    store = BreakingStore(tmp_path / "results")
-    parts = LegParts(Results(store), plan, 1)
-    for row in range(5):
-        store.writes_left = row
-        trail = exchange_row(exchange(), run_id=plan.run_id, leg=1, manifest_row=row)
-        journal.add(verdict(plan, 1, row), [trail])
-        journal.flush()
-        with suppress(ResultsError):
-            parts.publish(journal)
-    store.writes_left = None
-
-    parts.publish(journal)
-
-    assert (
-        sorted(map(str, rows_of(results, plan))) == sorted(map(str, rows_of(results, plan, "exchanges"))) == [*"01234"]
-    )
-    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
-
-
 @pytest.mark.parametrize("is_closed", [False, True])
 def test_so_many_rows_are_published_beside_the_work(
     results: Results, plan: Plan, new_leg: LegBuilder, monkeypatch: pytest.MonkeyPatch, *, is_closed: bool
@@ -150,26 +127,6 @@ def test_a_settlement_that_breaks_off_is_done_by_the_next(
     assert (row["ended_by"], row["accepted"], row["calls"], row["remaining"]) == ("killed", 2, 2, 3)
     assert receipt is not None
     assert receipt["ended_by"] == "killed"
-
-
-def test_a_leg_that_another_process_has_closed_publishes_nothing_more(
-    results: Results, plan: Plan, new_leg: LegBuilder
-) -> None:
-    """Its next number is taken; what it journals is no row of any reader, and goes with the journal."""
-    journal, parts = Journal(results, plan.run_id, 1, "w"), LegParts(results, plan, 1)
-    write_journal(results, plan, 1, [2])
-    settled(results, plan, EndedBy.KILLED)
-    journal.add(verdict(plan, 1, 3), [])
-    journal.flush()
-
-    with pytest.raises(RunIsActive, match="taken over"):
-        parts.publish(journal)
-    with pytest.raises(RunIsActive, match="taken over"):
-        settle_leg(plan, LegParts(results, plan, 1), new_leg.legs(plan), EndedBy.COMPLETE, {})
-
-    assert rows_of(results, plan) == [2]
-    assert (new_leg.legs(plan).receipt(1) or {})["ended_by"] == "killed"
-    assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
 
 def test_what_comes_after_the_receipt_is_deleted(results: Results, plan: Plan) -> None:
