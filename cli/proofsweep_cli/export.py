@@ -51,10 +51,13 @@ def export(
     `proofsweep export --format xlsx --file night.xlsx`
     """
     app, form = open_app(config, results), _format_of(file, form)
-    outcomes = _outcomes_told(only, by) if form == LETTER else _outcomes_in(only)
-    default = "letter" if form == LETTER else "report" if only is None else "-".join(outcomes)
+    outcomes, default = _outcomes_in(only), "report" if only is None else "-".join(_outcomes_in(only))
+    if form == LETTER:
+        if by is None:
+            raise UsageError("A letter goes to one supplier: give --by TAG with the tag that names it.")
+        outcomes, default = [word for word in outcomes if word in TOLD_OUTCOMES], "letter"
     selected = SelectedRows.of(app.results, run_id, app.environment)
-    reports = export_rows(selected, outcomes, _path_of(file, form, default), by)
+    reports = export_rows(selected, outcomes, file or Path(f"{default}{ENDINGS[form]}"), by)
     if as_json:
         files = [{"file": str(report.path), "rows": report.rows} for report in reports]
         print_json({"files": files, "rows": sum(each.rows for each in reports)})
@@ -77,16 +80,6 @@ def _outcomes_in(only: str | None) -> list[str]:
     return [word for word in OUTCOMES if word in given]
 
 
-def _outcomes_told(only: str | None, by: str | None) -> list[str]:
-    if by is None:
-        raise UsageError("A letter goes to one supplier: give --by TAG with the tag that names it, such as supplier.")
-    outcomes = _outcomes_in(only or ",".join(TOLD_OUTCOMES))
-    for word in outcomes:
-        if word not in TOLD_OUTCOMES:
-            raise UsageError(f"No supplier is told of files that are {word}: give --only {' or '.join(TOLD_OUTCOMES)}.")
-    return outcomes
-
-
 def _format_of(file: Path | None, given: str | None) -> str:
     if given is None:
         ending = file.suffix.lower() if file and file.suffix else ".csv"
@@ -96,16 +89,6 @@ def _format_of(file: Path | None, given: str | None) -> str:
     if form not in ENDINGS:
         raise UsageError(f"A report cannot be written as {printable(form)!r}; take {', '.join(ENDINGS)}.")
     return form
-
-
-def _path_of(file: Path | None, form: str, name: str) -> Path:
-    ending = ENDINGS[form]
-    path = file or Path(f"{name}{ending}")
-    if path.suffix.lower() == ending:
-        return path
-    if path.suffix.lower() in ENDINGS.values():
-        raise UsageError(f"--file {printable(str(path))} and --format {form} contradict each other.")
-    return path.with_name(f"{path.name}{ending}")
 
 
 def report(

@@ -83,11 +83,6 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str) -> No
         (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv, xlsx, json, parquet, letter"),
         (("export", "--format", "letter"), "A letter goes to one supplier: give --by TAG"),
         (("export", "--format", "letter", "--by", "label"), "No row has the tag 'label'; these rows have no tags."),
-        (
-            ("export", "--format", "letter", "--by", "label", "--only", "failed"),
-            "No supplier is told of files that are",
-        ),
-        (("export", "--file", "a.csv", "--format", "xlsx"), "contradict each other"),
         (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
         (("rejects", "nope"), "There is no run 'nope'"),
         (("verify", "catalog.csv", "--only", "tamperd"), "(did you mean tampered?): accepted, rejected, failed, "),
