@@ -12,7 +12,7 @@ from typer.exceptions import TyperException
 from proofsweep import __version__
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_cli.command import close_app
-from proofsweep_cli.exit_codes import ExitCode, code_of_error, epilog
+from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.screen import console, flush, print_error, show_unknown_letters
 
 _INTERRUPTED = 130
@@ -109,7 +109,6 @@ def _without_commands() -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="markdown",
-        epilog=epilog(),
     )
     app.callback(help=_HELP)(_proofsweep)
     return app

@@ -1,7 +1,7 @@
 """The exit codes of the process."""
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
@@ -11,73 +11,43 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """The documented exit codes, each with a word or two and its meaning; of 3 to 8 the highest that applies."""
+    """The documented exit codes; of 3 to 8 the highest that applies."""
 
-    brief: str
-    meaning: str
-
-    def __new__(cls, code: int, brief: str = "", meaning: str = "") -> Self:
-        exit_code = int.__new__(cls, code)
-        exit_code._value_ = code
-        exit_code.brief, exit_code.meaning = brief, meaning
-        return exit_code
-
-    ACCEPTED = (
-        0,
-        "every row accepted",
-        "every row was accepted; or no row is due, or meets the conditions of the command",
-    )
-    BUG = 1, "our own bug", "a bug of this program; `demo`: a row with an unexpected result"
-    USAGE = (
-        *(2, "usage"),
-        (
-            "usage, settings, a catalog that is empty or cannot be read, no such run; `check`: no such file; `verify`: "
-            "an unfinished run of the catalog was planned with "
-            "[other options](catalogs.md#one-run-of-a-catalog-at-a-time)"
-        ),
-    )
-    REJECTED = (
-        *(3, "some rejected or ineligible"),
-        (
-            "finished; some rows are rejected or ineligible; `alerts check`: something "
-            "needs a person; `diff`: something got worse; `audit`: something is wrong"
-        ),
-    )
-    FAILED = (
-        *(4, "some failed"),
-        (
-            "finished; some rows got no verdict; `ingest`: files could not be moved; "
-            "`alerts`: a receiver did not take a message"
-        ),
-    )
-    QUOTA = 5, "quota", "stopped: the quota is spent or reserved; rows remain"
-    CANCELLED = (
-        *(6, "stopped"),
-        (
-            "stopped: on request, because its window closed (`--until`, `--max-calls`), or because "
-            "its Prefect server failed; rows remain"
-        ),
-    )
-    KEY_REFUSED = 7, "key refused", "stopped: the key was refused; `plan`: a run would stop because of it"
-    BREAKER = (
-        *(8, "service down"),
-        (
-            "stopped: the service is down or throttles for a long time, or files, or a catalog that was verified "
-            "before, are away; rows remain"
-        ),
-    )
-    ACTIVE = (
-        *(9, "another leg is active"),
-        "a process works on this run, or on another run of its [catalog](catalogs.md#one-run-of-a-catalog-at-a-time)",
-    )
+    ACCEPTED = 0
+    BUG = 1
+    USAGE = 2
+    REJECTED = 3
+    FAILED = 4
+    QUOTA = 5
+    CANCELLED = 6
+    KEY_REFUSED = 7
+    BREAKER = 8
+    ACTIVE = 9
 
 
-def epilog() -> str:
-    return "Exit codes: " + " · ".join(f"{code.value} {code.brief}" for code in ExitCode)
+_MEANINGS = {
+    ExitCode.ACCEPTED: "every row was accepted; or no row is due, or meets the conditions of the command",
+    ExitCode.BUG: "a bug of this program; `demo`: a row with an unexpected result",
+    ExitCode.USAGE: "usage, settings, a catalog that is empty or cannot be read, no such run; `check`: no such file; "
+    "`verify`: an unfinished run of the catalog was planned with "
+    "[other options](catalogs.md#one-run-of-a-catalog-at-a-time)",
+    ExitCode.REJECTED: "finished; some rows are rejected or ineligible; `alerts check`: something needs a person; "
+    "`diff`: something got worse; `audit`: something is wrong",
+    ExitCode.FAILED: "finished; some rows got no verdict; `ingest`: files could not be moved; `alerts`: a receiver did "
+    "not take a message",
+    ExitCode.QUOTA: "stopped: the quota is spent or reserved; rows remain",
+    ExitCode.CANCELLED: "stopped: on request, because its window closed (`--until`, `--max-calls`), or because its "
+    "Prefect server failed; rows remain",
+    ExitCode.KEY_REFUSED: "stopped: the key was refused; `plan`: a run would stop because of it",
+    ExitCode.BREAKER: "stopped: the service is down or throttles for a long time, or files, or a catalog that was "
+    "verified before, are away; rows remain",
+    ExitCode.ACTIVE: "a process works on this run, or on another run of its "
+    "[catalog](catalogs.md#one-run-of-a-catalog-at-a-time)",
+}
 
 
 def exit_codes_table() -> str:
-    lines = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
+    lines = [f"| {code.value} | {meaning} |" for code, meaning in _MEANINGS.items()]
     return "\n".join(["| code | meaning |", "|---|---|", *lines, ""])
 
 
