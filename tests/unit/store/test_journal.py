@@ -4,9 +4,7 @@ import threading
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
-from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal, read_journal, unpublished
@@ -18,30 +16,6 @@ from ...worlds.ended_runs import plan_of_run
 from .. import left_behind
 
 PLAN = plan_of_run("20261120T120000Z_000aa")
-
-
-class FullStore(FolderStore):
-    """A store on a disk that is full for a while, or one that writes and does not say so."""
-
-    is_full = False
-    silent_on: str | None = None
-
-    def create(self, name: str, content: bytes) -> None:
-        if self.is_full:
-            raise ResultsError("The disk is full.")
-        super().create(name, content)
-        if self.silent_on is not None and self.silent_on in name:
-            raise ResultsError("Nobody knows whether it was written.")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> FullStore:
-    return FullStore(tmp_path)
-
-
-@pytest.fixture
-def results(store: FullStore) -> Results:
-    return Results(store)
 
 
 def verdict(manifest_row: int) -> Row:
@@ -75,38 +49,6 @@ def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:
     journal.flush()
 
     assert order == ["exchanges", "verdicts"]
-
-
-def test_what_could_not_be_written_is_written_later(results: Results, store: FullStore) -> None:
-    """A disk that is full for a second costs no request ID."""
-    journal = Journal(results, "r", 1, "w")
-    journal.add(verdict(0), [exchange("a")])
-    store.is_full = True
-    with pytest.raises(ResultsError):
-        journal.flush()
-
-    store.is_full = False
-    journal.add(verdict(1), [exchange("b")])
-    journal.flush()
-
-    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1]
-    assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["a", "b"]
-
-
-def test_what_was_written_without_a_word_is_there_once(results: Results, store: FullStore) -> None:
-    """The bucket's answer was lost, the segment is written again under its own name; what came since is in the next."""
-    journal = Journal(results, "r", 1, "w")
-    store.silent_on = "journal"
-    for number in range(3):
-        journal.add(verdict(number), [exchange(str(number))])
-        with pytest.raises(ResultsError):
-            journal.flush()
-
-    store.silent_on = None
-    journal.flush()
-
-    assert [row["request_id"] for row in rows_of(results, "exchanges")] == ["0", "1", "2"]
-    assert [row["manifest_row"] for row in rows_of(results, "verdicts")] == [0, 1, 2]
 
 
 def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:

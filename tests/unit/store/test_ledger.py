@@ -14,9 +14,8 @@ from proofsweep.store import layout
 from proofsweep.store.ledger import EntryKind, Ledger, LedgerEntry
 from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
 from proofsweep.store.parts import Results
-from proofsweep.verify.attempt import settle_legs_before, supersede
 
-from ...worlds.audited_store import NOW, audited_store, end_leg, planned
+from ...worlds.audited_store import NOW, audited_store
 from ..ended_operations import leave_operation, operation_named
 
 
@@ -127,25 +126,6 @@ def test_legs_operations_and_prunings_are_in_the_order_in_which_they_ended(resul
 
     assert kinds == ["leg", "leg", "leg", "pruning", "leg", "leg"]
     assert names(results.store)[-1] == layout.receipt_name(operation.operation_id, 1)
-
-
-@pytest.mark.parametrize("how", ["next leg", "supersede"])
-def test_a_kill_between_receipt_and_entry_is_healed(
-    results: Results, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    """By the next leg of the run; until then the leg is over all the same."""
-    plan = planned(results, "20261103T120000Z_000aa", "abcd")
-    killed_before(monkeypatch, lambda: end_leg(results, plan, "abcd", [0], "window"))
-    name, before = layout.receipt_name(plan.run_id, 1), len(line(results.store))
-    assert name not in names(results.store)
-
-    if how == "supersede":
-        supersede(results, plan, lambda: NOW)
-    else:
-        settle_legs_before(results, plan, lambda: NOW, 2)
-
-    assert names(results.store)[before] == name
-    assert results.store.names(layout.table_folder("runs", plan.run_date))
 
 
 def test_a_killed_operation_is_healed_by_the_next(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
