@@ -4,7 +4,6 @@ import base64
 import binascii
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,10 +43,10 @@ class Declared:
 
     def is_size(self, size_bytes: int) -> bool:
         """Whether a file of so many bytes has the declared size, in bytes or, as the standard says, in kilobytes."""
-        if self.size_bytes in {None, size_bytes} or size_bytes < _LEAST_IN_KILOBYTES:
-            return self.size_bytes in {None, size_bytes}
+        if self.size_bytes is None or self.size_bytes == size_bytes:
+            return True
         kilobytes = (size_bytes / unit for unit in (1_000, 1_024))
-        return self.size_bytes in {way(each) for each in kilobytes for way in (math.floor, round, math.ceil)}
+        return size_bytes >= _LEAST_IN_KILOBYTES and any(abs(each - self.size_bytes) < 1 for each in kilobytes)
 
     def with_others(self, other: "Declared") -> "Declared":
         size_bytes = other.size_bytes if self.size_bytes is None else self.size_bytes

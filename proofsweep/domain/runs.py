@@ -154,7 +154,7 @@ def instant_of(until: str, now: datetime, zone: tzinfo | None = None) -> datetim
     day, wanted, where = _parts_of(until, zone)
     today = now.astimezone(where).date()
     days = [today + timedelta(days=ahead) for ahead in range(3)] if day is None else [day]
-    moments = [moment for each in days for moment in _moments(each, wanted, where)]
+    moments = [utc_of(datetime.combine(each, wanted, where)) for each in days]
     return min((moment for moment in moments if moment > now), default=moments[-1])
 
 
@@ -203,9 +203,3 @@ def _parts_of(until: str, zone: tzinfo | None) -> tuple[date | None, time, tzinf
 def _zone_of(where: str) -> tzinfo:
     is_offset = where[0] in "+-" or where == "Z"
     return datetime.strptime(where, "%z").tzinfo or UTC if is_offset else ZoneInfo(where)
-
-
-def _moments(day: date, wanted: time, zone: tzinfo | None) -> list[datetime]:
-    """Return the instants at which a clock in this zone shows this time: two if clocks go back, or over it."""
-    wall = datetime.combine(day, wanted)
-    return sorted({utc_of(wall.replace(tzinfo=zone, fold=fold)) for fold in (0, 1)})

@@ -94,7 +94,6 @@ class ErnMessage:
     created: float  # in POSIX seconds; 0 if that cannot be read
     ids: tuple[str, ...]  # of the release, each with its kind; its catalog number only if it has no other
     tags: Mapping[str, str]  # of the release and the message, by the names of the tags of rows; without empty ones
-    has_files: bool  # whether it names audio; an update of the metadata alone does not
     recordings: tuple[Recording, ...] = ()
     no_rows: tuple[tuple[str, Cause], ...] = ()  # locations of clips and of what is no audio
 
@@ -218,7 +217,6 @@ def read_message(file: OpenFile, location: str) -> ErnMessage:
         created=_posix_seconds(_text(root, "MessageHeader/MessageCreatedDateTime")),
         ids=tuple(f"{kind}:{text}" for kind, text in (known or ({"CatalogNumber": number} if number else {})).items()),
         tags={name: text for name, text in tags.items() if text},
-        has_files=any(recording.files for recording in recordings),
         recordings=tuple(recordings),
         no_rows=tuple(no_rows),
     )

@@ -97,11 +97,7 @@ class Manifests(Catalog):
                     checksums.read_beside(row.audio)
                 yield checksums.with_declared(row)
         if next(numbers) == 0:
-            hint = (
-                "" if self._settings.sheet else "; of a workbook the first sheet is read: set catalog.sheet for another"
-            )
-            hint = hint if self.location.lower().endswith((".xlsx", ".xlsm")) else ""
-            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it{hint}", catalog=self.location)
+            raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it", catalog=self.location)
         if suspects := ids.hashes():
             self._refuse_repeated(suspects, lookup)
         self._digest = digest.hexdigest()

@@ -94,17 +94,6 @@ def test_a_header_that_promises_more_than_there_is_shows_a_cut(tmp_path: Path, c
         assert audio.is_cut_short() is is_cut
 
 
-def test_a_file_is_compared_with_its_declared_digest_once(tmp_path: Path) -> None:
-    """By a pass of its own, or while it is sent; the sha256 is made of each pass."""
-    (tmp_path / "a.wav").write_bytes(b"RIFF")
-    with open_audio(str(tmp_path / "a.wav")) as audio:
-        audio.declared = ("md5", hashlib.new("md5", b"RIFF", usedforsecurity=False).hexdigest())
-        audio.read_as_declared()
-
-        assert audio.declared is None
-        assert audio.read_through() == hashlib.sha256(b"RIFF").hexdigest()
-
-
 @pytest.mark.parametrize("declared", [("sha512", "0" * 128), ("sha256", "0" * 64)])
 def test_a_file_with_another_digest_gives_no_last_piece(tmp_path: Path, declared: tuple[str, str]) -> None:
     """So no storage target has the whole of it; the error names both digests."""

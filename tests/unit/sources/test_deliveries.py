@@ -153,40 +153,6 @@ def test_message_stands_for_its_folder(tmp_path: Path) -> None:
     assert open_catalog(str(tmp_path / "manifest.xml")).location == str(tmp_path)
 
 
-def test_named_file_is_a_row_whatever_its_name(tmp_path: Path) -> None:
-    """A master without an ending that holds no audio was meant as one."""
-    release(tmp_path / "1", "master")
-    (tmp_path / "1" / "master").write_bytes(b"no audio")
-
-    assert told(scan(tmp_path)) == {"1/master": "I1"}
-
-
-def test_clip_that_is_a_recording_too_is_one(tmp_path: Path) -> None:
-    """The recording wins, and a file that two recordings name is one row."""
-    clip = Track(isrc="C", files=["a.wav", "c.wav"], is_clip=True)
-    tracks = [Track(isrc="A", files=["a.wav"]), Track(isrc="B", files=["a.wav"]), clip]
-    sending = Sending(icpn="111", tracks=tracks, images=["i.jpg"])
-    put_release(tmp_path / "111", sending, dict.fromkeys(["a.wav", "c.wav", "i.jpg"], WAVE))
-
-    catalog = scan(tmp_path)
-
-    assert told(catalog) == {"111/a.wav": "A"}
-    assert catalog.ignored[Cause.CLIPS] == 1
-
-
-def test_messages_of_one_folder_share_it(tmp_path: Path) -> None:
-    """Some senders put all releases of a batch into one folder."""
-    release(tmp_path / "B", "1.wav", icpn="111")
-    second = Sending(icpn="222", tracks=[Track(isrc="J", files=["2.wav"])])
-    put_release(tmp_path / "B", second, {"2.wav": WAVE, "3.wav": WAVE}, "second.xml")
-
-    catalog = scan(tmp_path / "B")
-
-    assert told(catalog, "icpn") == {"1.wav": "111", "2.wav": "222", "3.wav": "not_in_message"}
-    assert catalog.deliveries is not None
-    assert (catalog.deliveries.batches, catalog.deliveries.releases) == (1, 2)
-
-
 def test_scan_gives_the_same_rows_again(tmp_path: Path) -> None:
     """A catalog is read more than once; its digest changes with a message, and a condition may name its tags."""
     path = release(tmp_path / "1", "a.wav", "gone.wav", put=["a.wav"])
@@ -260,15 +226,6 @@ def test_messages_of_a_release_are_known_by_its_sender_and_ids(
     release(tmp_path / "B2" / "111", "1.wav", created="2026-11-02T00:00:00Z", title="New", **facts)
 
     assert ("B1/111/1.wav" not in told(scan(tmp_path))) == is_replaced
-
-
-def test_messages_without_ids_are_known_by_their_thread(tmp_path: Path) -> None:
-    """Without a thread, each stands alone."""
-    for number, thread in ((1, "T"), (2, "T"), (3, "")):
-        facts = {"icpn": "", "catalog_number": "", "thread_id": thread, "created": f"2026-11-0{number}T00:00:00Z"}
-        release(tmp_path / f"B{number}" / "x", "1.wav", **facts)
-
-    assert [*told(scan(tmp_path))] == ["B2/x/1.wav", "B3/x/1.wav"]
 
 
 @pytest.mark.parametrize(

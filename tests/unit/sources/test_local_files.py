@@ -16,7 +16,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.sources import bucket
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.files import Files, path_inside
-from proofsweep.sources.source import Folder, buffered
+from proofsweep.sources.source import Folder
 
 OUTSIDE, UNREADABLE = Reason.OUTSIDE_CATALOG, Reason.UNREADABLE_FILE
 NAMES: dict[str, bytes | Reason | None] = {
@@ -133,22 +133,6 @@ def test_folders_that_link_to_each_other_are_walked_once_each(tmp_path: Path) ->
     assert sum(each.is_repeated for each in folders) == 49
 
 
-def test_a_folder_above_one_that_was_walked_gives_only_the_rest(tmp_path: Path) -> None:
-    """Two links lead to a folder and to the one that holds it; a hidden folder is walked when a link leads to it."""
-    for name in ("store/.v1/deep/a.wav", "store/b.wav"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / "drop").mkdir()
-    (tmp_path / "drop" / "1").symlink_to("../store/.v1/deep")
-    (tmp_path / "drop" / "2").symlink_to("../store/.v1")
-    (tmp_path / "drop" / "3").symlink_to("../store")
-
-    found = {os.path.relpath(each.location, tmp_path / "drop"): each for each in walked(tmp_path / "drop")}
-
-    assert {name: each.files for name, each in found.items() if each.files} == {"1": ["a.wav"], "3": ["b.wav"]}
-    assert [name for name, each in found.items() if each.is_repeated] == ["2/deep"]
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> str:
     """A folder with one file, beside a secret."""
@@ -197,17 +181,6 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
     assert refused.value.reason == Reason.OUTSIDE_CATALOG
 
 
-def test_a_way_that_changes_within_the_root_fails_for_now(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next try finds the new way."""
-    Path(root, "new").mkdir()
-    swap_once(monkeypatch, Path(root, "sub"), "new")
-
-    with pytest.raises(SourceError) as refused:
-        read(f"{root}/sub/a.wav", root)
-
-    assert refused.value.reason == Reason.SOURCE_CHANGED
-
-
 @pytest.mark.parametrize("root", ["local", "s3://bucket/drop"])
 def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: str) -> None:
     """A manifest on this machine names no bucket, and one in a bucket names no file of this machine."""
@@ -228,21 +201,3 @@ def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: p
         file.close()
     with pytest.raises(SourceError):
         inside.facts("s3://bucket/drop2/a.wav")  # the rest of the bucket is outside
-
-
-def test_a_stream_of_a_file_closes_it_and_raises_its_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parquet is read from its end; of many manifests no descriptor stays open."""
-    (tmp_path / "file").write_bytes(bytes(range(256)) * 10_000)
-    file = Files().open(str(tmp_path / "file"))
-    assert file is not None
-
-    with buffered(file) as stream:
-        assert (stream.seek(-8, os.SEEK_END), stream.read(8)) == (2_559_992, bytes(range(248, 256)))
-        assert (stream.seek(3), stream.seek(7, os.SEEK_CUR), stream.read(1), stream.tell()) == (3, 10, b"\n", 11)
-        stream.seek(2_000_000)
-        monkeypatch.setattr(os, "pread", failing(EIO))
-        with pytest.raises(SourceError, match="Input/output error"):
-            stream.read(1)
-        monkeypatch.undo()
-    with pytest.raises(SourceError):
-        file.read_at(0, 1)

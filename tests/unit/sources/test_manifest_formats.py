@@ -13,7 +13,6 @@ import pytest
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
-from proofsweep.sources import readers
 from proofsweep.sources.files import Files
 from proofsweep.sources.readers import ManifestFile, encoding_of
 
@@ -224,12 +223,3 @@ def test_an_encoding_is_recognised(content: bytes, codec: str) -> None:
     file = io.BytesIO(content)
 
     assert (encoding_of(file), file.tell()) == (codec, 0)
-
-
-def test_a_letter_may_be_cut_where_the_file_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also between a piece without letters and one with them, and at the end of the file."""
-    for size in (1, 2, 3, 5):
-        monkeypatch.setattr(readers, "_PIECE_BYTES", size)
-
-        assert encoding_of(io.BytesIO("abcdefä€😀x".encode())) == "utf-8"
-        assert encoding_of(io.BytesIO(b"abcdefgh\xc3")) == "cp1252"

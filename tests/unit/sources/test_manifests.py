@@ -11,7 +11,7 @@ from proofsweep.domain.items import ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.files import Files
-from proofsweep.sources.manifest import Manifests, RepeatedIds
+from proofsweep.sources.manifest import Manifests
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 
@@ -88,15 +88,6 @@ def test_a_json_line_without_audio_is_still_a_row(tmp_path: Path) -> None:
 
     assert [row.named_audio for row in rows] == ["a.wav", "", ""]
     assert [dict(row.tags) for row in rows] == [{"isrc": "1"}, {"upc": "2"}, {}]
-
-
-def test_several_manifests_are_one_catalog(tmp_path: Path) -> None:
-    """Numbers run through, an empty one among them does no harm, and each has columns of its own."""
-    catalog = manifest(tmp_path, "audio\na.wav\n", "audio\n", "id,path\nx,b.wav\n")
-
-    rows = [(row.number, row.named_audio, row.item_id) for row in catalog.rows()]
-
-    assert rows == [(0, "a.wav", None), (1, "b.wav", "x")]
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "audio,id\n"])
@@ -216,18 +207,3 @@ def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: 
 
     assert [dict(row.tags) for row in catalog.rows()] == [{"isrc": "X", "supplier": "Alba"}, {"isrc": "Y"}]
     assert catalog.tag_names() == ["isrc", "supplier"]
-
-
-def test_the_column_that_looks_like_the_audio_is_named(tmp_path: Path) -> None:
-    """As it can be given to the next command."""
-    (tmp_path / "m.csv").write_text("Titel,Pfad der Datei\nx,D:\\a.WAV\n")
-
-    with pytest.raises(CatalogError, match=r"set catalog.columns.audio = 'Pfad der Datei'\)"):
-        open_catalog(str(tmp_path / "m.csv"))
-
-
-def test_two_ids_that_share_a_hash_are_no_finding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The text decides: a right catalog is never refused by chance."""
-    monkeypatch.setattr(RepeatedIds, "hashes", lambda *_: frozenset({hash("a"), hash("b")}))
-
-    assert len(rows_of(tmp_path, "audio,id\n1.wav,a\n2.wav,b\n")) == 2

@@ -54,19 +54,6 @@ def test_a_location_names_a_manifest_a_glob_or_a_folder(
         assert catalog.location.startswith(str(drop))
 
 
-def test_what_exists_as_written_is_no_pattern(drop: Path) -> None:
-    """The glob is what comes behind it; names are as seen from its folder, and files that Excel keeps are left out."""
-    (drop / "[ab].csv").write_text("audio\nc.wav\n")
-    (drop / "~$a.csv").write_text("audio\na.wav\n")
-    folder = drop.rename(drop.parent / "drop [2026]")
-
-    assert [row.named_audio for row in opened(folder / "[ab].csv").rows()] == ["c.wav"]
-    assert [row.named_audio for row in opened(folder / "*.csv").rows()] == ["c.wav", "a.wav", "b.wav"]
-    assert [row.named_audio for row in opened(drop.parent / "drop*" / "?.csv").rows()] == [
-        *("drop [2026]/a.wav", "drop [2026]/b.wav")
-    ]
-
-
 @pytest.mark.parametrize(
     ("base", "words"),
     [

@@ -3,15 +3,12 @@
 import json
 import os
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.items import ManifestRow
-from proofsweep.sources import row_choice
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
@@ -53,17 +50,6 @@ def test_files_are_new_and_answers_old_by_an_age_or_a_date(newer_than: str, sinc
     assert (Selection().modified_since(NOW), Selection().answered_since(NOW)) == (None, None)
     assert Selection(max_age="30d").answered_since(NOW) == NOW - timedelta(days=30)
     assert Selection(since_last=True).answered_since(NOW) == ANY_AGE
-
-
-def test_conditions_leave_out_rows_whatever_is_known_of_them() -> None:
-    """So such a run is of a part of its catalog."""
-    both = Selection(where="a = 'b'", newer_than="2d", max_age="1d")
-    parts = [Selection(only=("failed",)), Selection(where="true"), Selection(since_last=True)]
-    parts += [Selection(newer_than="1d"), Selection(max_age="1d")]
-
-    assert both.conditions == "--where \"a = 'b'\" --newer-than 2d"
-    assert Selection(max_age="1d").conditions == ""
-    assert [each.is_of_all_rows for each in [Selection(), *parts]] == [True, *[False] * 5]
 
 
 def test_a_selection_is_written_as_its_options() -> None:
@@ -159,13 +145,6 @@ def test_two_spellings_are_one_column(tmp_path: Path) -> None:
     assert chosen(tmp_path / "a.jsonl", "name = 'x'") == ["a.wav"]
 
 
-def test_names_and_values_that_are_no_text_can_be_compared(tmp_path: Path) -> None:
-    """As the tables show them."""
-    (tmp_path / "a.csv").write_bytes(b"audio,k\xe4se,\xc3\xa4\nb\xe4.wav,\xe4\n")
-
-    assert chosen(tmp_path / "a.csv", r"""name = 'b\xe4.wav' AND "k\xe4se" = '\xe4'""") == ["b\udce4.wav"]
-
-
 @pytest.mark.parametrize(
     ("where", "message"),
     [
@@ -216,31 +195,3 @@ def test_a_hostile_condition_is_refused(music: Path, where: str) -> None:
         chosen(music / "music.csv", where)
 
     assert time.monotonic() - began < 10
-
-
-def test_a_condition_that_looks_long_ends_soon(music: Path) -> None:
-    """What is allowed takes a time that grows with the row alone."""
-    began = time.monotonic()
-    where = "NOT regexp_matches(" + " || ".join(["audio"] * 140) + ", '^((a+)+)+$')"
-
-    assert len(chosen(music / "music.csv", where)) == 4
-    assert time.monotonic() - began < 10
-
-
-def test_rows_are_read_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes later is read when it is asked for; without a condition, row by row. Each keeps its own answer."""
-    monkeypatch.setattr(row_choice, "_BATCH_ROWS", 2)
-    rows = [ManifestRow(number=number, audio=f"{number}.wav", sidecar=None) for number in range(5)]
-    read: list[int] = []
-
-    def reading() -> Iterator[ManifestRow]:
-        for row in rows:
-            read.append(row.number)
-            yield row
-
-    every = RowChoice(None, None, catalog_name="c").judged(reading())
-    assert (next(every), read) == ((rows[0], True), [0])
-    read.clear()
-    found = RowChoice("name IN ('0.wav', '3.wav')", None, catalog_name="c").judged(reading())
-    assert (next(found), read) == ((rows[0], True), [0, 1])
-    assert [row.number for row, is_chosen in found if is_chosen] == [3]

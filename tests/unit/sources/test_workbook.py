@@ -208,18 +208,6 @@ def test_entities_are_refused_before_they_grow() -> None:
         assert peak_bytes < 100_000_000
 
 
-def test_nothing_of_a_row_stays_in_memory() -> None:
-    """Each may have a height and more, which nobody asks for."""
-    file = packed(PARTS | sheet(f'<row ht="{"1" * 10_000}"><c><v>1</v></c></row>' * 2_000))
-    tracemalloc.start()
-
-    assert sum(1 for _ in sheet_rows(file)) == 2_000
-
-    _, peak_bytes = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak_bytes < 8_000_000
-
-
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), min_size=1, max_size=20))
 def test_a_damaged_workbook_is_a_value_error(changes: list[tuple[int, int]]) -> None:
