@@ -93,3 +93,15 @@ def test_a_pass_goes_on_around_a_key_that_cannot_be_requested(
     assert code == 3
     assert document["files"]["incomplete"] == 3
     assert [row["reason"] for row in document["rows"]] == ["unreadable_file"]
+
+
+def test_sidecars_beside_the_audio_of_a_list_are_pairs(planned: Planned, bucket: Bucket) -> None:
+    """Only those right beside it; two files that may claim one get none."""
+    pairs = ("a.wav", "a.wav.sidecar", "b.mp3", "b.sidecar")
+    for name in (*pairs, "c.wav", "below/c.wav.sidecar", "d.wav", "d.wave", "d.sidecar"):
+        bucket.put(f"drop/{name}", b"RIFF and more")
+    bucket.put("drop/list.csv", b"audio\na.wav\nb.mp3\nc.wav\nd.wav")
+
+    counts = planned(f"{bucket.url}/drop/list.csv")
+
+    assert (counts["items"], counts["pairs"], counts["ignored"]) == (4, 2, {"sidecars_beside": 2})

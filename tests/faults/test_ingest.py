@@ -118,22 +118,16 @@ class Producer:
         return self.chance.choice(names) if names else None
 
 
-@pytest.mark.parametrize("moves", [False, True], ids=["left", "moved"])
 def test_a_producer_at_work_is_never_read_too_early_or_twice(
-    bare_world: ForeignWorld,
-    folder: Path,
-    moves: bool,
-    request: pytest.FixtureRequest,
+    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path]
 ) -> None:
     """Only whole files are sent, each content once; of what lies there at the end, none is missing."""
-    accepted = request.getfixturevalue("targets")[0] if moves else None
-    runner = Runner()
-    producer = Producer(folder, random.Random(5))  # noqa: S311
+    runner, producer = Runner(), Producer(folder, random.Random(5))  # noqa: S311
     working = threading.Thread(target=producer.work, args=(WORK_SECONDS,))
     working.start()
     while working.is_alive():
         runner.do(f"pass {folder}")
-    left = digests_in(folder) if accepted is None else digests_in(folder, accepted)
+    left = digests_in(folder, targets[0])
     for _ in range(3):
         assert runner.do(f"pass {folder}") == 0
 
@@ -142,9 +136,8 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
     assert set(sent) <= producer.written
     assert max(sent.values()) == 1
     assert set(left) <= set(sent)
-    if accepted is not None:
-        assert digests_in(folder) == Counter()
-        assert set(left) == set(digests_in(accepted))
+    assert digests_in(folder) == Counter()
+    assert set(left) == set(digests_in(targets[0]))
 
 
 @pytest.mark.timeout(1_800)

@@ -93,19 +93,6 @@ def test_of_two_runs_that_were_planned_together_one_works(world: ForeignWorld) -
     check_once(world)
 
 
-def test_a_run_that_begins_after_another_of_the_catalog_has_ended_is_superseded(world: ForeignWorld) -> None:
-    """Both were planned at the same moment, and one was slow to begin."""
-    runner = Runner()
-    catalog = world.catalog(*["valid"] * ROWS)
-    assert [runner.do(f"plan {catalog}") for _ in range(2)] == [0, 0]
-    first, second = world.runs
-
-    codes = [runner.do(f"leg {run}") for run in (second, first)]
-
-    assert codes == [0, 9]
-    check_once(world)
-
-
 def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorld) -> None:
     """The plan of the loser is not taken up: its files were sent in part."""
     racers = (Runner(), Runner())

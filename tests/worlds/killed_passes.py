@@ -35,20 +35,16 @@ class LocalSite:
 
     @property
     def root(self) -> str:
-        """Its path."""
         return str(self.folder)
 
     def put(self, name: str, content: bytes) -> None:
-        """Make a file or replace it."""
         (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / name).write_bytes(content)
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is there."""
         (self.folder / name).unlink(missing_ok=True)
 
     def below(self, folder: str) -> dict[str, bytes]:
-        """Return all files below a folder, hidden ones too, by their names in it."""
         top = self.folder / folder
         return {str(path.relative_to(top)): path.read_bytes() for path in top.rglob("*") if path.is_file()}
 
