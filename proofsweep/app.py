@@ -425,12 +425,9 @@ class App:
         return complaints_of(lambda: self.notifier(flow_page()), gather)
 
     def notifier(self, flow_page: str | None = None) -> "Notifier | None":
-        from proofsweep.alerts.send import Notifier, Receivers
+        from proofsweep.alerts.send import Notifier
 
-        try:
-            receivers = self.receivers()
-        except ConfigError as trouble:
-            receivers = Receivers({}, trouble)
+        receivers = self.receivers()
         if receivers is None:
             return None
         return Notifier(store=self.store, receivers=receivers, clock=utc_now, page=flow_page)

@@ -7,7 +7,6 @@ from contextlib import nullcontext
 import typer
 
 from proofsweep.app import utc_now
-from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.ingest.one_pass import WatchedFolder
 from proofsweep.ingest.report import PassReport
@@ -52,11 +51,11 @@ def ingest(
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
     print_bounds(request.out, bounds, utc_now())
     code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
-    with interrupted_by_signals(), stop_told(app, path_here(folder), _FLOW), watching as watched:
+    with interrupted_by_signals(), stop_told(app, _FLOW), watching as watched:
         try:
             while True:
                 try:
-                    with stop_told(app, watched.path, _FLOW) if watch else nullcontext():
+                    with stop_told(app, _FLOW) if watch else nullcontext():
                         code = _one_pass(watched, request)
                 except RunMustStop as stop:  # such as a share that is away: the next pass is made all the same
                     if not watch:

@@ -9,7 +9,7 @@ import typer
 
 from proofsweep.alerts.rules import state_of_ending
 from proofsweep.app import App, utc_now
-from proofsweep.config.locations import path_here, resolved_here
+from proofsweep.config.locations import resolved_here
 from proofsweep.domain.errors import NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.domain.text import counted
@@ -86,13 +86,13 @@ def verify(
         only=words_in(only),
     )
     request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
-    with stop_told(app, path_here(catalog)):
+    with stop_told(app):
         app.refuse_bad_selection(catalog, selection, bounds.max_calls)
         unfinished = _unfinished(request, catalog, selection)
     print_bounds(request.out, bounds, utc_now())
 
     plan = partial(app.plan, catalog, selection, after=unfinished, partitions=partitions)
-    return _verify_in_turn(request, path_here(catalog), unfinished, plan)
+    return _verify_in_turn(request, unfinished, plan)
 
 
 def resume(
@@ -144,16 +144,14 @@ def _unfinished(request: RunRequest, catalog: str, selection: Selection) -> Plan
     return plan
 
 
-def _verify_in_turn(
-    request: RunRequest, catalog: str | None, unfinished: Plan | None, plan: Callable[[Bounds], Plan]
-) -> int:
+def _verify_in_turn(request: RunRequest, unfinished: Plan | None, plan: Callable[[Bounds], Plan]) -> int:
     """Go on with an unfinished run, if there is one, then plan and verify what is due; give the higher exit code.
 
     Each run is reported when it ends; with `--json` only the last one, since stdout holds one object.
     """
 
     def plan_next(bounds: Bounds) -> Plan:
-        is_first = stop_told(request.app, catalog) if unfinished is None else nullcontext()  # else something was done
+        is_first = stop_told(request.app) if unfinished is None else nullcontext()  # else something was done
         with request.out.status("reading the catalog and asking the service …"), is_first:
             planned = plan(bounds)
         skipped = f", {planned.skipped:,} skipped" if planned.skipped else ""
@@ -185,7 +183,7 @@ def _resumed(run_id: str, request: RunRequest, server: EmbeddedServer | None) ->
     before = request.run_status(run_id)
     rows = f"{before.remaining:,} of {counted(before.plan.items, 'row')} to do"
     request.out.line(f"Run {run_id}: {rows}")
-    with request.out.status("asking the service …"), stop_told(request.app, before.plan.catalog):
+    with request.out.status("asking the service …"), stop_told(request.app):
         request.app.service.awaited(request.bounds.reserve)
     if request.app.has_changed(before.plan):
         request.out.print("The catalog has changed since it was planned; this run follows its plan.")
@@ -202,17 +200,13 @@ def _verified(run_id: str, request: RunRequest, server: EmbeddedServer | None) -
 
 
 @contextmanager
-def stop_told(app: App, catalog: str | None, flow: str = "verify-catalog") -> Iterator[None]:
+def stop_told(app: App, flow: str = "verify-catalog") -> Iterator[None]:
     try:
         with app.away_is_outage():
             yield
-    except NothingDue:
-        for line in app.tell(app.alerts.catalog_is_back(catalog or "")):
-            print_error(line)
-        raise
     except RunMustStop as stop:
         state = state_of_ending(stop.ended_by)
-        end = app.alerts.end_of_flow(flow, state, stop.message, catalog=catalog, away=stop.catalog)
+        end = app.alerts.end_of_flow(flow, state, stop.message, away=stop.catalog)
         for line in app.tell(end):
             print_error(line)
         raise

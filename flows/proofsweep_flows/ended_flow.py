@@ -10,7 +10,6 @@ from prefect.runtime import flow_run
 
 from proofsweep.app import App
 from proofsweep.config.load import load_settings
-from proofsweep.config.locations import path_here
 from proofsweep.config.logs import json_lines
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_tasks.end_states import state_of_error
@@ -61,7 +60,4 @@ def _ended(
 
 def _tell(app: App, state: str, message: str, away: str | None = None) -> None:
     name = " ".join([str(flow_run.flow_name), *filter(None, [flow_run.parameters.get("kind")])])
-    named = flow_run.parameters.get("catalog") or flow_run.parameters.get("folder")
-    catalog = path_here(str(named)) if named else None
-    end = app.alerts.end_of_flow(name, state, message, catalog=catalog, away=away)
-    tell_alerts(app, end)
+    tell_alerts(app, app.alerts.end_of_flow(name, state, message, away=away))

@@ -10,7 +10,6 @@ from prefect.states import Completed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from proofsweep.app import App
-from proofsweep.config.locations import path_here
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import printable
@@ -71,18 +70,17 @@ def verify_catalog(
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than, only=tuple(only or ()))
         again, bounds = app.run_of_retry(retried_flow_run(), bounds)
         runs = app.runs_of_catalog(run_id or again, catalog or "", bounds, selection)  # (1)
-        return _in_turn(app, catalog or "", runs)  # (2)
+        return _in_turn(app, runs)  # (2)
 
     return ended_flow(config, results, work, tells_itself=True)
 
 
-def _in_turn(app: App, catalog: str, runs: Iterable[tuple[str, Bounds]]) -> State[str]:
+def _in_turn(app: App, runs: Iterable[tuple[str, Bounds]]) -> State[str]:
     """Verify each run before the next is asked for, and return the state of the last one."""
     try:
         for run_id, bounds in runs:
             state = _verified(app, run_id, bounds)
     except NothingDue as nothing:
-        tell_alerts(app, app.alerts.catalog_is_back(path_here(catalog)))
         return Completed(message=f"{nothing.message}.")
     return state
 

@@ -8,17 +8,12 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from proofsweep.alerts.rules import (
-    ALERTED_STATES,
-    CRASHED,
     IN_A_ROW,
-    KEY_REFUSED,
-    QUOTA_SPENT,
     About,
     Alert,
     FlowEnd,
     ProbeFacts,
     alerts_of_end,
-    cause_of,
     did_its_work,
     harmless,
     no_success,
@@ -26,7 +21,6 @@ from proofsweep.alerts.rules import (
     quoted,
     rotated_key_ends,
     shortened,
-    state_of_ending,
     state_of_run,
     sunset_seen,
 )
@@ -34,13 +28,11 @@ from proofsweep.alerts.send import Gather
 from proofsweep.config.sections import AlertsSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import new_run_id
-from proofsweep.domain.text import minute_of
 from proofsweep.ingest.report import PassReport
 from proofsweep.operations.rotations import recorded_rotations
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import ending_of
-from proofsweep.store import layout
-from proofsweep.store.lease import Holder, Lease
+from proofsweep.store.lease import Holder
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.probes import probes_of
@@ -48,7 +40,6 @@ from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
 LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights
 _OLDEST_PASS = timedelta(hours=12)  # of monitoring, by which a lasting state is decided
-_OUTAGE = state_of_ending(EndedBy.BREAKER)
 _FACTS = [field.name for field in fields(ProbeFacts)]
 
 
@@ -73,31 +64,11 @@ class AlertFacts:
 
         return gather
 
-    def end_of_flow(
-        self,
-        flow: str,
-        state: str,
-        message: str,
-        *,
-        catalog: str | None = None,
-        away: str | None = None,
-    ) -> Gather:
+    def end_of_flow(self, flow: str, state: str, message: str, *, away: str | None = None) -> Gather:
         """Tell of the end of a flow run; a catalog that is `away` is a cause of its own, and ends no other one."""
         about, title = replace(self._here(), catalog=away), None if away is None else "the catalog cannot be read"
-
-        def gather() -> tuple[list[Alert], list[str]]:
-            others = self._with_its_key(state, catalog)
-            details = [f"It said: {quoted(message)}"]
-            end = FlowEnd(self.environment, flow, state, about, details, title, others)
-            own = () if catalog is None else (catalog.rstrip("/"),)  # instead of the flow, if several have the cause
-            alerts = [replace(each, subjects=own) if own and each.subjects else each for each in alerts_of_end(end)]
-            return alerts, over_after_end(end) if away is None else []
-
-        return gather
-
-    def catalog_is_back(self, catalog: str) -> Gather:
-        """Show that a catalog can be read, of which nothing is due: it is not away any more."""
-        return lambda: ([], [cause_of(ALERTED_STATES[_OUTAGE], self.environment, catalog, _OUTAGE)])
+        end = FlowEnd(self.environment, flow, state, about, [f"It said: {quoted(message)}"], title)
+        return lambda: (alerts_of_end(end), over_after_end(end) if away is None else [])
 
     def end_of_pass(self, watched: str, report: PassReport) -> Gather:
         unmoved = Counter(str(row["detail"]) for row in report.not_moved)
@@ -129,7 +100,6 @@ class AlertFacts:
             state,
             about=About(catalog=catalog, machine=_host(holder), rows=remaining or failed, results_url=url),
             title=f"{remaining:,} of {items:,} rows remain" if remaining else some_failed,
-            with_its_key=self._with_its_key(state, catalog),
             details=[
                 *(f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts),
                 *shortened(kinds),
@@ -164,17 +134,6 @@ class AlertFacts:
         about, last = About(catalog=catalog, results_url=self.results.store.url), max(ends, default=None)
         return no_success(self.environment, about, last, first_run, now, self.settings.no_success_hours)
 
-    def killed_passes(self) -> Iterator[FlowEnd]:
-        """Yield each pass over a folder that was killed and not repeated."""
-        leases = self.results.store.within(layout.INGEST_FOLDER)
-        for lease in (Lease(leases, watch) for watch in leases.folders("_runs")):
-            holder = lease.holder(lease.last())
-            if holder is not None and holder.facts.get("environment") == self.environment and _was_killed(lease):
-                folder = str(holder.facts.get("folder"))
-                about = About(catalog=folder, machine=holder.host, results_url=self.results.store.url)
-                began = f"The pass of {minute_of(holder.taken_at)} has no end."
-                yield FlowEnd(self.environment, "check-ingest", CRASHED, about, [began])
-
     def recent_probes(self) -> list[ProbeFacts]:
         """Return the probes of the last passes, the oldest first; ResultsError if the store cannot be read."""
         now = self.clock()
@@ -185,13 +144,6 @@ class AlertFacts:
         last = set(sorted({row["operation_id"] for row in mine})[-IN_A_ROW:])
         facts = [ProbeFacts(**row) for row in mine if row.pop("operation_id") in last]
         return sorted(facts, key=lambda probe: probe.started_at)
-
-    def _with_its_key(self, state: str, own: str | None) -> list[str]:
-        """Name the catalogs and folders that an end stops, if its cause is the key's: its own, and late runs'."""
-        if state not in {KEY_REFUSED, QUOTA_SPENT}:
-            return []
-        named = [] if own is None else [own.rstrip("/")]
-        return named + sorted({run.plan.catalog for run in self.recent_runs()} - {*named})
 
     def _here(self) -> About:
         return About(machine=socket.gethostname(), results_url=self.results.store.url)
@@ -209,8 +161,3 @@ def _did_its_work(leg: LegRecord) -> bool:
 
 def _host(holder: Holder | None) -> str | None:
     return None if holder is None else holder.host
-
-
-def _was_killed(lease: Lease) -> bool:
-    last = lease.last()
-    return last > 0 and lease.receipt(last) is None and not lease.is_alive(last)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import Alert, alerts_of_end, alerts_of_probes, quota_low, state_of_ending
+from proofsweep.alerts.rules import Alert, alerts_of_probes, quota_low, state_of_ending
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
 from proofsweep.domain.endings import EndedBy
@@ -115,8 +115,6 @@ class Check:
         for location in named or [None]:
             found.append(self.facts.no_success(location))
             found += self._of_newest_run(location)
-        for end in self.facts.killed_passes():
-            found += alerts_of_end(end)
         return [alert for alert in found if alert is not None], []
 
     def _of_quota(self) -> Iterator[Alert | None]:

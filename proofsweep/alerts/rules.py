@@ -12,7 +12,7 @@ from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
 from proofsweep.domain.operations import Rotation
 from proofsweep.domain.text import counted, minute_of, printable
 
-COMPLETED, FAILED, CRASHED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR, EndedBy.KILLED))
+COMPLETED, FAILED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR))
 ALREADY_ACTIVE = "AlreadyActive"
 
 OF_TYPE_COMPLETED = {COMPLETED, "SomeFailed"}
@@ -95,15 +95,10 @@ class Alert:
     cause: str  # a cause that was sent is not sent again soon
     subject: str  # one line
     body: str  # lines of plain text, with code spans
-    subjects: tuple[str, ...] = ()  # catalogs and flows that have a cause together; each can be over for itself
 
     @property
     def severity(self) -> str:
         return "warning" if self.kind is None else EVENTS[self.kind].severity
-
-    def beside(self, other: "Alert") -> "Alert":
-        """Return this alert for its own subjects, and those of another one with the same cause."""
-        return replace(self, subjects=tuple(dict.fromkeys((*other.subjects, *self.subjects))))
 
     def with_page(self, url: str | None) -> "Alert":
         return self if url is None else replace(self, body=f"{self.body}\nSee: {url}")
@@ -175,7 +170,7 @@ TEST_ALERT = Alert(
 _WHOLE = {COMPLETED, "SomeFailed", "AllFailed"}
 """States in which no work remains: then other ends of the same work are over."""
 KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, EndedBy.QUOTA))
-"""States whose cause is the key's: it stops the runs of all its catalogs, and is told once for them together."""
+"""States whose cause is the key's: it stops the runs of all catalogs, and is told once for them together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +181,6 @@ class FlowEnd:
     about: About
     details: Sequence[str]  # lines of the message
     title: str | None = None  # what happened, with figures; None takes the event's own
-    with_its_key: Sequence[str] = ()  # the catalogs that a cause of the key stops too
 
     @property
     def subject(self) -> str:
@@ -201,33 +195,26 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
     of_what = "" if end.subject == end.flow else f" of {quoted(end.subject)}"
     lines = [f"Flow {quoted(end.flow)}{of_what} ended as {end.state}.", *end.details]
     title = EVENTS[kind].title if end.title is None else end.title
-    if {*end.with_its_key} - {end.subject}:
-        lines += ["The key is that of these catalogs:", *shortened([f"- {quoted(each)}" for each in end.with_its_key])]
     cause: tuple[str, ...] = (end.subject, end.state)
     if end.state == QUOTA_SPENT:
         title, cause = "the quota is spent or reserved", (end.state,)
     elif end.state == KEY_REFUSED:
         cause = ()
-    alert = made_alert(kind, end.environment, title, lines, *cause, about=end.about)
-    return [replace(alert, subjects=(end.subject,)) if end.state == QUOTA_SPENT else alert]
+    return [made_alert(kind, end.environment, title, lines, *cause, about=end.about)]
 
 
 def over_after_end(end: FlowEnd) -> list[str]:
     """Return the begins of the causes that an end shows to be over.
 
     Work that was begun ends what kept earlier flow runs from beginning; only whole work ends what is told of itself.
+    Nothing ends a spent quota but time.
     """
     is_whole = end.state in _WHOLE
     if ALERTED_STATES.get(end.state) is AlertKind.KEY_REFUSED or not (is_whole or end.subject != end.flow):
         return []
     subjects = dict.fromkeys((end.flow, end.subject) if is_whole else (end.flow,))
     others = [(kind, state) for state, kind in ALERTED_STATES.items() if state != end.state]
-    causes = [
-        (kind, (state, subject) if state == QUOTA_SPENT else (subject, state))
-        for kind, state in others
-        for subject in subjects
-    ]
-    over = [cause_of(kind, end.environment, *cause) for kind, cause in causes]
+    over = [cause_of(kind, end.environment, subject, state) for kind, state in others for subject in subjects]
     return [*over, cause_of(AlertKind.KEY_REFUSED, end.environment)]
 
 

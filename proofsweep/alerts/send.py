@@ -2,20 +2,22 @@
 
 import json
 import logging
+import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 import apprise
 from pydantic import SecretStr
 
-from proofsweep.alerts.rules import Alert, AlertKind
+from proofsweep.alerts.rules import Alert
 from proofsweep.config.sections import AlertsSettings
 from proofsweep.domain.errors import ConfigError, NameTaken, ProofsweepError
-from proofsweep.domain.text import minute_of, text_of_file
+from proofsweep.domain.text import text_of_file
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes, sha256_hex
 
@@ -42,7 +44,7 @@ def complaints_of(open_notifier: Callable[[], "Notifier | None"], gather: Gather
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifier:
-    """Sends each alert to all who have not taken it in the last week; the store remembers who has."""
+    """Sends each alert that nobody was told of in the last week; the store remembers the causes that were told."""
 
     store: Store
     receivers: "Receivers"
@@ -50,63 +52,56 @@ class Notifier:
     page: str | None = None  # of the flow run, at the end of each message
 
     def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> "Delivery":
-        """Forget what is over, send what holds and what others could not; ConfigError if nobody can be told."""
-        together: dict[str, Alert] = {}
-        for alert in hold:
-            together[alert.cause] = alert.beside(together.get(alert.cause, alert))
-        mine = [each for each in self._due(together, list(over)) if self._is_begun(each)]
-        missed = [list[str]() for _ in mine]
-        if mine and not self.receivers.trouble:
-            alerts = [each.message().with_page(self.page) for each in mine]
-            missed = self.receivers.send(alerts, [each.took for each in mine])
-        told, untold = set[str](), set[str]()
-        for each, lack in zip(mine, missed, strict=True):
-            took = {*each.took, *self.receivers.names} - set(lack)
-            (told if took else untold).add(each.alert.cause)
-            self._keep(replace(each, is_ended=True, took=tuple(sorted(took))))
-        if self.receivers.trouble:
-            raise self.receivers.trouble
-        return Delivery(
-            [*together.values()], told, untold, list(dict.fromkeys(name for lack in missed for name in lack))
-        )
+        """Forget what is over, by the begins of causes, and send what holds; what nobody took is sent the next time."""
+        self._forget(tuple(f"{each}\t" for each in over))
+        alerts = list({alert.cause: alert for alert in hold}.values())
+        mine = [alert for alert in alerts if self._is_begun(alert.cause)]
+        missed = self.receivers.send([alert.with_page(self.page) for alert in mine]) if mine else []
+        untold = [alert.cause for alert, lack in zip(mine, missed, strict=True) if {*lack} == {*self.receivers.names}]
+        sent = [alert.cause for alert in mine if alert.cause not in untold]
+        for cause in untold:
+            self.store.delete(_name_of(cause))
+        for cause in sent:
+            self.store.replace(_name_of(cause), self._memory(cause, is_sent=True))
+        return Delivery(alerts, sent, untold, list(dict.fromkeys(chain.from_iterable(missed))))
 
-    def _is_begun(self, attempt: "Attempt") -> bool:
-        """Create an attempt in place of the one before; False if another process makes it."""
+    def _is_begun(self, cause: str) -> bool:
+        """Write down that this process tells a cause; False if it was told, or another process tells it now."""
+        name = _name_of(cause)
+        if not self._holds(name):
+            self.store.delete(name)
         try:
-            self.store.create(attempt.name, attempt.content())
+            self.store.create(name, self._memory(cause, is_sent=False))
         except NameTaken:
             return False
-        self.store.delete(replace(attempt, number=attempt.number - 1).name)
         return True
 
-    def _due(self, hold: Mapping[str, Alert], over: Sequence[str]) -> Iterator["Attempt"]:
-        """Yield an attempt for each cause that somebody must still hear of; keep in mind what is over for others."""
-        now, before = self.clock(), attempts_in(self.store)
-        for cause in dict.fromkeys([*hold, *before]):
-            was, alert = before.get(cause), hold.get(cause)
-            last = was.after(over) if was and self._is_young(was) else None
-            if alert and (last is None or last.is_over):
-                yield Attempt(alert=alert, number=was.number + 1 if was else 1, since=now, tried_at=now)
-            elif was and last:
-                now_said = alert.beside(last.alert) if alert else last.alert
-                if last.is_due(self.receivers.names, now):
-                    yield replace(last, alert=now_said, number=was.number + 1, tried_at=now, is_ended=False)
-                elif was.is_ended and (was.is_over, was.alert.subjects) != (last.is_over, now_said.subjects):
-                    self._keep(replace(last, alert=replace(last.alert, subjects=now_said.subjects)))
-            elif was:
-                self.store.delete(was.name)
+    def _memory(self, cause: str, *, is_sent: bool) -> bytes:
+        own = secrets.token_hex(8)  # so that no two processes write the same bytes
+        return json_bytes({"cause": cause, "at": self.clock().isoformat(), "is_sent": is_sent, "token": own})
 
-    def _is_young(self, attempt: "Attempt") -> bool:
-        """Whether it counts; one from the future was made by a wrong clock."""
-        return self.clock() - _TOLD_AGAIN_AFTER < attempt.since <= self.clock()
+    def _holds(self, name: str) -> bool:
+        """Whether a memory counts; one from the future was made by a wrong clock."""
+        cause, at, is_sent = _read(self.store, name)
+        return bool(cause) and timedelta() <= self.clock() - at < (_TOLD_AGAIN_AFTER if is_sent else _SENDING)
 
-    def _keep(self, attempt: "Attempt") -> None:
-        """Write what became of an attempt; forget a cause that is too old, or is over and was told to all."""
-        is_known = attempt.is_over and not set(self.receivers.names) - set(attempt.took) and not self.receivers.trouble
-        if is_known or not self._is_young(attempt):
-            self.store.delete(attempt.name)
-        else:
-            self.store.replace(attempt.name, attempt.content())
+    def _forget(self, begins: tuple[str, ...]) -> None:
+        for name in self.store.names(layout.ALERTS_FOLDER) if begins else []:
+            if f"{_read(self.store, name)[0]}\t".startswith(begins):
+                self.store.delete(name)
+
+
+def _name_of(cause: str) -> str:
+    return f"{layout.ALERTS_FOLDER}/{sha256_hex(cause.encode())[:16]}.json"
+
+
+def _read(store: Store, name: str) -> tuple[str, datetime, bool]:
+    """Return a cause, when it was told, and whether that came to its end; an empty cause if it cannot be understood."""
+    try:
+        found = json.loads(store.read(name) or b"")
+        return found["cause"], datetime.fromisoformat(found["at"]).astimezone(UTC), found["is_sent"]
+    except (ValueError, TypeError, KeyError):
+        return "", datetime.min.replace(tzinfo=UTC), False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,61 +123,11 @@ class Delivery:
         return f"An alert was not taken by {who} of the alert URLs; check it there, and try: proofsweep alerts test"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    alert: Alert
-    number: int
-    since: datetime  # the first attempt
-    tried_at: datetime
-    took: tuple[str, ...] = ()  # the receivers that have it
-    is_ended: bool = False
-    is_over: bool = False  # whether the cause is; then it is remembered for those only who have not heard of it
-
-    @property
-    def name(self) -> str:
-        return f"{layout.ALERTS_FOLDER}/{sha256_hex(self.alert.cause.encode())[:16]}-{self.number:06}.json"
-
-    def message(self) -> Alert:
-        """Return what is sent; it says if it comes late."""
-        over = ", and is over" if self.is_over else ""
-        late = f"This could not be told at {minute_of(self.since)}{over}.\n" if self.tried_at > self.since else ""
-        return replace(self.alert, body=late + self.alert.body)
-
-    def is_due(self, receivers: Iterable[str], now: datetime) -> bool:
-        return bool(set(receivers) - set(self.took)) and (self.is_ended or not now - _SENDING < self.tried_at <= now)
-
-    def after(self, over: Sequence[str]) -> "Attempt":
-        """Take away what is over, by the begins of causes: all of it, or some of the subjects that have the cause."""
-        subjects, cause, begins = self.alert.subjects, f"{self.alert.cause}\t", tuple(f"{each}\t" for each in over)
-        left = tuple(each for each in subjects if not f"{cause}{each}\t".startswith(begins))
-        is_over = not left if subjects else cause.startswith(begins)
-        return replace(self, alert=replace(self.alert, subjects=left or subjects), is_over=self.is_over or is_over)
-
-    def content(self) -> bytes:
-        return json_bytes(asdict(self))
-
-
-def attempts_in(store: Store) -> dict[str, Attempt]:
-    """Read the last attempt of each cause; delete one that cannot be understood."""
-    found: dict[str, Attempt] = {}
-    for name in store.names(layout.ALERTS_FOLDER):
-        try:
-            it = json.loads(store.read(name) or b"")
-            text = it["alert"] | {"kind": AlertKind(it["alert"]["kind"]), "subjects": tuple(it["alert"]["subjects"])}
-            times = {each: datetime.fromisoformat(it[each]).astimezone(UTC) for each in ("since", "tried_at")}
-            attempt = Attempt(**it | times | {"alert": Alert(**text), "took": tuple(it["took"])})
-            found[attempt.alert.cause] = attempt
-        except (ValueError, TypeError, AttributeError, KeyError):
-            store.delete(name)
-    return found
-
-
 class Receivers:
     """Those who are told. Nothing of them is shown but their lines, and the kind of each, such as `slack`."""
 
-    def __init__(self, urls: Mapping[str, SecretStr], trouble: ConfigError | None = None) -> None:
+    def __init__(self, urls: Mapping[str, SecretStr]) -> None:
         self._urls = urls
-        self.trouble = trouble  # why nobody can be told
 
     @classmethod
     def read(cls, text: str, *, where: str) -> "Receivers":
@@ -198,9 +143,9 @@ class Receivers:
     def names(self) -> Collection[str]:
         return self._urls.keys()
 
-    def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
+    def send(self, alerts: Sequence[Alert]) -> list[list[str]]:
         """Send alerts at once; for each, name who did not take it in 30 seconds: one that hangs keeps nobody."""
-        got = {name: {each for each, names in enumerate(taken) if name in names} for name in self._urls}
+        got = {name: set[int]() for name in self._urls}
         threads = [
             threading.Thread(target=_send, args=(url, alerts, got[name]), daemon=True, name="alert")
             for name, url in self._urls.items()
@@ -219,7 +164,7 @@ def _send(url: SecretStr, alerts: Sequence[Alert], taken: set[int]) -> None:
     receiver = apprise.Apprise(asset=asset)
     receiver.add(url.get_secret_value())
     for number, alert in enumerate(alerts):
-        if number not in taken and receiver.notify(
+        if receiver.notify(
             alert.body,
             title=alert.subject,
             notify_type=apprise.NotifyType(alert.severity),

@@ -12,14 +12,12 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.report import PassReport
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
-from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, operation_named
-from ..left_behind import let_holder_die
 from ..passes_of_monitoring import leave_pass
 from .conftest import NOW, CountingStore
 
@@ -112,21 +110,6 @@ def test_only_recent_probes_of_the_environment_are_given(facts: AlertFacts, resu
 
     assert [probe.request_id for probe in found] == ["20261119T235500Z_000aa", "20261120T000500Z_000aa"]
     assert {probe.trouble for probe in found} == {"throttled"}
-
-
-def test_a_pass_is_found_when_its_process_is_gone(facts: AlertFacts, results: Results) -> None:
-    """By its folder, until the next pass; one that ended is none."""
-    lease = Lease(results.store.within(layout.INGEST_FOLDER), "0123456789abcdef")
-    with sole_process(lease, facts={"environment": "beta", "folder": "/deliveries"}):
-        pass
-    ended = list(facts.killed_passes())
-    lease.take(2, {"environment": "beta", "folder": "/deliveries"})
-    alive = list(facts.killed_passes())
-
-    let_holder_die(Results(lease.store), lease.name, 2)
-
-    assert (ended, alive) == ([], [])
-    assert [(end.flow, end.subject) for end in facts.killed_passes()] == [("check-ingest", "/deliveries")]
 
 
 RUN = "20261120T100000Z_aaaaaa"
