@@ -59,7 +59,6 @@ class DeliveredBatch:
     releases: Mapping[str, Release] = field(default_factory=dict)
     rows: list[BatchRow] = field(default_factory=list)
     missing: str | None = None  # what is not there, in a clause
-    due_at: datetime | None = None  # when it is taken although it is not complete
 
     @property
     def sender(self) -> str:
@@ -99,8 +98,7 @@ class DeliveredBatch:
         why, rows = self.why_incomplete(), self.moved_rows
         self.missing = why
         is_settled = not any(each.decision is Decision.SETTLING for each in rows)
-        due_at = since + timedelta(seconds=settings.batch_wait_seconds)
-        self.due_at, is_late = due_at if self.is_sent else None, is_settled and now >= due_at
+        is_late = is_settled and now - since >= timedelta(seconds=settings.batch_wait_seconds)
         if not (is_late and self.is_sent):
             waits_for_others = self.needs_completion and not (is_settled and why is None)
             for each in rows:

@@ -21,7 +21,6 @@ from proofsweep.ingest.rules import (
     PastAnswer,
     Sighting,
     decide,
-    due_at,
     is_answer,
     may_be_same_bytes,
     sighted,
@@ -31,7 +30,6 @@ from proofsweep.ingest.rules import (
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, Ignored, PartOfCatalog
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import judge_content
 from proofsweep.store.latest import Latest
 from proofsweep.store.parts import Results
@@ -92,16 +90,6 @@ class Scan:
         for each in rows:
             self._take_in(each)
 
-    def lone_sidecars(self, folder: FolderScan) -> Iterator[Row]:
-        """Yield the first sidecars of a listed folder that no audio has, with where their audio was moved before."""
-        for sidecar in folder.orphans:
-            within, detail = path_within(sidecar, self.disposal.watched), "no audio beside it has its name"
-            targets = filter(None, (self.disposal.quarantine, self.disposal.accepted))
-            moved = (folder.audio_named(f"{target}/{within}") for target in targets)
-            if audio := next(filter(None, moved), None):
-                detail = f"it came after its audio, which is {audio} now: put that beside it, to verify both as a pair"
-            yield _waiting(sidecar, Cause.ORPHAN_SIDECARS, None, detail)
-
     def _sort_batches(self, folder: Catalog, rows: Sequence[BatchRow]) -> None:
         batches = folder.batches if isinstance(folder, FolderScan) else {}
         self.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
@@ -127,12 +115,9 @@ class Scan:
             each.decision = Decision.INCOMPLETE
         self.decisions[each.decision] += 1
         match each.decision:
-            case Decision.INCOMPLETE_BATCH:
-                due, why = (each.batch.due_at, each.batch.missing) if each.batch else (None, None)
-                self.waiting.append(_waiting(each.row.audio, each.decision, due, why))
-            case Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
-                due = due_at(each.decision, self.sightings[each.item_id], self.settings)
-                self.waiting.append(_waiting(each.row.audio, each.decision, due))
+            case Decision.INCOMPLETE_BATCH | Decision.SETTLING | Decision.INCOMPLETE | Decision.RESTING:
+                missing = None if each.batch is None else each.batch.missing
+                self.waiting.append(waiting_row(each.row.audio, each.decision, missing))
             case Decision.ANSWERED:
                 if self.sightings[each.item_id].answer is None:
                     del self.sightings[each.item_id]
@@ -140,8 +125,6 @@ class Scan:
                     self.answered.append((each.row, each.answer))
             case Decision.TAKE:
                 self.ready.append(replace(each.row, is_touched=is_touched))
-            case _:
-                pass
 
     def _may_grow(self, each: BatchRow) -> bool:
         """Whether the rest of a file is waited for: it is young, and nobody has said that all is sent."""
@@ -171,8 +154,8 @@ class Scan:
             return True  # its row will say why
 
 
-def _waiting(file: str | None, why: str, due: datetime | None = None, detail: str | None = None) -> Row:
-    return {"file": utf8_text(file or ""), "why": str(why), "due_at": due, "detail": detail}
+def waiting_row(file: str | None, why: str, detail: str | None = None) -> Row:
+    return {"file": utf8_text(file or ""), "why": str(why), "detail": detail}
 
 
 class ReadyFiles(PartOfCatalog):

@@ -15,15 +15,16 @@ from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, ResultsError, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.ingest.folder import ReadyFiles, Scan, past_answers
+from proofsweep.ingest.folder import ReadyFiles, Scan, past_answers, waiting_row
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.report import PassReport
-from proofsweep.ingest.rules import Decision, given_up
+from proofsweep.ingest.rules import Decision
 from proofsweep.ingest.state import FolderState, Records, sightings_after
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
+from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
@@ -135,7 +136,6 @@ class IngestPass:
         """
         yield from self._worked_runs()
         self.report.not_moved = [*self.records.not_moved.values()]
-        self.report.given_up = given_up(self.state.sightings)
 
     def _worked_runs(self) -> Iterator[str]:
         disposal = self.folder.disposal
@@ -219,8 +219,8 @@ class IngestPass:
                 scan.read(catalog, self.state.sightings, answers_of, self.records.half_moved)
             finally:
                 self.report.ignored = ignored_entries(catalog)
-                lone = scan.lone_sidecars(catalog) if isinstance(catalog, FolderScan) else ()
-                self.report.waiting = [*scan.waiting, *lone]
+                lone = catalog.orphans if isinstance(catalog, FolderScan) else []
+                self.report.waiting = scan.waiting + [waiting_row(each, Cause.ORPHAN_SIDECARS) for each in lone]
         self.state.sightings = scan.sightings
         self.state.save()
         return scan

@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
 from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import remedy_for
-from proofsweep.domain.text import markdown, minute_of, printable
+from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.rules import Decision, Disposition
 
 _NAMED_FILES = 20  # on a screen; the table names all
@@ -16,7 +15,6 @@ _WAITING = {
     Decision.INCOMPLETE: "waiting for a sidecar or for their end",
     Decision.INCOMPLETE_BATCH: "waiting for the rest of their delivery",
     Decision.RESTING: "waiting for another try",
-    Decision.GIVEN_UP: "given up after too many tries",
 }
 
 
@@ -25,8 +23,7 @@ class PassReport:
     decisions: Counter[Decision] = field(default_factory=Counter)  # listed files by what was done with them
     rows: list[Row] = field(default_factory=list)  # of the table `ingest`
     not_moved: list[Row] = field(default_factory=list)  # that should have been moved, also those of earlier passes
-    waiting: list[Row] = field(default_factory=list)  # files, and sidecars without audio: file, why, due_at, detail
-    given_up: set[str] = field(default_factory=set)  # items that are not tried again
+    waiting: list[Row] = field(default_factory=list)  # files, and sidecars without audio: file, why, detail
     run_ids: list[str] = field(default_factory=list)  # the runs that it gave to be verified
     incomplete: dict[str, str] = field(default_factory=dict)  # why deliveries are late, by their folders
     ignored: Mapping[str, int] = field(default_factory=dict)  # entries that are no files to verify, by the cause
@@ -74,8 +71,7 @@ class PassReport:
 
     def _message(self, row: Row) -> str:
         reason = str(row["reason"])
-        end = f"; given up at try {row['tries']}" if row["item_id"] in self.given_up else ""
-        return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}{end}"
+        return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}"
 
 
 def ignored_words(counts: Mapping[str, int]) -> str:
@@ -83,11 +79,10 @@ def ignored_words(counts: Mapping[str, int]) -> str:
 
 
 def _why_it_waits(waiting: Row) -> str:
-    due, detail = waiting["due_at"], waiting["detail"]
     if waiting["why"] not in _WAITING:
-        return str(detail)
-    words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its") + (f" ({detail})" if detail else "")
-    return words + (f", due at {minute_of(due + timedelta(minutes=1))}" if isinstance(due, datetime) else "")
+        return "no audio beside it has its name"
+    words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
+    return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
 
 
 def _audio(row: Row) -> str:

@@ -1,6 +1,5 @@
 """Decide about the files of a watched folder: which are verified now, which wait, and where they go. Pure."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -18,7 +17,6 @@ _FROM_SCAN = {
     *(Reason.TEST_MESSAGE, Reason.WITHDRAWN),
 }
 VERDICTS = {"accepted", "rejected"}
-MOST_TRIES = 5  # of one version of a file
 _FIRST_RETRY, _LONGEST_RETRY = timedelta(minutes=5), timedelta(days=1)  # the wait doubles with each failure
 _ASK_AGAIN = timedelta(days=1)  # how long a rejection stands that may end without other bytes, as `unregistered` may
 
@@ -30,7 +28,6 @@ class Decision(StrEnum):
     INCOMPLETE = "incomplete"  # the sidecar or the end of the audio may still come
     INCOMPLETE_BATCH = "incomplete_batch"  # it is of a delivery of which files may still come
     RESTING = "resting"  # its last try failed, and the next one is not due
-    GIVEN_UP = "given_up"  # this version failed too often
 
 
 class Disposition(StrEnum):
@@ -70,20 +67,13 @@ class Sighting:
     version: str  # of the audio and the sidecar together
     since: datetime
     tries: int = 0
-    retry_at: datetime | None = None  # when it is tried again; None if it has not failed, or is not tried again
+    retry_at: datetime | None = None  # when it is tried again; None if it has not failed
     answer: PastAnswer | None = None  # that it is ineligible, if that stands
 
 
-def retry_at(tries: int, now: datetime) -> datetime | None:
-    """Return when a version that has failed so often comes back; None if it does not."""
-    if tries >= MOST_TRIES:
-        return None
+def retry_at(tries: int, now: datetime) -> datetime:
+    """Return when a version that has failed so often comes back."""
     return now + min(_LONGEST_RETRY, _FIRST_RETRY * 2.0 ** min(tries - 1, 30))
-
-
-def given_up(sightings: Mapping[str, Sighting]) -> set[str]:
-    """Return the items that are not tried again."""
-    return {item_id for item_id, sighting in sightings.items() if sighting.tries >= MOST_TRIES}
 
 
 def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sighting:
@@ -102,17 +92,9 @@ def decide(
         return Decision.ANSWERED
     if now - sighting.since < timedelta(seconds=settings.settle_seconds):
         return Decision.SETTLING
-    if sighting.tries >= MOST_TRIES:
-        return Decision.GIVEN_UP
     if sighting.retry_at is not None and now < sighting.retry_at:
         return Decision.RESTING
     return Decision.TAKE
-
-
-def due_at(decision: Decision, sighting: Sighting, settings: "IngestSettings") -> datetime | None:
-    """Return when a waiting file is taken if it stays as it is; None if that depends on others."""
-    waits = {Decision.SETTLING: settings.settle_seconds, Decision.INCOMPLETE: settings.pair_seconds}
-    return sighting.since + timedelta(seconds=waits[decision]) if decision in waits else sighting.retry_at
 
 
 def is_answer(answer: PastAnswer, row: ManifestRow) -> bool:

@@ -4,7 +4,7 @@ import hashlib
 import posixpath
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -132,14 +132,6 @@ class FolderScan(Catalog):
         self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
         self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]
         self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
-
-    def audio_named(self, sidecar: str) -> str | None:
-        """Return the audio anywhere that a sidecar of this location would be named after; None if there is none."""
-        folder, name = posixpath.split(sidecar)
-        with suppress(SourceError):
-            files = filter(is_audio_name, next((each.files for each in self._anywhere.walk(folder)), []))
-            return next((f"{folder}/{audio}" for audio in Sidecars(self._sidecar_names, [name], files).of_audio), None)
-        return None
 
     def row_at(
         self,

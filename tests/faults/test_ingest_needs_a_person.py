@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from ..servers.alert_receivers import Webhook
-from ..servers.foreign_service import Answer
 from ..worlds.command_world import export_settings
-from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 from .test_ingest import digests_in, wav_of
 
@@ -61,33 +59,3 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
     assert told == ["proofsweep: verified files that are not moved: 16 (elsewhere)"]
     assert world.service.charged == charged
     assert (digests_in(delivered), digests_in(small_target)) == (digests_in(), expected)
-
-
-def test_a_file_that_is_given_up_is_said_told_and_listed(
-    world: ForeignWorld,
-    delivered: Path,
-    hook: Webhook,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    """The pass of its last try says so, and `rejects` names it; its failure is told."""
-    set_chosen(monkeypatch, most_tries=1)
-    for number in range(8):
-        (delivered / f"{number}.wav").write_bytes(wav_of(number))
-    world.service.verdicts[hashlib.sha256(wav_of(3)).hexdigest()] = "down"
-
-    def fail_for_one(_number: int, usual: Answer) -> Answer:
-        is_down = isinstance(usual.document, dict) and usual.document.get("verdict") == "down"
-        return Answer(500, {"error": "down", "code": "internal"}) if is_down else usual
-
-    world.service.changes["verify"] = fail_for_one
-
-    codes = [world.run("ingest", str(delivered)), world.run("ingest", str(delivered))]
-    said = capfd.readouterr().out
-    world.run("rejects")
-
-    assert codes == [4, 0]
-    assert "; given up at try 1" in said
-    assert "1 given up after too many tries" in said
-    assert hook.titles == ["proofsweep: 1 of 8 rows failed (elsewhere)"]
-    assert "3.wav" in capfd.readouterr().out

@@ -86,15 +86,12 @@ def test_a_wav_and_a_sidecar_that_missed_each_other_are_both_told(
     assert "with its sidecar if it has one" in " ".join(listed.split())
     assert "and its sidecar if it has one." in " ".join(letter.split())
     assert "drop: nothing new; ignored: 2 orphan sidecars" in second
-    late = (
-        f"{drop}/acme/song0.wav.sidecar: it came after its audio, which is {world.folder}/quarantine/acme/song0.wav now"
-    )
-    assert late in second
+    assert f"{drop}/acme/song0.wav.sidecar: no audio beside it has its name" in second
     assert f"{drop}/acme/other.wav.sidecar: no audio beside it has its name" in second
     assert [row["sidecar"] is None for row in world.table("ingest")] == [True, False]
 
 
-def test_files_that_wait_are_named_with_the_time_at_which_they_are_due(
+def test_files_that_wait_are_named(
     world: SandboxWorld, plain: Path, drop: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Also what is left out is counted: hidden files, and files that are no audio."""
@@ -109,7 +106,7 @@ def test_files_that_wait_are_named_with_the_time_at_which_they_are_due(
     said = capfd.readouterr().out
     assert (code, world.charged) == (0, 0)
     assert "nothing new, 1 waiting for a sidecar or for their end" in said
-    assert f"{drop}/acme/song0.wav: waiting for a sidecar or for its end, due at 20" in said
+    assert f"{drop}/acme/song0.wav: waiting for a sidecar or for its end" in said
     assert "ignored: 1 not audio, 1 hidden, 1 unfinished" in said
     world.run("ingest", str(drop), "--json")
     document = json.loads(capfd.readouterr().out)

@@ -58,7 +58,6 @@ Row = dict[str, object]
 STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 """The states in which flow runs of a run end."""
 CHOSEN = {
-    "most_tries": "ingest.rules.MOST_TRIES",
     "most_pause_seconds": "verify.rate_leases._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",

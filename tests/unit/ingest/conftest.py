@@ -38,11 +38,6 @@ WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02
 SETTINGS = IngestSettings(settle_seconds=10, pair_seconds=0)
 
 
-@pytest.fixture(autouse=True)
-def two_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proofsweep.ingest.rules.MOST_TRIES", 2)
-
-
 ANSWER = PastAnswer(
     run_id="r",
     leg=1,

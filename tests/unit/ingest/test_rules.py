@@ -53,7 +53,7 @@ def seen(seconds: float, tries: int = 0, retry_in: float | None = None) -> Sight
         (seen(10), replace(ANSWER, sidecar_version=None), Decision.TAKE),
         (seen(999, tries=1, retry_in=1), None, Decision.RESTING),
         (seen(999, tries=1, retry_in=0), None, Decision.TAKE),
-        (seen(999, tries=5), None, Decision.GIVEN_UP),
+        (seen(999, tries=99, retry_in=0), None, Decision.TAKE),
     ],
 )
 def test_a_file_is_taken_when_it_is_settled_and_has_no_answer(
@@ -76,16 +76,10 @@ def test_a_clock_that_was_put_back_does_not_make_a_file_wait_for_ever() -> None:
     assert sighted(seen(-3600), ROW, NOW).since == NOW
 
 
-def test_tries_come_back_after_longer_and_longer_waits_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait doubles up to a day; the last try has no other one after it."""
-    monkeypatch.setattr("proofsweep.ingest.rules.MOST_TRIES", 3)
-    assert [retry_at(tries, NOW) for tries in (1, 2, 3)] == [
-        NOW + timedelta(seconds=300),
-        NOW + timedelta(seconds=600),
-        None,
-    ]
-    monkeypatch.setattr("proofsweep.ingest.rules.MOST_TRIES", 100)
-    assert retry_at(99, NOW) == NOW + timedelta(days=1)
+@pytest.mark.parametrize(("tries", "seconds"), [(1, 300), (2, 600), (99, 86_400)])
+def test_tries_come_back_after_longer_and_longer_waits(tries: int, seconds: int) -> None:
+    """The wait doubles, up to a day."""
+    assert retry_at(tries, NOW) == NOW + timedelta(seconds=seconds)
 
 
 def test_an_answer_without_a_sidecar_is_none_for_a_pair() -> None:
