@@ -90,22 +90,22 @@ class DeliveredBatch:
         name = printable(posixpath.basename(missing[0]))
         return f"named files and messages that are not there, or not whole: {len(missing):,}, the first of them {name}"
 
-    def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> str | None:
-        """Let files wait as long as the batch is not complete; return why it is not if that has lasted too long.
+    def decide(self, now: datetime, since: datetime, settings: IngestSettings) -> None:
+        """Let files wait as long as the batch is not complete.
 
-        Then they are taken, with what is wrong with them, if the completion file is there or none is expected.
+        If that has lasted too long, they are taken with what is wrong with them, if the completion file is there or
+        none is expected.
         """
         why, rows = self.why_incomplete(), self.moved_rows
         self.missing = why
         is_settled = not any(each.decision is Decision.SETTLING for each in rows)
         is_late = is_settled and now - since >= timedelta(seconds=settings.batch_wait_seconds)
-        if not (is_late and self.is_sent):
-            waits_for_others = self.needs_completion and not (is_settled and why is None)
-            for each in rows:
-                if each.decision is Decision.TAKE and (waits_for_others or not each.is_there):
-                    each.decision = Decision.INCOMPLETE_BATCH
-        has_open = any(each.decision is not Decision.ANSWERED for each in rows)
-        return why if is_late and has_open else None
+        if is_late and self.is_sent:
+            return
+        waits_for_others = self.needs_completion and not (is_settled and why is None)
+        for each in rows:
+            if each.decision is Decision.TAKE and (waits_for_others or not each.is_there):
+                each.decision = Decision.INCOMPLETE_BATCH
 
 
 class DeliveredBatches:

@@ -54,7 +54,6 @@ class Scan:
     sightings: dict[str, Sighting] = field(default_factory=dict)  # of all files without a verdict, by item ID
     decisions: Counter[Decision] = field(default_factory=Counter)
     batches: Sequence[DeliveredBatch] = ()
-    incomplete: dict[str, str] = field(default_factory=dict)  # why late deliveries are not complete, by their folders
     waiting: list[Row] = field(default_factory=list)
 
     def read(
@@ -95,9 +94,7 @@ class Scan:
         self.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
         for batch in self.batches:
             since = min(self.sightings[each.item_id].since for each in batch.rows)
-            why = batch.decide(self.now, since, self.settings)
-            if why is not None:
-                self.incomplete[batch.location] = why
+            batch.decide(self.now, since, self.settings)
             for each in batch.rows:
                 each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
 

@@ -142,8 +142,8 @@ class IngestPass:
         if disposal.is_wanted:
             disposal.moves.put_back(disposal.watched)  # (1)
         self.report.rows += self.records.of_killed_pass()
-        in_doubt = {run_id for run_id in self.state.open_runs() if self._is_in_doubt(run_id)}
-        for run_id in (run_id for run_id in self.state.open_runs() if run_id not in in_doubt):
+        in_doubt = {run_id for run_id in self.state.runs if self._is_in_doubt(run_id)}
+        for run_id in [run_id for run_id in self.state.runs if run_id not in in_doubt]:
             yield from self._finished(run_id)  # (2)
             if not self.report.is_whole and not self._is_in_doubt(run_id):
                 return
@@ -168,7 +168,7 @@ class IngestPass:
         )
 
     def _without_open_ones(self, ready: list[ManifestRow]) -> list[ManifestRow]:
-        plans = (plan for run_id in self.state.open_runs() if (plan := self._plan_or_none(run_id)) is not None)
+        plans = (plan for run_id in self.state.runs if (plan := self._plan_or_none(run_id)) is not None)
         taken = {item.audio for plan in plans for item in CompletedRows.load(self.context.results, plan).items()}
         return [row for row in ready if row.audio not in taken]
 
@@ -207,7 +207,7 @@ class IngestPass:
         if scan.decisions[Decision.SETTLING]:
             self.context.rest(self.context.settings.settle_seconds)
             scan = self._scanned()
-        self.report.decisions, self.report.incomplete = scan.decisions, scan.incomplete
+        self.report.decisions = scan.decisions
         return scan
 
     def _scanned(self) -> Scan:

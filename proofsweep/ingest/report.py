@@ -25,7 +25,6 @@ class PassReport:
     not_moved: list[Row] = field(default_factory=list)  # that should have been moved, also those of earlier passes
     waiting: list[Row] = field(default_factory=list)  # files, and sidecars without audio: file, why, detail
     run_ids: list[str] = field(default_factory=list)  # the runs that it gave to be verified
-    incomplete: dict[str, str] = field(default_factory=dict)  # why deliveries are late, by their folders
     ignored: Mapping[str, int] = field(default_factory=dict)  # entries that are no files to verify, by the cause
     is_whole: bool = True  # False if rows of a run remain, and the pass ended there
 
@@ -38,9 +37,8 @@ class PassReport:
         ]
         parts += [f"{moved[Disposition.GONE]:,} gone meanwhile"] if moved[Disposition.GONE] else []
         parts += [f"{count:,} {words}" for decision, words in _WAITING.items() if (count := self.decisions[decision])]
-        late = [f"{printable(batch)} is not complete: {why}" for batch, why in sorted(self.incomplete.items())]
         ignored = [f"ignored: {ignored_words(self.ignored)}"] if self.ignored else []
-        return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *self.unmoved_lines(), *late, *ignored])
+        return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *self.unmoved_lines(), *ignored])
 
     def unmoved_lines(self) -> list[str]:
         reasons = Counter(str(row["detail"]) for row in self.not_moved)
@@ -66,7 +64,6 @@ class PassReport:
             "rows": self.rows,
             "not_moved": self.not_moved,
             "waiting": self.waiting,
-            "incomplete_batches": {printable(batch): why for batch, why in self.incomplete.items()},
         }
 
     def _message(self, row: Row) -> str:

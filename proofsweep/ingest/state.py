@@ -46,21 +46,20 @@ _KINDS: Sequence[tuple[str, TypeAdapter[Any]]] = (
     ("sightings", TypeAdapter(dict[str, Sighting])),
     ("part", TypeAdapter(str | None)),
     ("moves", TypeAdapter(tuple[Move, ...])),
+    ("runs", TypeAdapter(list[str])),
 )
 
 
 @dataclass(slots=True, kw_only=True)
 class FolderState:
-    """What passes over one watched folder remember: one document in the ingest store, and an object for each open run.
-
-    `name` is a watch ID.
-    """
+    """What passes over one watched folder remember: one document in the ingest store. `name` is a watch ID."""
 
     store: Store
     name: str
     sightings: dict[str, Sighting] = field(default_factory=dict)  # of the files without a verdict, by item ID
     part: str | None = None  # takes the rows of the moves, if nobody else writes them
     moves: Sequence[Move] = ()  # that have begun, and did not end
+    runs: list[str] = field(default_factory=list)  # that were begun and not disposed of, oldest first
 
     @classmethod
     def load(cls, store: Store, name: str) -> Self:
@@ -81,23 +80,19 @@ class FolderState:
             "sightings": {item_id: asdict(sighting) for item_id, sighting in self.sightings.items()},
             "part": self.part,
             "moves": [asdict(move) for move in self.moves],
+            "runs": self.runs,
         }
         self.store.replace(f"{self.name}/{_STATE}", json.dumps(document, default=datetime.isoformat).encode())
 
-    def open_runs(self) -> list[str]:
-        """List the runs that were begun and not disposed of, oldest first."""
-        return [name.rpartition("/")[2].removesuffix(".json") for name in self.store.names(f"{self.name}/runs")]
-
     def open_run(self, run_id: str) -> None:
         """Note a run before it is planned, so that none is forgotten."""
-        self.store.create(self._run(run_id), b"{}\n")
+        self.runs.append(run_id)
+        self.save()
 
     def close_run(self, run_id: str) -> None:
         """Forget a run: all its files are disposed of, or it was never planned."""
-        self.store.delete(self._run(run_id))
-
-    def _run(self, run_id: str) -> str:
-        return f"{self.name}/runs/{run_id}.json"
+        self.runs.remove(run_id)
+        self.save()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

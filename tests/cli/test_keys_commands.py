@@ -41,17 +41,6 @@ def test_a_key_is_rotated_and_then_known(proofsweep: Command, key_file: Path) ->
     assert not [key for key in (old, new) if key in before.stdout + done.stdout + after.stdout + done.stderr]
 
 
-def test_a_worker_that_reads_the_key_by_its_group_reads_the_new_one(proofsweep: Command, key_file: Path) -> None:
-    """The new file has the mode of the old one; its owner and group, too."""
-    key_file.chmod(0o640)
-    before = key_file.stat()
-
-    assert proofsweep("keys", "rotate", "--yes").returncode == 0
-
-    after = key_file.stat()
-    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
-
-
 def test_a_rotation_needs_a_confirmation(proofsweep: Command, key_file: Path) -> None:
     """One line says which key it is."""
     old = key_file.read_text()

@@ -107,9 +107,9 @@ def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
     ]
     (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r")).sorted(rows)
 
-    assert batch.decide(NOW, NOW, SETTINGS) is None
+    batch.decide(NOW, NOW, SETTINGS)
     assert [each.decision for each in rows] == [TAKE, WAITS]
     rows[1].decision = TAKE
-    why = "named files and messages that are not there, or not whole: 1, the first of them b.wav"
-    assert batch.decide(LATE, NOW, SETTINGS) == why
+    batch.decide(LATE, NOW, SETTINGS)
+    assert batch.missing == "named files and messages that are not there, or not whole: 1, the first of them b.wav"
     assert [each.decision for each in rows] == [TAKE, TAKE]

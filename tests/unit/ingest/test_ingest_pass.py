@@ -93,7 +93,7 @@ def test_a_run_that_did_not_end_is_taken_up_first(watched: Watched) -> None:
     first = watched.run_pass()
     assert not first.report.is_whole
     assert names_in(watched.root / "ok") == ["a.wav"]
-    assert watched.state.open_runs() == first.report.run_ids
+    assert watched.state.runs == first.report.run_ids
 
     watched.outcomes["b.wav"] = "rejected"
     watched.deliver("c.wav", WAV + b"c.wav...")
@@ -102,7 +102,7 @@ def test_a_run_that_did_not_end_is_taken_up_first(watched: Watched) -> None:
     assert second.report.run_ids == [*first.report.run_ids, watched.planned[1]]
     assert [row["audio"].rpartition("/")[2] for row in second.report.rows] == ["b.wav", "c.wav"]
     assert (names_in(watched.root / "ok"), names_in(watched.root / "bad")) == (["a.wav", "c.wav"], ["b.wav"])
-    assert watched.state.open_runs() == []
+    assert watched.state.runs == []
 
 
 def test_a_pass_that_was_killed_before_its_plan_leaves_nothing(watched: Watched) -> None:
@@ -111,7 +111,7 @@ def test_a_pass_that_was_killed_before_its_plan_leaves_nothing(watched: Watched)
 
     watched.run_pass()
 
-    assert watched.state.open_runs() == []
+    assert watched.state.runs == []
 
 
 def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(

@@ -60,12 +60,9 @@ def test_before_its_completion_file_is_there_nothing_of_a_batch_is_taken(watched
     reports += [watched.run_pass().report]
 
     assert [report.decisions for report in reports] == [{Decision.INCOMPLETE_BATCH: 1}] * 2
-    assert [report.incomplete for report in reports] == [
-        {},
-        {str(watched.folder / name): "its completion file is not there"},
-    ]
+    assert {row["detail"] for row in reports[1].waiting} == {"its completion file is not there"}
     watched.deliver(f"{name}/BatchComplete.txt", b"")
-    assert watched.run_pass().report.incomplete == {}
+    watched.run_pass()
     assert f"{name}/r1/resources/a.wav" in names_in(watched.root / "ok")
 
 
@@ -78,11 +75,10 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
 
     report = watched.run_pass().report
 
-    assert (first.decisions, first.incomplete) == ({Decision.INCOMPLETE_BATCH: 2}, {})
+    assert first.decisions == {Decision.INCOMPLETE_BATCH: 2}
     why = "named files and messages that are not there, or not whole: 1, the first of them a.wav"
     assert {row["detail"] for row in first.waiting} == {why}
     assert first.messages()[-1].endswith(f"waiting for the rest of its delivery ({why})")
-    assert report.incomplete == {str(watched.folder / "B1"): why}
     assert {(str(row["outcome"]), row["reason"], str(row["disposition"])) for row in report.rows} == {
         ("ineligible", "missing_audio", "quarantined"),
         ("accepted", None, "quarantined"),
@@ -137,7 +133,7 @@ def test_tests_and_withdrawn_releases_are_reported_and_never_moved(watched: Watc
     assert [name for name in names_in(watched.folder) if name.startswith("B1")] == left
     assert names_in(watched.root / "ok") == ["B1/BatchComplete.txt", *below("B1/r1", *RELEASE)]
     assert Counter(str(row["disposition"]) for row in reports[0].rows) == {"accepted": 1, "left": 1}
-    assert (reports[1].rows, reports[1].incomplete) == ([], {})
+    assert reports[1].rows == []
 
 
 def test_releases_without_a_batch_are_taken_file_by_file_and_moved_each_as_a_whole(watched: Watched) -> None:

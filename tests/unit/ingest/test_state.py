@@ -51,6 +51,7 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
         },
         part="part",
         moves=(Move(files=files, items=items, disposition=Disposition.ACCEPTED, folder="/in"),),
+        runs=["20261122T120000Z_000aa"],
     )
     assert FolderState.load(store, NAME) == FolderState(store=store, name=NAME)
 
@@ -66,15 +67,3 @@ def test_what_cannot_be_understood_stops_a_pass(store: Store, content: bytes) ->
 
     with pytest.raises(ResultsError, match=r"state\.json .* is damaged"):
         FolderState.load(store, NAME)
-
-
-def test_open_runs_are_listed_until_they_are_closed(store: Store) -> None:
-    watch = FolderState(store=store, name=NAME)
-    for run_id in ("20261122T120000Z_000aa", "20261121T120000Z_000aa"):
-        watch.open_run(run_id)
-    assert watch.open_runs() == ["20261121T120000Z_000aa", "20261122T120000Z_000aa"]
-
-    watch.close_run("20261121T120000Z_000aa")
-    watch.close_run("20261121T120000Z_000aa")
-
-    assert watch.open_runs() == ["20261122T120000Z_000aa"]
