@@ -93,11 +93,7 @@ def stop(
 
         supersede(store, stopped.run.plan, lambda: datetime.now(UTC))
         stopped = replace(stopped, run=describe_run(store, run_id))
-    facts = {
-        "asked": bool(stopped.legs),
-        "asked_before": bool(stopped.legs) and not stopped.is_first,
-        "ended": stopped.has_ended,
-    }
+    facts = {"asked": bool(stopped.legs), "ended": stopped.has_ended}
     document = json_of(stopped.run, store.store.url) | {"stop": facts}
     answer(document, [_sentence(stopped, request)], as_json=as_json)
     return ExitCode.ACCEPTED if stopped.has_ended else ExitCode.ACTIVE
@@ -199,5 +195,5 @@ def _sentence(stopped: StopReport, request: RunRequest) -> str:
     if stopped.has_ended:
         ended = " and ".join(str(leg.leg) for leg in legs)
         return f"Run {run_id}: leg {ended} has ended ({run.state}).{rest}"
-    was = "was asked to stop" if stopped.is_first else "had been asked to stop before"
-    return f"Run {run_id}: {where_line(legs[0])}; it {was}. See: {request.command('status', '--follow', run_id)}"
+    follow = request.command("status", "--follow", run_id)
+    return f"Run {run_id}: {where_line(legs[0])}; it was asked to stop. See: {follow}"

@@ -54,7 +54,6 @@ def _signs_of(legs: Iterable[OpenTerm]) -> list[tuple[int, datetime]]:
 class StopReport:
     run: RunStatus  # how it stands now
     legs: Sequence[OpenTerm] = ()  # that were asked
-    is_first: bool = False  # whether nobody had asked one of them before
     has_ended: bool = True
 
 
@@ -63,11 +62,11 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     run = describe_run(results, run_id)
     legs = there = [leg for leg in run.open_legs if not leg.is_gone]
     asked: dict[int, OpenTerm] = {}  # one leg of each partition, also one that begins meanwhile
-    is_first, late_at = False, time.monotonic() + wait_seconds
+    late_at = time.monotonic() + wait_seconds
     while there:
         for leg in there:
             if asked.setdefault(run.plan.partition_of_leg(leg.leg), leg) is leg:
-                is_first |= Legs(results.store, run_id).ask_to_stop(leg)
+                Legs(results.store, run_id).ask_to_stop(leg)
         if time.monotonic() >= late_at:
             break
         time.sleep(min(_LOOK_SECONDS / 2, wait_seconds))
@@ -76,7 +75,7 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
         ]
     if legs:
         run = describe_run(results, run_id)
-    return StopReport(run=run, legs=legs, is_first=is_first, has_ended=not there)
+    return StopReport(run=run, legs=legs, has_ended=not there)
 
 
 def _may_be_asked(asked: Mapping[int, OpenTerm], plan: Plan, leg: OpenTerm) -> bool:

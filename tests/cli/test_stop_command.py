@@ -81,7 +81,7 @@ def test_a_leg_that_has_not_ended_yet_was_asked(planned: StoredRun, capsys: pyte
     lines = capsys.readouterr().out.splitlines()
     assert codes == (9, 9)
     assert "; it was asked to stop. See: proofsweep status --follow " in lines[0]
-    assert "; it had been asked to stop before. See: " in lines[1]
+    assert "; it was asked to stop. See: " in lines[1]
     assert len(requests(planned)) == 1
 
 
@@ -131,6 +131,6 @@ def test_a_program_reads_what_became_of_the_request(planned: StoredRun, capsys: 
     assert stop(planned, RUN, "--json") == 9
 
     document = json.loads(capsys.readouterr().out)
-    assert document["stop"] == {"asked": True, "asked_before": False, "ended": False}
+    assert document["stop"] == {"asked": True, "ended": False}
     (leg,) = document["active"]
     assert (leg["host"], leg["pid"]) == (socket.gethostname(), os.getpid())

@@ -110,5 +110,5 @@ def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
 
     stopped = stop_run(Results(legs.store), legs.name, 60.0)
 
-    assert (stopped.is_first, stopped.has_ended, steps.seconds) == (False, True, 3.0)
+    assert (stopped.has_ended, steps.seconds) == (True, 3.0)
     assert (stopped.run.ended_by, stopped.run.active) == ("cancelled", ())

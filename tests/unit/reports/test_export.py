@@ -12,7 +12,7 @@ from proofsweep.domain.reasons import Reason, reason_entries
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.reports.export import WrittenReport, export, file_name_of
+from proofsweep.reports.export import WrittenReport, export
 from proofsweep.reports.letters import letter_to, name_for_supplier, sentences_for
 from proofsweep.sources.workbook import sheet_rows
 from proofsweep.store.objects import open_store
@@ -137,23 +137,6 @@ def test_a_supplier_reads_the_same_words_in_a_letter_and_in_a_list(tmp_path: Pat
     with (tmp_path / "list.csv").open(encoding="utf-8-sig", newline="") as file:
         words = {row["for_supplier"] for row in csv.DictReader(file)}
     assert words == {sentences_for("tampered")}
-
-
-ODD = ("", "../../etc/passwd", "a b", "u\u0308", ".hidden", "x" * 300, "音" * 90, "a\nb", "a\u202eb", "\udcff")
-
-
-@pytest.mark.parametrize("value", ODD)
-def test_a_value_that_is_no_plain_name_gets_a_digest(value: str) -> None:
-    """No value leads out of the folder, hides a file, or has the name of another value."""
-    assert file_name_of("日本の音-2.x") == "日本の音-2.x"
-
-    name = file_name_of(value)
-
-    assert name != file_name_of(f"{value}!")
-    assert name[-9] == "-"
-    assert "/" not in name
-    assert not name.startswith(".")
-    assert len(name.encode()) < 130
 
 
 def test_a_letter_groups_files_by_what_is_wrong() -> None:
