@@ -9,7 +9,7 @@ from ..servers.foreign_service import answer_after
 from ..worlds.core import plan, use_lane_as_a_pass, work
 from ..worlds.foreign_world import ForeignWorld
 
-FILES = 600
+FILES = 1_500
 OBSERVED_SECONDS = 3.0
 PART = 60.0 / 5 / 2
 """Files per second."""
