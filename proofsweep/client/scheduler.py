@@ -1,6 +1,5 @@
 """The one thread-safe door of all calls: it decides which call goes next and when, and ends a leg that is lost."""
 
-import math
 import random
 import threading
 import time
@@ -20,14 +19,12 @@ _STOP_CHECK_SECONDS = 0.5
 _LATEST_STOP_SECONDS = 1.0
 _DRAIN_SECONDS = 2.0  # how long work in hand may be paused while the leg ends
 _JITTER_SHARE = 0.1  # by which share a wait may be longer than told
-_OTHER_RATE = 0.15  # the change of a rate that is told, as a share
 _TOO_LONG_A_WAIT = "The service asks for a longer wait than a run should make."
 
 
 @dataclass(frozen=True, slots=True)
 class LaneStatus:
     rate: float | None  # calls per second that it lets through; None until it has throttled
-    most: int | None  # the most calls at once; None where no such limit was seen
     is_outage: bool = False  # a probe failed, and only probes go
     pause_seconds: float = 0.0  # what is left of the pause that the service asked for
     is_shared: bool = False  # other processes are known to use it too
@@ -46,23 +43,20 @@ class Dispatcher:
         *,
         longest_pause_seconds: float = 120.0,
         clock: Callable[[], float] = time.monotonic,
-        report: Callable[[LaneStatus], None] = lambda _status: None,
         make_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Take the parts.
 
-        The service may make one call wait for so long, at once or again and again. `report` is called when the lane
-        changes, or an outage begins or ends. `make_room` is called by each thread that may ask for a new slot.
+        The service may make one call wait for so long, at once or again and again. `make_room` is called by each thread
+        that may ask for a new slot.
         """
         self.stop = stop
         self.clock = clock
         self._queue = queue
         self._longest_pause_seconds = longest_pause_seconds
         self._waits_since: dict[Call, float] = {}
-        self._reported_rate: float | None = None
         self._breaker = CircuitBreaker()
         self.on_open: Callable[[], None] | None = None
-        self._report = report
         self._make_room = make_room
         self._lock = threading.Lock()
         self._waiting: dict[Ticket, threading.Condition] = {}
@@ -135,12 +129,8 @@ class Dispatcher:
 
     def probe_failed(self) -> None:
         with self._lock:
-            has_changed = not self._breaker.is_outage
             self._breaker.probe_failed()
             self._queue.is_held = True
-            status = self._status()
-        if has_changed:
-            self._report(status)
 
     @property
     def probe_due_seconds(self) -> float:
@@ -149,31 +139,22 @@ class Dispatcher:
     def close_circuit(self) -> None:
         """Let all calls go again."""
         with self._lock:
-            has_changed = self._breaker.is_outage
             self._breaker.close()
             self._queue.is_held = False
-            status = self._status()
             self._serve()
-        if has_changed:
-            self._report(status)
 
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
         """Hold all calls back; end the leg after too long a wait. Only a 429 changes the rate: an outage does not."""
         with self._lock:
-            now, before = self.clock(), self._queue.most_at_once
+            now = self.clock()
             pause_seconds = wait_seconds * (1 + _JITTER_SHARE * random.random())  # noqa: S311 - spreads the processes
             if ticket is not None and exchange.is_throttled:
                 self._queue.was_throttled(ticket, now, pause_seconds)
             else:
                 self._queue.drop(None, ticket)
                 self._queue.pause(now, pause_seconds)
-            status = self._status()
-            is_other = self._queue.most_at_once != before or self._is_other_rate(status.rate)
             waits_seconds = now - self._waits_since.setdefault(exchange.call, now)
             is_lost = max(waits_seconds, wait_seconds) > self._longest_pause_seconds
-        if is_other:
-            self._reported_rate = status.rate
-            self._report(status)
         if is_lost:
             self.stop.pull(RunMustStop(_TOO_LONG_A_WAIT, ended_by=EndedBy.BREAKER))
 
@@ -203,22 +184,13 @@ class Dispatcher:
 
     def status(self) -> LaneStatus:
         with self._lock:
-            return self._status()
-
-    def _status(self) -> LaneStatus:
-        pacer, most, part = self._queue.pacer, self._queue.most_at_once, self._queue.part
-        at_once = int(most) if most < math.inf else None
-        return LaneStatus(
-            rate=None if pacer.learned_rate is None else pacer.learned_rate / part,
-            most=at_once,
-            is_outage=self._breaker.is_outage,
-            pause_seconds=max(0.0, pacer.opens_at - self.clock()),
-            is_shared=part < 1.0,
-        )
-
-    def _is_other_rate(self, rate: float | None) -> bool:
-        known = self._reported_rate
-        return rate is not None and (known is None or abs(rate / known - 1.0) > _OTHER_RATE)
+            pacer, part = self._queue.pacer, self._queue.part
+            return LaneStatus(
+                rate=None if pacer.learned_rate is None else pacer.learned_rate / part,
+                is_outage=self._breaker.is_outage,
+                pause_seconds=max(0.0, pacer.opens_at - self.clock()),
+                is_shared=part < 1.0,
+            )
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""

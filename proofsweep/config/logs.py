@@ -20,7 +20,6 @@ class Event(StrEnum):
     LEG_CLOSED = "leg_closed"
     LEG_TAKEN_OVER = "leg_taken_over"
     WORKERS_LOWERED = "workers_lowered"
-    LANE_LEARNED = "lane_learned"
     CHECK_ENDED = "check_ended"
     UPDATE_MISSED = "update_missed"
     STOP_REQUESTED = "stop_requested"
@@ -33,7 +32,6 @@ SENTENCES = {
     Event.LEG_CLOSED: "The leg ended; its rows are published.",
     Event.LEG_TAKEN_OVER: "The last leg was killed; its finished rows are published.",
     Event.WORKERS_LOWERED: "Few files can be open here (ulimit -n), so fewer workers work than are set.",
-    Event.LANE_LEARNED: "The rate of calls changed.",
     Event.CHECK_ENDED: "Something whose answer is known was checked, to see whose fault a strange outcome is.",
     Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; the next leg does it.",
     Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",

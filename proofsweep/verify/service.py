@@ -18,7 +18,7 @@ from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
-from proofsweep.client.scheduler import Dispatcher, LaneStatus
+from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Transport
@@ -77,7 +77,6 @@ class Service:
             CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit()),
             self.stop,
             longest_pause_seconds=pace.longest_pause_seconds,
-            report=self._log_lane,
             make_room=self.workers.make_room,
         )
         context = ClientContext(
@@ -123,15 +122,6 @@ class Service:
     def close(self) -> None:
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.transport.close()
-
-    def _log_lane(self, lane: LaneStatus) -> None:
-        log(
-            Event.LANE_LEARNED,
-            rate=lane.rate,
-            most_at_once=lane.most,
-            threads=self.workers.threads,
-            outage=lane.is_outage,
-        )
 
 
 def examine_service(partner: Partner) -> ServiceStatus:

@@ -60,10 +60,6 @@ class Workers(ThreadPoolExecutor):
             self._own.is_ahead = False
             self._room.release()
 
-    @property
-    def threads(self) -> int:
-        return len(self._threads)
-
     def _adjust_thread_count(self) -> None:
         """Start a thread if it is of use; where the system has no other, the item waits for those that there are."""
         try:

@@ -12,7 +12,7 @@ import pytest
 from proofsweep.client.call_queue import CallQueue, Ticket
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import Share
-from proofsweep.client.scheduler import Dispatcher, LaneStatus
+from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.stop import StopSwitch
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange, Failure
@@ -26,7 +26,6 @@ class World:
 
     pacer: Pacer = field(default_factory=lambda: Pacer(first_rate=1e6))
     stop: StopSwitch = field(default_factory=StopSwitch)
-    reported: list[LaneStatus] = field(default_factory=list)
     ahead_seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -34,7 +33,6 @@ class World:
             CallQueue(self.pacer),
             self.stop,
             clock=self.now,
-            report=self.reported.append,
         )
 
     def now(self) -> float:
@@ -197,7 +195,7 @@ def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[thre
 
 
 def test_while_the_lane_is_held_only_probes_go(world: World) -> None:
-    """A hundred workers do not ask a service that is down; its beginning and its end are reported, once each."""
+    """A hundred workers do not ask a service that is down."""
     gone, threads = hold_with_waiting(world, 5)
     world.dispatcher.probe_failed()
 
@@ -209,7 +207,6 @@ def test_while_the_lane_is_held_only_probes_go(world: World) -> None:
         thread.join(5.0)
 
     assert (gone_while_held, len(gone)) == (0, 5)
-    assert [status.is_outage for status in world.reported] == [True, False]
 
 
 def test_work_in_hand_is_abandoned_when_the_leg_ends_in_an_outage(world: World) -> None:

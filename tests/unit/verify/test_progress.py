@@ -53,7 +53,7 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypat
     assert leg.completed.remaining == 9
 
     lanes = iter([*({"pause_seconds": 60.0, "is_outage": outage} for outage in (False, True)), {}])
-    monkeypatch.setattr(Dispatcher, "status", lambda _: LaneStatus(5.0, None, **next(lanes)))
+    monkeypatch.setattr(Dispatcher, "status", lambda _: LaneStatus(5.0, **next(lanes)))
     seen = [leg.progress.waiting for _ in range(2)]
     leg.stop.pull(RunMustStop("It was asked to.", ended_by=EndedBy.CANCELLED))
     seen.append(leg.progress.waiting)
