@@ -115,7 +115,7 @@ class OpenTerm:
             "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
             "sign_of_life_age_seconds": round(self.age_seconds, 1),
             "is_alive": self.is_alive,
-            "progress": None if self.progress is None else self.progress.document(),
+            "progress": None if self.progress is None else asdict(self.progress),
         }
 
 
@@ -169,7 +169,7 @@ class Lease:
 
     def beat(self, number: int, progress: LegProgress | None = None) -> None:
         """Write the heartbeat: this process is alive now, and so far with its work."""
-        sign = {"at": self.clock().isoformat(), "progress": None if progress is None else progress.document()}
+        sign = {"at": self.clock().isoformat(), "progress": None if progress is None else asdict(progress)}
         self.store.replace(layout.heartbeat_name(self.name, number), json_bytes(sign))
 
     def write_receipt(self, number: int, receipt: dict[str, object]) -> None:

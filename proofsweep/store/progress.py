@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -28,11 +28,6 @@ class LegProgress:
         """How many rows have an outcome, of all legs; of this one, as long as nothing is known of those before."""
         return (self.finished_before or 0) + self.done
 
-    def document(self) -> dict[str, object]:
-        facts = asdict(self)
-        numbers = {name: round(facts[name], 2) for name in ("rate", "seconds_left", "lane_rate") if facts[name]}
-        return facts | numbers | {"counts": dict(self.counts)}
-
 
 _PROGRESS = TypeAdapter(LegProgress)
 
@@ -46,7 +41,7 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
     return LegProgress(
         rows=rows,
         finished_before=finished_before,
-        counts=sum((Counter(leg.counts) for leg in legs), Counter()),
+        counts=dict(sum((Counter(leg.counts) for leg in legs), Counter())),
         rate=sum(rates) if (rates := [leg.rate for leg in legs if leg.rate is not None]) else None,
         calls=sum(leg.calls for leg in legs),
         seconds_left=max((leg.seconds_left for leg in legs if leg.seconds_left is not None), default=None),
@@ -57,7 +52,7 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
 
 
 def progress_in(document: object) -> LegProgress | None:
-    """Read what `document` wrote; None if it cannot be understood, as that of a later version may be."""
+    """Read what a heartbeat has; None if it cannot be understood, as that of a later version may be."""
     try:
         return _PROGRESS.validate_python(document)
     except ValidationError:
