@@ -173,6 +173,8 @@ def print_summary(out: Screen, run: RunStatus, results_url: str, *, resume: str,
     for note in notes_of(run):
         out.print(f"  {note}", style="yellow")
     out.line(f"  tables: {results_url}/{{verdicts,exchanges,runs}}")
+    if run.head:
+        out.line(f"  head of the ledger: {run.head}")
     if not run.is_over:
         out.line(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold")
     elif any(run.rows(outcome) for outcome in NEED_ATTENTION):

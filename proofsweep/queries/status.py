@@ -18,6 +18,7 @@ from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of
 from proofsweep.store.lease import OpenTerm
+from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers, open_legs
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results
@@ -61,6 +62,7 @@ class RunStatus:
     pruned_at: str | None = None  # ISO instant in UTC; None if it was not pruned; else its groups are by outcome alone
     unpublished: int = 0  # rows of the groups that only the journal of a killed leg has: the next leg publishes them
     open_legs: tuple[OpenTerm, ...] = ()  # the last ones of partitions without a receipt: at work, or killed
+    head: str = ""  # of the ledger when this was read; empty if nothing has ended yet
 
     @property
     def active(self) -> tuple[OpenTerm, ...]:
@@ -151,7 +153,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     legs = Legs(results.store, run_id, lambda: datetime.now(UTC))
     receipts = {number: legs.receipt(number) for number in leg_numbers(results.store, plan)}
     opened = tuple(open_legs(results.store, plan))
-    alive = {leg.leg for leg in opened if leg.is_alive}
+    alive, head = {leg.leg for leg in opened if leg.is_alive}, Ledger(results.store).head()
     statuses = tuple(
         LegRecord(leg=number, receipt=receipt)
         if receipt is not None
@@ -167,6 +169,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
             legs=statuses,
             pruned_at=pruned[0].decided_at,
             open_legs=opened,
+            head=head,
         )
     killed = [leg.leg for leg in opened if not leg.is_alive]
     waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts", OF_GROUP)]
@@ -177,6 +180,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         legs=statuses,
         open_legs=opened,
         unpublished=sum(table.num_rows for table in waiting),
+        head=head,
     )
 
 

@@ -96,6 +96,7 @@ def markdown_of(run: RunStatus, results_url: str) -> str:
         "",
         f"Tables: {markdown(results_url)} (verdicts, exchanges, runs).",
         "",
+        *([f"Head of the ledger: `{run.head}`", ""] if run.head else []),
         markdown(MEANING_OF_VALID),
     ]
     return "\n".join(lines) + "\n"
@@ -121,6 +122,7 @@ def json_of(run: RunStatus, results_url: str) -> dict[str, object]:
         "calls_unrecorded": run.calls_unrecorded,
         "seconds": round(run.seconds, 3),
         "results": results_url,
+        "head": run.head or None,
         "pruned_at": run.pruned_at,
         "groups": [
             {name: getattr(group, name) for name in ("outcome", "verdict", "reason", "rows", "what_to_do")}

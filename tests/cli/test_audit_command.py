@@ -39,6 +39,15 @@ def test_an_untouched_store_passes_and_its_head_is_shown(proofsweep: Command) ->
     assert proofsweep("audit", "--head", said["head"]).returncode == 0
 
 
+def test_each_summary_carries_the_head(proofsweep: Command, store: Path) -> None:
+    """So that whoever keeps one, on paper or in Prefect, can prove later what was recorded."""
+    run_id = max(each.name for each in (store / "_runs").iterdir())
+    head = json.loads(proofsweep("audit", "--json").stdout)["head"]
+
+    assert json.loads(proofsweep("status", run_id, "--json").stdout)["head"] == head
+    assert head in proofsweep("status", run_id).stdout
+
+
 def test_what_is_wrong_is_named_with_exit_code_3(proofsweep: Command, store: Path) -> None:
     """On the screen and as JSON."""
     (part,) = store.glob(f"verdicts/*/{NEWEST}-*")
