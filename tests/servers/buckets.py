@@ -25,7 +25,7 @@ from .launching import launched, need
 HERE = Path(__file__).parent
 
 REGION = "us-east-1"
-PAGE_KEYS = 100
+PAGE_KEYS = 40
 """So many keys are in a page of a listing by moto. S3 gives a thousand: too many to write in a test."""
 
 
