@@ -16,7 +16,7 @@ from rich.text import Text
 
 from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.text import counted, defused, printable, printable_json
-from proofsweep.ingest.report import ignored_words
+from proofsweep.sources.names import ignored_words
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
 _PLAIN_COLUMNS = 500  # away from a terminal

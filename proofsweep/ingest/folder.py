@@ -28,7 +28,7 @@ from proofsweep.ingest.rules import (
     version_of,
 )
 from proofsweep.sources.audio import open_audio
-from proofsweep.sources.catalog import Catalog, Ignored, PartOfCatalog
+from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.preflight import judge_content
 from proofsweep.store.latest import Latest
@@ -160,7 +160,7 @@ class ReadyFiles(PartOfCatalog):
 
     def __init__(self, folder: Catalog, rows: Sequence[ManifestRow]) -> None:
         super().__init__(folder)
-        self.kind, self.ignored = INGEST, Ignored()
+        self.kind, self.ignored = INGEST, Counter()
         self._rows = rows
 
     def rows(self) -> Iterator[ManifestRow]:

@@ -8,6 +8,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.rules import Decision, Disposition
+from proofsweep.sources.names import ignored_words
 
 _NAMED_FILES = 20  # on a screen; the table names all
 _WAITING = {
@@ -69,10 +70,6 @@ class PassReport:
     def _message(self, row: Row) -> str:
         reason = str(row["reason"])
         return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}"
-
-
-def ignored_words(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items())
 
 
 def _why_it_waits(waiting: Row) -> str:

@@ -23,13 +23,6 @@ FactsOf = Callable[[str], FileFacts | Unlisted | None]
 _NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
-class Ignored(Counter[Cause]):
-    """Ignored entries by cause."""
-
-    def __str__(self) -> str:
-        return ", ".join(f"{self[cause]} {cause.replace('_', ' ')}" for cause in Cause if self[cause])
-
-
 @dataclass(slots=True, kw_only=True)
 class DeliveryCounts:
     batches: int = 0
@@ -51,7 +44,7 @@ class Catalog(ABC):
     root: str | None  # the folder or prefix that its files must not lie outside of; None if they may lie anywhere
     location: str  # absolute, printable
     kind: str  # `manifest` or `folder`
-    ignored: Ignored  # entries that gave no row
+    ignored: Counter[Cause]  # entries that gave no row
     skipped = 0  # rows that are left out
     deliveries: DeliveryCounts | None = None  # what a scan found of them; None if there is none
     encodings: Sequence[str] = ()  # of its manifests of text, for a person: each that occurs

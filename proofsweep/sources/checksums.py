@@ -3,6 +3,7 @@
 import posixpath
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
@@ -11,7 +12,7 @@ from proofsweep.config.locations import is_within, one_line
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import Declared, ManifestRow, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.catalog import CatalogBase, Ignored
+from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.files import Files, below
 from proofsweep.sources.names import Cause, composed
 from proofsweep.sources.readers import encoding_of, text_of
@@ -43,7 +44,7 @@ class ChecksumLine(NamedTuple):
 class Checksums:
     """The lists of one reading of a catalog; what cannot be compared is counted in `ignored`, and is no damage."""
 
-    def __init__(self, base: CatalogBase, source: Files, ignored: Ignored) -> None:
+    def __init__(self, base: CatalogBase, source: Files, ignored: Counter[Cause]) -> None:
         self._base = base
         self._source = source
         self._ignored = ignored

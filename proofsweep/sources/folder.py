@@ -2,7 +2,7 @@
 
 import hashlib
 import posixpath
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -18,12 +18,12 @@ from proofsweep.domain.items import FileFacts, ManifestRow, Mode, raw_bytes, utf
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
-from proofsweep.sources.catalog import Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, row_with_facts
 from proofsweep.sources.checksums import Checksums, is_list_name
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import Cause, SidecarNames, Sidecars, is_audio_name
+from proofsweep.sources.names import Cause, SidecarNames, Sidecars, ignored_words, is_audio_name
 from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.source import Folder
 
@@ -56,7 +56,7 @@ class FolderScan(Catalog):
         self._start_over()
 
     def _start_over(self) -> None:
-        self.ignored = Ignored(dict.fromkeys(Cause, 0))
+        self.ignored = Counter(dict.fromkeys(Cause, 0))
         self.batches: Mapping[str, Batch] = {}
         self.orphans: list[str] = []
         self.deliveries = None
@@ -80,7 +80,7 @@ class FolderScan(Catalog):
             message = f"{one_line(self._path)}: cannot be listed. {error.message}"
             raise CatalogError(message, catalog=self.location) from error
         if is_empty:
-            ignored = f"; ignored: {self.ignored}" if self.ignored.total() else ", and nothing else"
+            ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ", and nothing else"
             raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder{ignored}", catalog=self.location)
         self._walked = True
 

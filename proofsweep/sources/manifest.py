@@ -3,6 +3,7 @@
 import hashlib
 import posixpath
 from array import array
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -19,7 +20,7 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
-from proofsweep.sources.catalog import Catalog, CatalogBase, Ignored, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, row_with_facts
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
@@ -62,7 +63,7 @@ class Manifests(Catalog):
         self._base = base
         self.name, self.root = base.name, base.boundary
         self.location = utf8_text(location)
-        self.ignored = Ignored()
+        self.ignored = Counter[Cause]()
         self._files = files
         self._manifest_files = files.within(None)
         self._manifests = [ManifestFile(path, self._manifest_files, settings) for path in paths]
@@ -81,7 +82,7 @@ class Manifests(Catalog):
         CatalogError if one cannot be read further, or changed; or, at the end, if there was no row, or one id has
         different audio.
         """
-        digest, self._digest, self.ignored = hashlib.sha256(), None, Ignored()
+        digest, self._digest, self.ignored = hashlib.sha256(), None, Counter[Cause]()
         numbers, ids = count(), RepeatedIds()
         lookup = FileLookup(self._files, self._wanted, self.location)
         in_several_pairs = self._in_several_pairs()

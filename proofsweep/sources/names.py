@@ -64,6 +64,10 @@ class Cause(StrEnum):
     EMPTY_ROWS = "empty_rows"  # of manifests
 
 
+def ignored_words(counts: Mapping[str, int] | Mapping[Cause, int]) -> str:
+    return ", ".join(f"{count:,} {cause.replace('_', ' ')}" for cause, count in counts.items() if count)
+
+
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, patterns)) or "(?!)")
 

@@ -27,9 +27,6 @@ SIDECAR_BYTES = 1024 * 1024
 _ONE_FILE_FORMATS = frozenset({AudioFormat.WAV, AudioFormat.RF64, AudioFormat.BW64})
 _PAIR_FORMATS = _ONE_FILE_FORMATS | {AudioFormat.AIFF, AudioFormat.CAF, AudioFormat.MP3, AudioFormat.M4A}
 
-_NO_WAV = _PAIR_FORMATS - _ONE_FILE_FORMATS | {AudioFormat.FLAC, AudioFormat.OGG}
-"""Endings that leave no doubt; a file named `.wav` may hold anything."""
-
 _JSON = json.JSONEncoder(ensure_ascii=False).encode  # made once: `json.dumps` makes one for each row
 
 
