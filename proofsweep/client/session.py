@@ -146,6 +146,8 @@ class Session:
         history, stop = self._history[exchange.call], self.stop
         if exchange.failure is not None and stop.is_aborted:
             stop.check()
+        if self.context.transport.left_seconds <= 0.0:
+            _give_up(exchange)
         if exchange.is_throttled:
             self._stop_if_used_up(exchange)
         else:

@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,8 @@ from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.config.sections import TimeoutSettings
 
 BROKEN_EXCHANGE = (httpx.TransportError, httpx.InvalidURL, UnicodeError)  # the last one: for impossible host names
+FIRST_CONTACT_SECONDS = 30.0  # how long a service is tried that was never reached
+_SILENT_SECONDS = 2.5  # after which somebody is told that it is not reached yet
 _CONNECT_SECONDS = 10.0
 _MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
 _LEAST_BYTES_PER_SECOND = 64 * 1024  # the slowest body that is read to its end, however long: 0.5 Mbit/s
@@ -48,8 +50,12 @@ class Transport:
         user_agent: str,
         proxies: Proxies,
         tls: ssl.SSLContext | None = None,
+        on_silence: Callable[[], object] = lambda: None,
     ) -> None:
-        """Take the time limit of a read and of a write; an answer has twice as long, from the last byte sent."""
+        """Take the time limit of a read and of a write; an answer has twice as long, from the last byte sent.
+
+        `on_silence` is called in another thread if nothing is reached for some seconds after the first call.
+        """
         seconds = timeouts.read_seconds
         timeout = httpx.Timeout(connect=_CONNECT_SECONDS, read=seconds, write=seconds, pool=_CONNECT_SECONDS)
         self._extensions = {"timeout": timeout.as_dict()}
@@ -60,6 +66,9 @@ class Transport:
         self.proxies = proxies
         self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
         self.reached = threading.Event()  # set when the head of a first request was sent
+        self._tried_since = math.inf
+        self._silence = threading.Timer(_SILENT_SECONDS, lambda: self.reached.is_set() or on_silence())
+        self._silence.daemon = True
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
         """Make one exchange; the reply tells what went wrong on the wire.
@@ -67,6 +76,9 @@ class Transport:
         Only errors of this machine are raised: of local files (audio that changed, a full disk), and ConfigError for a
         proxy that cannot be used.
         """
+        if self._tried_since == math.inf:
+            self._tried_since = time.monotonic()
+            self._silence.start()
         sending = Sending(request, attempt, self.reached)
         answer: httpx.Response | None = None
         try:
@@ -79,11 +91,17 @@ class Transport:
                 answer.close()
         return sending.answered(answer, content)
 
+    @property
+    def left_seconds(self) -> float:
+        """Return how long the service is tried yet; once it was reached, without an end."""
+        return math.inf if self.reached.is_set() else self._tried_since + FIRST_CONTACT_SECONDS - time.monotonic()
+
     def abort(self) -> None:
         """End all exchanges of all threads; they fail, and later ones fail too."""
         self._network.abort()
 
     def close(self) -> None:
+        self._silence.cancel()
         while self._clients:
             self._clients.pop().close()
 

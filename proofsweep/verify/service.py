@@ -21,7 +21,7 @@ from proofsweep.client.retry import backoff
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
 from proofsweep.client.stop import StopSwitch
-from proofsweep.client.transport import Transport
+from proofsweep.client.transport import FIRST_CONTACT_SECONDS, Transport
 from proofsweep.config.logs import Event, log
 from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
@@ -70,7 +70,9 @@ class Service:
         self.stop = StopSwitch()
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
         self.files = Files()
-        self.transport = Transport(timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies)
+        self.transport = Transport(
+            timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies, on_silence=self._log_silence
+        )
         most = workers_that_fit(pace.workers, most_open_files())
         self.workers = Workers(most)
         self.dispatcher = Dispatcher(
@@ -123,6 +125,10 @@ class Service:
         self.workers.shutdown(wait=True, cancel_futures=True)
         self.transport.close()
 
+    def _log_silence(self) -> None:
+        most_seconds = min(FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
+        log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
+
 
 def examine_service(partner: Partner) -> ServiceStatus:
     """Ask GET /health and GET /partner/usage; one keyed call. A leg can work without an answer about the quota.
@@ -151,6 +157,8 @@ def await_service(
 ) -> ServiceStatus:
     """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
 
+    One that was never reached is waited for a short time only: its address may be wrong.
+
     Raises:
         ConfigError: another service answers.
         RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
@@ -161,11 +169,11 @@ def await_service(
         try:
             return examine_service(partner)
         except RunMustStop as down:
-            left_seconds = due_at - clock()
+            left_seconds = min(due_at - clock(), transport.left_seconds)
             if down.ended_by != "breaker" or left_seconds <= 0.0:
                 raise
-        if examinations == 0:
-            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=transport.reached.is_set())
+        if examinations == 0 and transport.reached.is_set():  # else the silence is told
+            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
         examinations += 1
         stop.rest(min(left_seconds, backoff(retry, examinations, 1.0)))
 

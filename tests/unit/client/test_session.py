@@ -104,3 +104,19 @@ def test_the_headroom_is_asked_for_in_an_outage_too(
 
     assert ended == ["quota"] * at_once
     assert sum("usage" in target for target in api.targets()) == 1
+
+
+@pytest.mark.parametrize(("is_reached", "tries"), [(False, 1), (True, 3)])
+def test_a_service_that_was_never_reached_is_tried_for_a_short_time_only(
+    new_client: NewClient, monkeypatch: pytest.MonkeyPatch, *, is_reached: bool, tries: int
+) -> None:
+    """Whatever the policy for outages: its address may be wrong."""
+    client = new_client(base_url="http://127.0.0.1:1/v1")
+    monkeypatch.setattr("proofsweep.client.transport.FIRST_CONTACT_SECONDS", 0.0)
+    if is_reached:
+        client.partner.session.context.transport.reached.set()
+
+    with pytest.raises(CallFailed, match="the connection was refused"):
+        client.partner.health()
+
+    assert client.facts() == [("health", None, "connection")] * tries
