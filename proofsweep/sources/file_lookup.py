@@ -53,7 +53,7 @@ _SPELLED = "SELECT min(location) FROM object WHERE form = ?"
 
 
 class CellLocations:
-    r"""The locations that cells name, also of another machine, such as `D:\Musik\song.wav`; backslashes are slashes."""
+    r"""The locations that cells name, also of another machine, such as `D:\Musik\song.wav`."""
 
     def __init__(self, base: CatalogBase, path_maps: Iterable[tuple[str, str]]) -> None:
         self._base = base
@@ -72,7 +72,10 @@ class CellLocations:
         if is_windows(written):
             return without_secrets(written), "this is a path of Windows: set catalog.path_map."
         try:
-            return self._base.without_dots(path_of(_forward(written), folder)), None
+            location = path_of(written, folder)
+            if "\\" in location and not posixpath.lexists(location):  # else the name of the file holds one
+                location = path_of(_forward(written), folder)
+            return self._base.without_dots(location), None
         except CatalogError as error:
             return without_secrets(cell), error.message
 
