@@ -86,26 +86,26 @@ def test_proofs_are_listed_and_their_notes_refreshed(
     codes = [world.run("proofs", "inventory")]
     world.operator.erase(issued[0].proof_id)
     states = [run_operation(kind, results=str(world.results), return_state=True) for kind in ("inventory", "notes")]
-    codes += [
-        world.run("proofs", "notes"),
-        run(["proofs", "show", issued[1].proof_id]),
-        run(["proofs", "list", "--json"]),
-    ]
+    codes += [run(["proofs", "show", issued[1].proof_id]), run(["proofs", "list", "--json"])]
     codes.append(run(["proofs", "show", issued[0].proof_id]))
 
+    def ready() -> int:
+        codes.append(world.run("proofs", "notes"))
+        return sum(row["status"] == "ready" for row in world.table("interpretations"))
+
+    world.wait_for(lambda: ready() == 2)  # the service needs some time for each
     listed, notes = world.table("proofs"), world.table("interpretations")
     newest = max(row["operation_id"] for row in listed)
-    assert codes == [0, 0, 0, 0, 2]
-    assert [state.message for state in states] == [
-        "2 proofs listed: 2 as answered, 1 of accepted files are not listed",
-        "3 proofs without a note: 1 gone, 2 ready",
-    ]
+    assert codes[:4] == [0, 0, 0, 2]
+    assert {*codes[4:]} == {0}
+    assert states[0].message == "2 proofs listed: 2 as answered, 1 of accepted files are not listed"
+    assert str(states[1].message).startswith("3 proofs without a note: 1 gone, ")
     assert {row["proof_id"]: row["state"] for row in listed if row["operation_id"] == newest} == {
         issued[0].proof_id: "not_listed",
         issued[1].proof_id: "matched",
         issued[2].proof_id: "matched",
     }
-    assert sorted(row["status"] for row in notes) == ["gone", "ready", "ready"]
+    assert {row["status"] for row in notes} - {"pending"} == {"gone", "ready"}
     assert all(row["text"] for row in notes if row["status"] == "ready")
     assert "Song 1" in capsys.readouterr().out
     assert world.run("audit") == 0

@@ -1,6 +1,5 @@
 """All times of a catalog shift by an hour, as with FAT, SMB or daylight saving: the same bytes cost no call."""
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -68,9 +67,6 @@ def test_files_with_another_time_and_the_same_bytes_cost_no_call(
     assert world.run("verify", str(catalog), *option) == 0
     assert "nothing is due" in capsys.readouterr().out
     assert world.run("audit") == 0
-    capsys.readouterr()
-    world.run("plan", str(catalog), "--json")
-    assert json.loads(capsys.readouterr().out)["measured_rows"] == len(before)  # not those without a call
 
 
 def test_other_bytes_of_the_same_size_are_sent(world: SandboxWorld, catalog: Path) -> None:
