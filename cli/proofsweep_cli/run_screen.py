@@ -136,7 +136,8 @@ def _quota(cost: Forecast, trouble: str) -> str:
 
 def _end(cost: Forecast) -> str:
     if cost.ends_at is None or cost.seconds is None or cost.binds is None:
-        return "not known before a run of twenty files or more has measured how fast this key is answered"
+        shortest, longest = map(duration_text, cost.range_seconds)
+        return f"in {shortest} to {longest}: no run of twenty files has measured how fast this key is answered"
     when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}, bound by {BINDS[cost.binds]}"
     return f"{when}; measured with {counted(cost.measured_rows or 0, 'file')}"
 

@@ -72,10 +72,7 @@ class CellLocations:
         if is_windows(written):
             return without_secrets(written), "this is a path of Windows: set catalog.path_map."
         try:
-            location = path_of(written, folder)
-            if "\\" in location and not posixpath.lexists(location):  # else the name of the file holds one
-                location = path_of(_forward(written), folder)
-            return self._base.without_dots(location), None
+            return self._base.without_dots(path_of(_forward(written) if ".\\" in written else written, folder)), None
         except CatalogError as error:
             return without_secrets(cell), error.message
 
@@ -118,9 +115,13 @@ class FileLookup:
         return self._objects.facts(location)
 
     def found(self, location: str | None) -> str | None:
-        """Return a location as its parts are spelled there: file systems and archives change the form of Unicode."""
-        if location is None or location.isascii() or self._is_there(location):
+        """Return a location as it is spelled there.
+
+        A backslash is a slash, unless a file is named with it. File systems and archives change the form of Unicode.
+        """
+        if location is None or (location.isascii() and "\\" not in location) or self._is_there(location):
             return location
+        location = _forward(location)
         return self._objects.spelled(location) if is_bucket(location) else self._spelled(location)
 
     def _spelled(self, path: str) -> str:

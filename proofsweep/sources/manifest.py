@@ -179,7 +179,9 @@ class Manifests(Catalog):
 
     def _wanted(self) -> Iterator[str]:
         for line in self._lines():
-            yield from filter(None, (line.audio, line.sidecar)) if line.refused is None else ()
+            if line.refused is None:
+                for each in filter(None, (line.audio, line.sidecar)):
+                    yield from {each, each.replace("\\", "/")}
 
     def _headers(self) -> Iterator[Columns]:
         return chain.from_iterable(manifest.headers() for manifest in self._manifests)

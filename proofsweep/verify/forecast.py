@@ -10,6 +10,7 @@ from proofsweep.domain.runs import Bounds
 
 PROBES_OF_A_LEG = 2  # of the quota, at its start and at its end
 _FULL = 0.8  # the share of a lane from which it bounds a leg
+_UNKNOWN_RATES = (50.0, 5.0)  # calls a second between which the lane of a key may be that no run has measured
 _LEAST_SHARING = 1.5  # uploads at once, from which a link may be full
 
 
@@ -78,6 +79,12 @@ class Forecast:
     binds: Bind | None  # what ends the leg while rows remain, or limits its speed
     pace_binds: Bind | None
     seconds_if_doubled: float | None  # of the leg with twice of what limits its speed
+
+    @property
+    def range_seconds(self) -> tuple[float, float]:
+        """Return the shortest and the longest time that a key takes which no run has measured."""
+        fastest, slowest = _UNKNOWN_RATES
+        return self.calls / fastest, self.calls / slowest
 
 
 def forecast(eligible: int, audio_bytes: int, means: Means, measured: Measurement | None, now: datetime) -> Forecast:
