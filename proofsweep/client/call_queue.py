@@ -22,6 +22,9 @@ _SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
 _OLD_SLOT_SECONDS = 45.0  # half as many files are uploaded at once while a slot is older
 _OLDEST_SLOT_SECONDS = 120.0  # the highest age that counts for the average
 _SLOT_AGE_WEIGHT = 0.02  # the weight of one slot in the average age
+# The way to the service stalls when so many more calls than usual leave without an answer, and for no longer than this.
+_UNUSUAL_CALLS, _LONGEST_STALL_SECONDS = 4, 3.0
+_SILENCE_GROWTH, _SILENCE_SHRINKING = 1.25, 0.99  # of what is usual: so that one silence in 23 is longer
 _SMALL_LIMIT = 16  # what was learned of the rate before so small a limit was found comes from the limit
 
 
@@ -65,6 +68,9 @@ class CallQueue:
         self._slots: dict[Hashable, float] = {}
         self._slot_seconds = 1.0
         self._uploading: set[Hashable] = set()
+        self._unanswered = 0  # calls that left since the last answer
+        self._usual_silence = 8.0  # the most calls that usually leave between two answers
+        self._left_at = -math.inf
 
     def enter(self, priority: Priority, holder: Hashable, *, is_for_slot: bool = False) -> Ticket:
         """Queue a call. Where its priority does not say that it requests a slot, `is_for_slot` does."""
@@ -88,6 +94,8 @@ class CallQueue:
     def head(self, now: float) -> Ticket | None:
         if self.limit is not None and self.in_flight >= self.limit.allowed(now):
             return None
+        if self._is_stalled(now):
+            return None
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.PROBE):
             return None
@@ -109,6 +117,7 @@ class CallQueue:
         self._waits = False
         self._queues[ticket.priority].popleft()
         self.in_flight += 1
+        self._unanswered, self._left_at = self._unanswered + 1, now
         ticket.in_flight = self.in_flight
         if ticket.is_for_slot:
             self._slots[ticket.holder] = now
@@ -176,6 +185,15 @@ class CallQueue:
             return
         self.in_flight -= 1
         ticket.is_over = True
+        if self._unanswered:
+            self._usual_silence *= _SILENCE_GROWTH if self._unanswered > self._usual_silence else _SILENCE_SHRINKING
+        self._unanswered = 0
+
+    def _is_stalled(self, now: float) -> bool:
+        """Whether the machine or the way to the service stands still, so that calls would arrive in a clump."""
+        if now > self._left_at + _LONGEST_STALL_SECONDS:  # calls that hang for longer hold back no others
+            self._usual_silence, self._unanswered = max(self._usual_silence, self._unanswered), 0
+        return self._unanswered > self._usual_silence + _UNUSUAL_CALLS
 
     def _slots_are_enough(self, now: float) -> bool:
         oldest, uploads = next(iter(self._slots), None), self.most_uploads

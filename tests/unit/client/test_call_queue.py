@@ -3,6 +3,8 @@
 import math
 from collections import deque
 
+import pytest
+
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
@@ -85,6 +87,23 @@ def test_fewer_uploads_begin_while_one_takes_long() -> None:
 
     queue.drop(0, None)
     assert len(served(queue, now=60.0)) == 1
+
+
+@pytest.mark.parametrize("later", [1.0, 5.0])
+def test_calls_that_are_not_answered_hold_others_back_for_a_moment(later: float) -> None:
+    """When the way to the service stands still, they would arrive in a clump; after three seconds they only hang."""
+    queue = fast_queue()
+    for holder in range(40):
+        queue.enter(Priority.OTHER, holder)
+
+    first = served(queue)
+    more = served(queue, now=1.0 + later)
+
+    assert 8 < len(first) < 16
+    assert bool(more) == (later > 3.0)
+
+    queue.was_answered(first[0])
+    assert served(queue, now=2.0 + later)
 
 
 def test_a_slot_that_is_not_used_makes_room() -> None:
