@@ -17,12 +17,9 @@ from ..worlds.waiting import wait_for
 
 @pytest.fixture(scope="session")
 def samples(running: sandbox.Running, tmp_path_factory: pytest.TempPathFactory) -> Samples:
-    """A catalog folder with every verdict, and the verdict of each file; a list reads a backslash as a slash."""
+    """A catalog folder of 120 files with every verdict, and the verdict of each file."""
     folder = tmp_path_factory.mktemp("catalog")
-    written = sandbox.write_catalog(folder, running.operator, files=120)
-    for path in folder.rglob("*\\*"):
-        path.unlink()
-    return Samples(folder, [sample for sample in written if sample.audio.exists()])
+    return Samples(folder, sandbox.write_catalog(folder, running.operator, files=120))
 
 
 @pytest.fixture
