@@ -6,7 +6,7 @@ DuckDB counts, however many files there are.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from proofsweep.domain.errors import ResultsError
@@ -35,6 +35,29 @@ _BY_TAG = """
     FROM files
     GROUP BY nullif({key}, '')
     ORDER BY rejected + failed + ineligible DESC, files DESC, value
+"""
+# Tenths of a grade that lies between 0 and 1, else round steps of a tenth of its range or more.
+_GRADES = """
+    WITH grades AS (
+        FROM (UNPIVOT (
+            SELECT grade_human AS human, grade_ai AS ai, grade_unknown AS unknown
+            FROM store.verdicts WHERE run_id = {run_id}
+        ) ON human, ai, unknown INTO NAME grade VALUE value)
+        WHERE isfinite(value)
+    ), tenth AS (
+        SELECT greatest(max(value), 0) - least(min(value), 0) AS width, min(value) >= 0 AND max(value) <= 1 AS is_share
+        FROM grades
+    ), steps AS (
+        SELECT CASE WHEN is_share THEN 0.1::DOUBLE ELSE list_min(list_filter(
+            list_transform([1, 2, 5, 10], lambda each: each * 10 ** floor(log10(width / 10))),
+            lambda each: each >= width / 10
+        )) END AS step
+        FROM tenth
+    )
+    SELECT
+        grade, step, CASE WHEN step = 0.1 AND value = 1 THEN 9 ELSE floor(value / step) END::BIGINT AS place,
+        count(*)
+    FROM grades, steps GROUP BY ALL ORDER BY ALL
 """
 
 
@@ -79,6 +102,7 @@ class PageFacts:
     tags: Sequence[str]  # that are shown of each file
     changes: Mapping[str, ChangedFiles]  # by kind: of the run, or of the newest run of each catalog
     groups: Sequence[AttentionGroup]
+    grades: Sequence[tuple[str, float, int, int]] = ()  # of a run: grade, step of its axis, place on it, and files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +164,8 @@ def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), suppli
     ResultsError if there is no such run, or if it was pruned; UsageError if no file has one of the tags.
     """
     with SelectedRows.of(results, run_id, "").opened("true", "changes") as files:
-        return _facts_of(files, [run_id], tags, supplier_tag)
+        facts = _facts_of(files, [run_id], tags, supplier_tag)
+        return replace(facts, grades=files.connection.execute(_GRADES.format(run_id=quoted(run_id))).fetchall())
 
 
 def _facts_of(

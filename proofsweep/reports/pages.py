@@ -64,6 +64,7 @@ def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: dateti
         ending=ending_of(run),
         notes=notes_of(run),
         calls=calls_of(run),
+        charts=_grades_of(facts.grades),
         results=results_url,
         made_at=made_at,
     )
@@ -136,6 +137,22 @@ def _trend_of(nights: Sequence[Night]) -> Chart | None:
     title = "Files checked in each night"
     spoken = f"{title}: {len(nights)} nights from {names[0]} to {names[-1]}; in the last one {last}."
     return bars(title, names, counts, spoken)
+
+
+def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
+    """Draw how many files have which value of a grade, all on one axis."""
+    places = [place for _, _, place, _ in found]
+    charts = []
+    for grade, step in dict.fromkeys((grade, step) for grade, step, _, _ in found):
+        axis = range(10) if step == 0.1 else range(min(0, *places), max(places) + 1)  # noqa: PLR2004 - tenths
+        files = {place: files for of, _, place, files in found if of == grade}
+        names = [f"{place * step:.10g}" for place in axis]
+        spoken = ", ".join(
+            f"{files[place]:,} from {name}" for place, name in zip(axis, names, strict=True) if place in files
+        )
+        counts = {"files": [files.get(place, 0) for place in axis]}
+        charts.append(bars(f"Grade {grade}, from", names, counts, f"Grade {grade}, files: {spoken}."))
+    return charts
 
 
 def shown_name(of: AttentionFile | ChangedFile) -> tuple[str, str]:

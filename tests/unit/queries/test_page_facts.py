@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from proofsweep.queries.page_facts import CatalogFacts, catalog_facts
+from proofsweep.queries.page_facts import CatalogFacts, catalog_facts, run_facts
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
@@ -73,3 +73,22 @@ def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
 
     assert [(night.day.day, night.checked) for night in every] == [(19, 1), (21, 1), (22, 2)]
     assert [(night.day.day, night.checked) for night in own] == [(19, 1), (22, 2)]
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [
+        ([0.05, 0.93, 1.0], [("ai", 0.1, 0, 1), ("ai", 0.1, 9, 2)]),
+        ([12.0, 55.0, 87.0, 87.0], [("ai", 10.0, 1, 1), ("ai", 10.0, 5, 1), ("ai", 10.0, 8, 2)]),
+        ([-3.0, float("inf"), 4.0], [("ai", 1.0, -3, 1), ("ai", 1.0, 4, 1)]),
+        ([], []),
+    ],
+)
+def test_grades_of_any_range_are_drawn_as_they_are(
+    results: Results, values: list[float], drawn: list[tuple[str, float, int, int]]
+) -> None:
+    """Tenths of what lies between 0 and 1, else round steps over the whole range."""
+    rows = {f"f{at}": ACCEPTED | {"grade_ai": value} for at, value in enumerate(values or [None])}
+    plan = night(results, MONDAY, rows)
+
+    assert run_facts(results, plan.run_id).grades == drawn
