@@ -41,7 +41,7 @@ soak: $(READY) ## kill runs, race resumes and sweeps, let files fail alike, dist
 		tests/faults/test_two_sweeps.py tests/faults/test_ingest.py tests/faults/test_ingest_of_batches.py tests/faults/test_ingest_needs_a_person.py tests/faults/test_disk_full.py \
 		tests/faults/test_worker_processes.py tests/faults/test_untouched_stores.py \
 		tests/unit/operations/test_rotate.py tests/unit/operations/test_erase.py tests/unit/ingest/test_ingest_pass.py tests/buckets/test_killed_moves.py \
-		tests/unit/audit/test_audit_store_after_tampering.py tests/unit/audit/test_prune.py tests/cli/test_ten_nights.py \
+		tests/unit/audit/test_audit_store_after_tampering.py tests/unit/audit/test_prune.py tests/cli/test_ten_nights.py tests/flows/test_crashed_runs.py \
 		tests/deployment/test_two_days.py tests/deployment/test_native_setup.py
 	@$(BIN)/python -m benchmarks --quick
 

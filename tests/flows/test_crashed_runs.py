@@ -158,3 +158,35 @@ def test_the_run_of_a_machine_that_is_gone_is_finished_by_another_worker(
     assert world.run("resume") == 0
     assert sorted(row["manifest_row"] for row in world.rows()) == list(range(ROWS))
     assert world.charged <= 2 * (ROWS + IN_FLIGHT) + 12  # probes of the quota
+
+
+@pytest.mark.skipif("PROOFSWEEP_SOAK_KILLS" not in os.environ, reason="takes a minute: make soak")
+def test_a_run_that_has_no_try_left_is_given_up_and_one_that_ends_after_all_is_not_gone(
+    world: SandboxWorld, catalog: str, api: httpx.Client, deployment: str
+) -> None:
+    """The state that is told is another than that of a run which is run again.
+
+    Its worker sees it die, and its log has one JSON object for each event. The machine of the other run was out of
+    reach, and it went on.
+    """
+    _, gone, again, abandoned, _ = shipped_automations()
+    again["trigger"]["match"]["prefect.run-count"] = ["0"]  # a first try is the last one
+
+    with made(gone, again, abandoned):
+        killed = begin(api, deployment, world, catalog)
+        os.kill(process_of_leg(world, 1), signal.SIGKILL)
+        running = {"state": {"type": "RUNNING", "name": "Running"}}
+        answer = api.post(f"/deployments/{deployment}/create_flow_run", json=running)
+        alive = str(answer.raise_for_status().json()["id"])
+        for state in ("Crashed", "Completed"):
+            moved = {"state": {"type": state.upper(), "name": state}, "force": True}
+            api.post(f"/flow_runs/{alive}/set_state", json=moved).raise_for_status()
+        wait_until(world, api, killed, "Running", "Crashed", "Gone", "Abandoned")
+
+    assert run_of(api, killed)["run_count"] == 1
+    assert states_of(api, alive)[-1] == "Completed"
+    log = (world.folder / "worker.txt").read_text().splitlines()
+    events = [json.loads(line) for line in log if line.startswith("{")]
+    opened = next(each for each in events if each["event"] == "leg_opened")
+    assert (opened["leg"], opened["items"]) == (1, ROWS)
+    assert not [line for line in log if "event='" in line]
