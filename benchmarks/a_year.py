@@ -27,7 +27,7 @@ from proofsweep.store.objects import probe
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import open_leg
-from proofsweep.verify.history import learned_rate, measured_legs, note_leg
+from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
 
 PAGE = 1_000
 """Names in one answer of an S3 listing."""
@@ -95,7 +95,7 @@ def start_verify(results: Results) -> None:
     bind_key(results.store, "abc", URL)
     probe(results.store)
     results.write_plan(plan)
-    measured_legs(results, plan.environment)
+    newest_measurement(results, plan.environment)
     describe_run(results, plan.run_id)
     learned_rate(results, URL, "abc", now)
     open_leg(results, results.plan(plan.run_id), lambda: datetime.now(UTC), {})

@@ -15,7 +15,7 @@ SPELLINGS = ("Nordlicht", "NORDLICHT ", " nordlicht")
 
 def listed(world: SandboxWorld, samples: Samples) -> str:
     """Write a workbook with a blank row, of files that are rejected and one that is sent twice; give its path."""
-    bad = [sample for sample in samples.files if sample.verdict == "tampered" and "\\" not in sample.audio.name][:3]
+    bad = [sample for sample in samples.files if sample.verdict == "tampered"][:3]
     book = Workbook()
     book.active.append(["audio", "supplier", "sidecar"])
     for sample, supplier in zip([*bad, samples.valid[0], samples.valid[0]], cycle(SPELLINGS), strict=False):
