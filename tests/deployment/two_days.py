@@ -85,6 +85,7 @@ class TwoDays:
     partners: list[Partner]
     hook: Webhook
     lost_at_most: int = 0
+    rotated: set[str] = field(default_factory=set)
 
     def command(self, partner: Partner, *arguments: str) -> Any:  # noqa: ANN401 - JSON
         """Run a command as a person would, on the machine of a worker; give its JSON."""
@@ -126,10 +127,11 @@ class TwoDays:
         self.chance.choice(self.partners).set_calls_left(12)
 
     def rotate_key(self) -> None:
-        """Replace a partner's key by command while runs use it."""
-        partner = self.chance.choice(self.partners)
+        """Replace a partner's key by command while runs use it; each once, since a new key is kept for three days."""
+        partner = self.chance.choice([each for each in self.partners if each.name not in self.rotated])
+        self.rotated.add(partner.name)
         before = partner.key_file.read_text()
-        self.command(partner, "keys", "rotate", "--yes", "--again")
+        self.command(partner, "keys", "rotate", "--yes")
         assert partner.key_file.read_text() != before
 
     def mend(self) -> None:
