@@ -38,6 +38,7 @@ from proofsweep.domain.outcomes import Answer
 _Resource = TypeVar("_Resource", bound=Resource)
 _PROBE_ATTEMPTS = 2  # attempts of a probe's calls
 _NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field); a pair cannot be verified."
+_PACKET_BYTES = 64 * 1024
 _FILE_NAME = "audio"  # the same for all files: the local name stays here
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
 
@@ -253,6 +254,11 @@ def _part(boundary: str, disposition: str, value: str) -> str:
 
 
 def _form_body(head: bytes, audio: AudioBody, tail: bytes) -> Iterator[bytes]:
-    yield head
-    yield from audio.chunks()
-    yield tail
+    held = head
+    for piece in audio.chunks():
+        if len(held) + len(piece) < _PACKET_BYTES:  # a small file goes in one packet: it waits mostly for the network
+            held += piece
+        else:
+            yield held
+            held = piece
+    yield from (held + tail,) if len(held) < _PACKET_BYTES else (held, tail)
