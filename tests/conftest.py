@@ -2,14 +2,11 @@
 
 import logging
 import os
-import shutil
 import signal
-import sqlite3
 import ssl
 from collections import deque
 from collections.abc import Generator, Iterator
-from contextlib import closing, nullcontext
-from importlib.metadata import version
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,29 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_WORKER_QUERY_SECONDS": "1",  # a test's worker need not wait ten seconds for its flow run
     }
-    _copy_prefect_tables(config, Path(home.name))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: each process that a test starts
         signal.signal(signal.SIGINT, signal.default_int_handler)  # would ignore the Ctrl-C that the test sends
     signal.signal(signal.SIGTERM, _interrupt)
-
-
-def _copy_prefect_tables(config: pytest.Config, home: Path) -> None:
-    """Begin with the database of an earlier test run, if there is one: Prefect's migrations take six seconds."""
-    if (tables := _prefect_tables(config)).exists():
-        shutil.copy(tables, home / "prefect.db")
-
-
-def _keep_prefect_tables(config: pytest.Config) -> None:
-    """Keep a database that no flow has used yet for the next test run."""
-    tables, made = _prefect_tables(config), Path(os.environ["PREFECT_HOME"]) / "made.db"
-    if not tables.exists():
-        with closing(sqlite3.connect(made.with_name("prefect.db"))) as used, closing(sqlite3.connect(made)) as kept:
-            used.backup(kept)
-        shutil.move(made, tables)
-
-
-def _prefect_tables(config: pytest.Config) -> Path:
-    return Path(str(config.cache.mkdir("prefect"))) / f"{version('prefect')}.db"
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -129,7 +106,7 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def prefect_url(pytestconfig: pytest.Config) -> Iterator[str]:
+def prefect_url() -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
     from proofsweep_cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
 
@@ -137,7 +114,6 @@ def prefect_url(pytestconfig: pytest.Config) -> Iterator[str]:
         assert server is not None
         del os.environ["PREFECT_API_URL"]
         server.wait_until_up()
-        _keep_prefect_tables(pytestconfig)
         yield server.url
 
 

@@ -1,14 +1,25 @@
-"""The process of the embedded Prefect server: it serves until its standard input ends."""
+"""The process of the embedded Prefect server: it serves until its standard input ends.
+
+A new database gets its tables without Prefect's hundred migrations, which are most of the time of a first start:
+`prefect_tables.sql` is what the migrations of one version make; another version makes its tables itself. After a change
+of that version, `make_prefect_tables.py` makes it anew (CONTRIBUTING.md).
+"""
 
 import os
+import sqlite3
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from uvicorn import Server
 
+SCRIPT = Path(__file__).with_name("prefect_tables.sql")
 _GRACE_SECONDS = 3.0  # bounds a regular end; then the process exits
 
 
@@ -21,7 +32,8 @@ def main() -> None:
 
     config = uvicorn.Config(create_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
     serving.append(uvicorn.Server(config))
-    serving[0].run()
+    with tables_made():
+        serving[0].run()
 
 
 def _end_with_parent(serving: "list[Server]") -> None:
@@ -32,6 +44,58 @@ def _end_with_parent(serving: "list[Server]") -> None:
         server.should_exit = True
         time.sleep(_GRACE_SECONDS)
     os._exit(0)
+
+
+@contextmanager
+def tables_made() -> Iterator[None]:
+    """Make the database in Prefect's home if it is missing; let Prefect look for migrations only if it may need them.
+
+    A database that the settings or the active profile name elsewhere is Prefect's business alone.
+    """
+    from prefect import __version__  # noqa: PLC0415 - seconds to import
+    from prefect.settings import (  # noqa: PLC0415
+        PREFECT_API_DATABASE_MIGRATE_ON_START,
+        get_current_settings,
+        temporary_settings,
+    )
+
+    settings, script = get_current_settings(), SCRIPT.read_text("utf-8")
+    database, url = settings.home / "prefect.db", settings.server.database.connection_url
+    is_ours = script.startswith(heading(__version__)) and url is not None
+    if is_ours and url is not None and url.get_secret_value() == f"sqlite+aiosqlite:///{database}":
+        make_database(database, script)
+        if is_current(database, script):
+            with temporary_settings({PREFECT_API_DATABASE_MIGRATE_ON_START: False}):
+                yield
+            return
+    yield
+
+
+def make_database(database: Path, script: str) -> None:
+    """Make a database with all tables, at once and never over another one; where this fails, Prefect makes it."""
+    remains = [database.with_name(f"{database.name}-{kind}") for kind in ("wal", "journal")]
+    if any(os.path.lexists(path) for path in (database, *remains)):  # SQLite would add what remains to a new file
+        return
+    with suppress(OSError, sqlite3.Error):
+        database.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".prefect-tables-", dir=database.parent) as folder:
+            new = Path(folder) / "new.db"
+            with closing(sqlite3.connect(new)) as tables:
+                tables.execute("PRAGMA journal_mode = WAL")  # as Prefect sets it: two servers would contend for that
+                tables.executescript(script)
+            os.link(new, database)
+
+
+def is_current(database: Path, script: str) -> bool:
+    """Return whether the last migration of a database is the last one of the script."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as tables:
+        found = tables.execute("SELECT version_num FROM alembic_version").fetchall()
+        return len(found) == 1 and f"INSERT INTO \"alembic_version\" VALUES('{found[0][0]}');" in script
+    return False
+
+
+def heading(version: str) -> str:
+    return f"-- The tables of Prefect {version} (Apache License 2.0), written by make_prefect_tables.py\n"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""The database of a new Prefect home: its tables are those of Prefect's own migrations."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from importlib.metadata import files, version
+from pathlib import Path
+
+import pytest
+
+from proofsweep_cli.server_process import SCRIPT, heading, is_current, make_database
+
+TABLES = SCRIPT.read_text("utf-8")
+
+
+def test_the_script_is_of_the_newest_migration_of_the_pinned_version() -> None:
+    """After a change of Prefect's version the script is written anew (CONTRIBUTING.md)."""
+    migrations = "".join(str(file.read_text()) for file in files("prefect") or () if "/versions/sqlite/" in str(file))
+    of_prefect = re.findall(r'^revision = "(\w+)"', migrations, re.MULTILINE)
+    followed = re.findall(r'^down_revision = "(\w+)"', migrations, re.MULTILINE)
+
+    assert TABLES.startswith(heading(version("prefect")))
+    assert {*of_prefect} - {*followed} == {*re.findall(r"INTO \"alembic_version\" VALUES\('(\w+)'\)", TABLES)}
+
+
+@pytest.mark.skipif("PROOFSWEEP_SOAK_MIGRATIONS" not in os.environ, reason="takes ten seconds: make soak")
+def test_the_script_is_what_the_migrations_make() -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    program = [sys.executable, "-m", "proofsweep_cli.make_prefect_tables"]
+
+    made = subprocess.run(program, capture_output=True, check=True, env=env)
+
+    assert statements(made.stdout.decode()) == statements(TABLES)
+
+
+def statements(script: str) -> tuple[list[str], list[str]]:
+    """Give the lines in order; and apart those whose order the migrations leave to chance: constraints and indexes."""
+    lines = [line.strip().removesuffix(",") for line in script.splitlines()]
+    chance = ("CONSTRAINT ", "FOREIGN KEY", "UNIQUE", "CREATE INDEX", "CREATE UNIQUE INDEX")
+    anywhere = sorted(line for line in lines if line.startswith(chance))
+    return [line for line in lines if not line.startswith(chance)], anywhere
+
+
+def test_a_missing_database_is_made_whole(tmp_path: Path) -> None:
+    """Prefect then looks for no migration, and nothing is left beside it."""
+    database = tmp_path / "new home" / "prefect.db"
+
+    make_database(database, TABLES)
+
+    assert is_current(database, TABLES)
+    assert [path.name for path in database.parent.iterdir()] == ["prefect.db"]
+
+
+@pytest.mark.parametrize("name", ["prefect.db", "prefect.db-wal", "prefect.db-journal"])
+def test_what_is_there_is_left_to_prefect(tmp_path: Path, name: str) -> None:
+    """An own database, also an empty one; and what remains of a deleted one, which SQLite would add to a new one."""
+    (tmp_path / name).write_bytes(b"")
+
+    make_database(tmp_path / "prefect.db", TABLES)
+
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(name, b"")]
+
+
+def test_a_home_that_cannot_be_written_is_left_to_prefect(tmp_path: Path) -> None:
+    """Its own message says what is wrong."""
+    (tmp_path / "home").write_text("a file")
+
+    make_database(tmp_path / "home" / "prefect.db", TABLES)
+
+    assert (tmp_path / "home").read_text() == "a file"
+
+
+def test_a_script_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    """A database appears with all of its tables or not at all."""
+    make_database(tmp_path / "prefect.db", f"{TABLES}\nCREATE nonsense;")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_servers_that_begin_at_once_one_makes_the_database(tmp_path: Path) -> None:
+    """The others find it, and never replace it."""
+    database = tmp_path / "prefect.db"
+
+    def make_and_use(number: int) -> bool:
+        make_database(database, TABLES)
+        with closing(sqlite3.connect(database)) as tables, tables:
+            tables.execute("INSERT INTO configuration (key, value) VALUES (?, '{}')", (str(number),))
+        return is_current(database, TABLES)
+
+    with ThreadPoolExecutor(8) as servers:
+        assert all(servers.map(make_and_use, range(8)))
+    with closing(sqlite3.connect(database)) as tables:
+        assert tables.execute("SELECT count(*) FROM configuration").fetchone() == (8,)
+
+
+def test_another_revision_or_no_database_is_not_current(tmp_path: Path) -> None:
+    """Then Prefect migrates, or says what is wrong."""
+    database = tmp_path / "prefect.db"
+    assert not is_current(database, TABLES)
+
+    database.write_bytes(b"no database" * 100)
+    assert not is_current(database, TABLES)
+
+    database.unlink()
+    make_database(database, TABLES)
+    with closing(sqlite3.connect(database)) as tables, tables:
+        tables.execute("UPDATE alembic_version SET version_num = 'older'")
+    assert not is_current(database, TABLES)
