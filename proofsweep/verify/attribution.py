@@ -3,6 +3,7 @@
 import math
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,13 +14,15 @@ from proofsweep.client.stop import StopSwitch
 from proofsweep.config.logs import Event, log
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.domain.items import Mode, Row
+from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Finished, Rejected
 from proofsweep.verify.fault import ALIKE, InQuestion, Question, Rules, is_of_content, shown_by
 from proofsweep.verify.probes import RIGHT, CheckFinding, Checks, Result
 
-_MOST_WAITING = 50  # so many that wait without evidence are checked
-_ASK_AGAIN_SECONDS = 1.0
+_FIRST_CHECK_AT = 50  # so many that wait without evidence are checked; then twice as many, and so on
+_MOST_WAITING = 1_000
+_MOST_TRIED_SOON = 1_000  # items that failed once and are kept in memory; more are read again at the end
+_LOOK_AGAIN_SECONDS = 1.0
 _NOTHING_KNOWN = (
     "proofsweep: many files are refused alike, and none is known that must be accepted, so this is believed; files in "
     "`service.known_good` would tell.\n"
@@ -29,7 +32,7 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """An outcome that waits for evidence, with its row; its last try ended in monotonic seconds."""
+    """An outcome that waits for evidence, with its row; its last try ended in monotonic seconds, 0 for any."""
 
     done: Finished
     row: Row
@@ -50,10 +53,13 @@ class Attribution:
     _rules: Rules = field(default_factory=Rules)
     _failed_once: set[int] = field(default_factory=set)
     _failed_at: dict[Mode, float] = field(default_factory=dict)  # when the newest of these failed
+    _again: deque[tuple[WorkItem, float]] = field(default_factory=deque)  # failed once, and when
     _waiting: list[Suspect] = field(default_factory=list)
+    _check_at: int = _FIRST_CHECK_AT
     _has_said_so: bool = False
     _seen: dict[Question, float] = field(default_factory=dict)  # when the newest item began that is evidence
     _wrong_at: float = -math.inf
+    _lost_roots: dict[str, tuple[str, list[Finished]]] = field(default_factory=dict)  # why, and what was missing
     _lock: threading.Lock = field(default_factory=threading.Lock)  # for what is kept here
     _checking: threading.Lock = field(default_factory=threading.Lock)  # for the thread that makes checks
 
@@ -74,6 +80,18 @@ class Attribution:
             return False
         return question is None
 
+    def may_try(self, item: WorkItem) -> bool:
+        return not self._lost_roots or self.checks.known.root_of(item.audio) not in self._lost_roots
+
+    def next_to_try_again(self) -> WorkItem | None:
+        """Return an item that failed, if the service was seen to work since."""
+        with self._lock:
+            if self._again:
+                item, failed_at = self._again[0]
+                if self._last_seen(item.mode) > failed_at:
+                    return self._again.popleft()[0]
+        return None
+
     def begin_round(self) -> set[int]:
         """Take note that all that remains is tried again, but the rows that wait for evidence; return these.
 
@@ -82,17 +100,28 @@ class Attribution:
         """
         with self._checking:
             for mode, failed_at in list(self._failed_at.items()):
-                question = Question(InQuestion.SERVICE, mode)
-                if self._seen.get(question, -math.inf) <= failed_at:
-                    self._settle(question)
+                if self._last_seen(mode) <= failed_at:
+                    self._settle(Question(InQuestion.SERVICE, mode))
         with self._lock:
+            self._again.clear()
             return {each.done.item.manifest_row for each in self._waiting}
 
+    def _last_seen(self, mode: Mode) -> float:
+        """Return when the last item began whose answer showed that the service works."""
+        return self._seen.get(Question(InQuestion.SERVICE, mode), -math.inf)
+
     def finish(self) -> None:
-        """Check what still waits; RunMustStop if the leg ends."""
+        """Check what still waits, and wait for roots that are away; RunMustStop if the leg ends."""
         with self._checking:
             while self._waiting:
                 self._settle(self._waiting[0].question)
+            lost_at = self.dispatcher.clock() + self.outage_seconds
+            for root, (_, missing) in list(self._lost_roots.items()):
+                while self.ask_store(partial(self.checks.look_at_root, root, missing)).finding is CheckFinding.WRONG:
+                    if self.dispatcher.clock() >= lost_at:
+                        return
+                    self.stop.rest(_LOOK_AGAIN_SECONDS)
+                del self._lost_roots[root]
 
     def restore(self) -> None:
         """Return when the open circuit is closed, since a probe was answered; RunMustStop if the leg ends."""
@@ -114,7 +143,12 @@ class Attribution:
                 if self.dispatcher.clock() >= lost_at:
                     why = f"The results store cannot be used: {error.message}"
                     self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
-                self.stop.rest(_ASK_AGAIN_SECONDS)
+                self.stop.rest(_LOOK_AGAIN_SECONDS)
+
+    def sentence(self, remaining: int) -> str:
+        """Return why rows remain when all else is done."""
+        said = [why for why, _ in self._lost_roots.values()] or ["They could not be tried again."]
+        return f"{remaining:,} files remain. {' '.join(said)} `resume` tries them again."
 
     def _was_accepted(self, done: Finished) -> bool:
         """Whether the bytes that are refused now were accepted before."""
@@ -134,12 +168,16 @@ class Attribution:
         self.put_aside.add(number)
         if began_at <= self._wrong_at:
             return
-        may_heal = question.what is InQuestion.SERVICE and not is_of_content(done)
-        if may_heal and number not in self._failed_once:
-            self._failed_once.add(number)
-            self._failed_at[mode] = now
-        else:
-            self._waiting.append(Suspect(done=done, row=row, question=question, ended_at=now))
+        is_first = question.what is InQuestion.SERVICE and number not in self._failed_once
+        if is_of_content(done) or not is_first:
+            needs_any_verdict = is_of_content(done) and not self._rules.has_judged(mode)
+            ended_at = 0.0 if needs_any_verdict else now
+            self._waiting.append(Suspect(done=done, row=row, question=question, ended_at=ended_at))
+            return
+        self._failed_once.add(number)
+        self._failed_at[mode] = now
+        if len(self._again) < _MOST_TRIED_SOON:
+            self._again.append((done.item, now))
 
     def _take_evidence(self, question: Question, began_at: float) -> None:
         """Believe what ended before an item began that came out right."""
@@ -161,7 +199,7 @@ class Attribution:
     def _make_due_checks(self, mode: Mode) -> None:
         """Check where very many wait without evidence, or all is accepted; other threads go on meanwhile."""
         accepts_all = self._rules.accepts_all(mode)
-        are_many = len(self._waiting) >= _MOST_WAITING
+        are_many = len(self._waiting) >= self._check_at
         if not (accepts_all or are_many) or not self._checking.acquire(blocking=False):
             return
         try:
@@ -173,7 +211,7 @@ class Attribution:
             self._checking.release()
 
     def _settle(self, question: Question) -> None:
-        """Check until it comes out right, and decide about what waited before.
+        """Check until it comes out right, and decide about what waited before; a root that is away is lost at once.
 
         While it comes out wrong only checks go, and what was tried meanwhile is tried again. RunMustStop if that takes
         too long.
@@ -190,6 +228,10 @@ class Attribution:
                 wrong = result
             elif result.finding is CheckFinding.RIGHT or wrong is RIGHT:
                 break
+            if question.what is InQuestion.SOURCE:
+                self._lost_roots[question.where] = wrong.why, in_question
+                self._drop(question)
+                return
             self._forget_since_wrong()
             self.dispatcher.probe_failed()
             if clock() >= lost_at:
@@ -201,6 +243,7 @@ class Attribution:
         if result.finding is CheckFinding.NOTHING_KNOWN and not self._has_said_so:
             self._has_said_so = True
             sys.stderr.write(_NOTHING_KNOWN)  # a command mutes the log
+        self._check_at = min(2 * self._check_at, _MOST_WAITING)
         if result.finding is CheckFinding.RIGHT and question.what is InQuestion.SERVICE:
             self._rules.note_refused_probe(Mode(question.where))
         if result.finding is not CheckFinding.NOT_NOW:
@@ -210,10 +253,10 @@ class Attribution:
         self.stop.check()
 
     def _check(self, question: Question, in_question: list[Finished]) -> Result:
-        self.dispatcher.begin_probe()
         if question.what is InQuestion.SOURCE:
             result = self.ask_store(partial(self.checks.look_at_root, question.where, in_question))
         else:
+            self.dispatcher.begin_probe()
             mode, of_content = Mode(question.where), sum(map(is_of_content, in_question))
             result = Result(CheckFinding.NOTHING_KNOWN)
             if of_content or question.what is InQuestion.REGISTRY:
@@ -231,5 +274,6 @@ class Attribution:
         """Forget what was tried until now, and the answers that copies would be given; it is tried again at the end."""
         with self._lock:
             self._wrong_at, self._waiting = self.dispatcher.clock(), []
+            self._rules.doubt_verdicts()
         if self.checks.verify.duplicates is not None:
             self.checks.verify.duplicates.forget()

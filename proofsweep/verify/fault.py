@@ -1,9 +1,10 @@
 """What a strange outcome puts in question, and what is evidence for it: two rules. Pure; one for each leg.
 
-F. An item fails: 5xx, time-out, hang-up, 403, or a status that speaks of the content (422). It is tried once more at
-   the end, unless it is of the content, and its row is written if the service was seen to work after its last try.
-R. A refusal, or a file that cannot be read, is believed at once, unless these bytes were accepted before, fifty
-   refusals in a row of one mode were alike, or the file's whole root may be away.
+F. An item fails: 5xx, time-out, hang-up, 403. It is tried once more, and its row is written if the service was seen to
+   work after its last try.
+R. A refusal, a status that speaks of the content (422), or a file that cannot be read, is believed at once, unless
+   these bytes were accepted before, fifty refusals in a row of one mode were alike, ten files in a row of one mode, or
+   the first ones, got no verdict, or the file's whole root may be away.
 
 What is in question waits, and other files go on: the answer to one of them is its evidence. Only where there is none,
 since very many wait or nothing else is left, something whose answer is known is checked:
@@ -18,7 +19,7 @@ since very many wait or nothing else is left, something whose answer is known is
     right, or nothing   is written                        goes on
       is known
     wrong               is tried again at the end         only checks go, until one is right; after `outage_seconds`
-                                                          it ends with 7 or 8
+                                                          it ends with 7 or 8. Without a root, other files go on first
     not possible now    remains                           ends with its quota or window
 """
 
@@ -32,6 +33,7 @@ from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible, Reason, about
 
 ALIKE = 50  # so many refusals in a row are strange
+UNJUDGED = 10  # so many files in a row whose content is refused without a verdict
 ACCEPTED_ALIKE = 100  # acceptances before any refusal: the two calls of a probe are a hundredth of theirs
 # Statuses of POST /verify that speak of what was sent. A 403 speaks of the key, a 408 of the connection.
 REFUSED_CONTENT = frozenset(range(400, 500)) - {HTTPStatus.FORBIDDEN, HTTPStatus.REQUEST_TIMEOUT}
@@ -55,6 +57,7 @@ class Rules:
 
     _alike: dict[Mode, tuple[str, int]] = field(default_factory=dict)  # the last verdict, and how often in a row
     _refuses: set[Mode] = field(default_factory=set)  # modes in which the service was seen to refuse something
+    _unjudged: dict[Mode, int] = field(default_factory=dict)  # files since the last verdict that got another answer
 
     def question_of(self, done: Finished, root: str, *, was_accepted: bool) -> Question | None:
         """Return what an outcome puts in question, None if it is believed. `was_accepted` says it of these bytes."""
@@ -70,11 +73,18 @@ class Rules:
                     return Question(InQuestion.REGISTRY, mode)
             case Failed(reason=Reason.SOURCE_CHANGED):
                 pass
+            case Failed() if is_of_content(done) and self.has_judged(mode):
+                self._unjudged[mode] += 1
+                if self._unjudged[mode] >= UNJUDGED:
+                    return Question(InQuestion.SERVICE, mode)
             case Failed(reason=reason) if reason != Reason.SOURCE_UNAVAILABLE or proof_id_of(done.item.audio):
                 return Question(InQuestion.SERVICE, mode)
             case Failed(reason=reason) | Ineligible(reason=reason) if about(reason).may_be_outage and done.item.audio:
                 return Question(InQuestion.SOURCE, root)
         return None
+
+    def has_judged(self, mode: Mode) -> bool:
+        return mode in self._unjudged
 
     def accepts_all(self, mode: Mode) -> bool:
         """Whether so much was accepted, and nothing refused, that the service may accept anything."""
@@ -84,9 +94,14 @@ class Rules:
     def note_refused_probe(self, mode: Mode) -> None:
         self._refuses.add(mode)
 
+    def doubt_verdicts(self) -> None:
+        """Forget that the service judges: a check came out wrong."""
+        self._unjudged.clear()
+
     def _count(self, mode: Mode, verdict: str) -> int:
         last, count = self._alike.get(mode, (verdict, 0))
         self._alike[mode] = verdict, count + 1 if last == verdict else 1
+        self._unjudged[mode] = 0
         return self._alike[mode][1]
 
 

@@ -54,20 +54,25 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> Iterator[int]:
 def work_item(leg: Leg, item: WorkItem) -> bool:
     """Verify one item and write its row down; False when the row remains, or waits for evidence.
 
-    A mistake of this program ends the leg.
+    Once the service was seen to work, an item that failed before is tried again beside it: what is answered after that
+    is evidence for both. A mistake of this program ends the leg.
     """
     try:
-        return _work(leg, item)
+        is_written = _work(leg, item)
+        again = leg.attribution.next_to_try_again()
+        if again is not None:
+            _work(leg, again)
     except Exception:
         leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
         raise
+    return is_written
 
 
 def _work(leg: Leg, item: WorkItem) -> bool:
     with suppress(RunMustStop):  # begin nothing that could not be written down
         while not leg.heartbeat.store_is_well:
             leg.stop.rest(_STORE_CHECK_SECONDS)
-    if leg.stop.reason is not None:
+    if leg.stop.reason is not None or not leg.attribution.may_try(item):
         return False
     is_free = item.ineligible is not None and not item.may_be_found
     if not (is_free or leg.budget.admits(item.manifest_row, calls_of(item.audio))):
@@ -103,5 +108,4 @@ def work_last(leg: Leg) -> None:
     except ResultsError as error:
         leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by=EndedBy.BREAKER))
         return
-    why = f"{remaining:,} files remain. They could not be tried again. `resume` tries them again."
-    leg.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
+    leg.stop.pull(RunMustStop(leg.attribution.sentence(remaining), ended_by=EndedBy.BREAKER))

@@ -14,6 +14,7 @@ from ..servers.foreign_service import Answer
 from ..worlds.command_world import said
 from ..worlds.core import plan, set_chosen, work
 from ..worlds.foreign_world import ForeignWorld
+from .test_whose_fault import for_poison, late
 
 FILES = 40
 
@@ -126,6 +127,19 @@ def test_accepted_files_that_are_refused_stop_the_run_only_if_others_are_refused
     assert endings(world) == ["complete", "complete", "breaker"]
     assert all(row["outcome"] != "rejected" or row["verdict"] == "unregistered" for row in rows)
     assert len(rows) <= 1  # the one that was refused before
+
+
+def test_a_file_that_always_times_out_fails_alone(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is tried twice; the others are answered after it."""
+    monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "0.3")
+    run_id = plan(world.catalog("poison", *["valid"] * 5))
+    world.service.changes["verify"] = for_poison(late)
+
+    work(run_id)
+
+    assert endings(world) == ["complete"]
+    assert [row["outcome"] for row in world.rows()] == ["failed"] + ["accepted"] * 5
+    assert world.service.received["uploads"] == 5 + 2
 
 
 def let_opens_fail(monkeypatch: pytest.MonkeyPatch, error: int, fails: Callable[[str], bool]) -> None:

@@ -90,14 +90,17 @@ WRONG, NOTHING_KNOWN, NOT_NOW = (
 )
 KEY = Result(CheckFinding.WRONG, "The key is refused.", EndedBy.KEY_REFUSED)
 ROWS_OF_FIFTY = [(row, REFUSED) for row in range(ALIKE)]
-REMAINS, DOWN_ENDS, KEY_ENDS = "remains", "breaker", "key_refused"
+REMAINS, TRIED_AGAIN, DOWN_ENDS, KEY_ENDS = "remains", "is tried again", "breaker", "key_refused"
 
 # What happened; what the check at the end says, None if none is made; what becomes of row 0, or how the leg ends.
 TABLE: list[tuple[list[Step], Result | None, str]] = [
     # Nothing is strange about these: the row is written at once, whatever else happens.
     *(([(0, what)], None, word_for(what.outcome)) for what in PLAIN),
-    # F. A first failure that a wait may heal is tried again at the end.
-    *(([(0, what), (1, VALID)], None, REMAINS) for what in HEALS),
+    # F. A first failure that a wait may heal is tried again, once the service was seen to work since.
+    *(([(0, what)], None, REMAINS) for what in HEALS),
+    *(([(0, what), (1, VALID)], None, TRIED_AGAIN) for what in HEALS),
+    ([(0, DOWN), (1, REFUSED)], None, TRIED_AGAIN),
+    ([(0, DOWN), (1, UNFIT)], None, REMAINS),
     ([(0, DOWN), (1, VALID), (0, VALID)], None, "accepted"),
     # Failed twice: its row is written after an answer to another file of its mode, whatever the answer is.
     *(([(0, what), (1, VALID), (0, what), (2, VALID)], None, "failed") for what in HEALS),
@@ -109,10 +112,14 @@ TABLE: list[tuple[list[Step], Result | None, str]] = [
     ([(0, DOWN), (0, DOWN)], WRONG, DOWN_ENDS),
     ([(0, failed(Call.VERIFY, 403)), (0, failed(Call.VERIFY, 403))], KEY, KEY_ENDS),
     ([(0, DOWN), (0, DOWN)], NOT_NOW, REMAINS),
-    # What speaks of the content heals by no wait: it is not tried again.
-    *(([(0, what), (1, REFUSED)], None, "failed") for what in OF_CONTENT),
-    ([(1, VALID), (0, UNFIT)], RIGHT, "failed"),
-    ([(0, UNFIT), (1, PAIR_VALID)], RIGHT, "failed"),
+    # What speaks of the content heals by no wait: it is not tried again, and is believed where the service judges.
+    *(([(1, REFUSED), (0, what)], None, "failed") for what in OF_CONTENT),
+    ([(1, VALID), *((row, UNFIT) for row in range(2, 10)), (0, UNFIT)], None, "failed"),
+    ([(1, VALID), *((row, UNFIT) for row in range(2, 11)), (0, UNFIT), (11, REFUSED)], None, "failed"),
+    ([(1, VALID), *((row, UNFIT) for row in range(2, 11)), (0, UNFIT)], RIGHT, "failed"),
+    ([(1, VALID), *((row, UNFIT) for row in range(2, 11)), (0, UNFIT)], WRONG, DOWN_ENDS),
+    ([(1, PAIR_VALID), (0, UNFIT)], RIGHT, "failed"),
+    *(([(0, what), (1, VALID)], None, "failed") for what in OF_CONTENT),
     *(([(0, what)], RIGHT, "failed") for what in OF_CONTENT),
     *(([(0, what)], WRONG, DOWN_ENDS) for what in OF_CONTENT),
     # R. Fifty refusals alike in a row: the last ones wait for an acceptance of their mode, or for known files.
@@ -134,7 +141,7 @@ TABLE: list[tuple[list[Step], Result | None, str]] = [
     ([(0, MISSING), (1, ELSEWHERE)], RIGHT, "ineligible"),
     ([(0, MISSING)], NOT_NOW, REMAINS),
     ([(0, What(Ineligible(Reason.UNREADABLE_FOLDER, ""), (), audio="no file"))], RIGHT, "ineligible"),
-    *(([(0, what)], WRONG, DOWN_ENDS) for what in GONE),
+    *(([(0, what)], WRONG, REMAINS) for what in GONE),
 ]
 
 
@@ -193,7 +200,7 @@ class World:
             done = Finished(
                 item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read, exchanges=what.exchanges
             )
-        if row in self.put_aside:
+        if row in self.put_aside and self.attribution.next_to_try_again() is None:
             self.attribution.begin_round()
         began_at = self.now if began_at is None else began_at
         self.now += 1.0
@@ -276,6 +283,9 @@ def world() -> World:
 
 
 def fate_of(world: World, row: int) -> str:
+    again = world.attribution.next_to_try_again()
+    if again is not None:
+        return TRIED_AGAIN if again.manifest_row == row else f"row {again.manifest_row} is tried again"
     return world.ended_by or world.written.get(row, REMAINS)
 
 
@@ -355,7 +365,7 @@ def test_a_file_that_failed_is_not_tried_again_before_the_service_was_seen_to_wo
 
 
 def test_an_answer_to_a_file_that_began_before_a_failure_ended_shows_nothing(world: World) -> None:
-    """It may have been given just before the service went down."""
+    """It may have been given just before the service went down. A refused content needs any verdict of the leg."""
     before = world.now
     world.try_one(0, UNFIT)
     world.try_one(1, MISSING)
@@ -364,7 +374,7 @@ def test_an_answer_to_a_file_that_began_before_a_failure_ended_shows_nothing(wor
     then = dict(world.written)
     world.try_one(3, VALID)
 
-    assert then == {2: "accepted"}
+    assert then == {0: "failed", 2: "accepted"}
     assert world.written == {0: "failed", 1: "ineligible", 2: "accepted", 3: "accepted"}
 
 
@@ -377,12 +387,15 @@ def mixture(rows: int) -> list[What]:
 
 
 @pytest.mark.parametrize("rows", [130, 300, 600])
-@pytest.mark.parametrize("odd", [None, UNFIT, MISSING])
+@pytest.mark.parametrize("odd", [None, DOWN, UNFIT, MISSING, failed(Call.VERIFY, 403)])
 def test_a_catalog_of_mixed_verdicts_needs_no_check(world: World, rows: int, odd: What | None) -> None:
-    """Other files are answered: each row is written, although one in fifty is refused for its content, or is gone."""
+    """Other files are answered: each row is written, although one in fifty fails or is gone."""
     for row, what in enumerate(mixture(rows)):
         is_odd = odd is not None and row % 50 == 25 and row < rows - 60
         world.try_one(row, What(odd.outcome, odd.exchanges, is_pair=what.is_pair) if odd and is_odd else what)
+        if (again := world.attribution.next_to_try_again()) is not None and odd is not None:
+            is_pair = again.mode is Mode.LEGACY_PAIR
+            world.try_one(again.manifest_row, What(odd.outcome, odd.exchanges, is_pair=is_pair))
     world.finish()
 
     outcomes = Counter(world.written.values())
@@ -405,12 +418,12 @@ def test_a_service_that_refuses_nothing_is_sent_silence_once(world: World) -> No
 
 
 def test_many_that_wait_are_checked_before_the_end(world: World) -> None:
-    """The memory of a process does not grow with a catalog."""
-    for row in range(120):
+    """The memory of a process does not grow with a catalog, and each check is followed by twice as many."""
+    for row in range(1_000):
         world.try_one(row, UNFIT)
 
-    assert len(world.made) == 2
-    assert len(world.written) == 100
+    assert len(world.made) == 4
+    assert len(world.written) == 50 + 100 + 200 + 400
 
 
 @pytest.mark.parametrize(("rows", "probe"), [(49, "probe one_file"), (50, "probe one_file for a verdict")])
@@ -484,16 +497,24 @@ def test_a_check_decides_only_about_tries_that_ended_before_it_began(world: Worl
     assert len(world.made) == 2
 
 
-def test_files_of_a_root_that_is_away_are_tried_again_when_it_is_back(world: World) -> None:
-    """Nothing else goes meanwhile."""
-    world.results = [Result(CheckFinding.WRONG, "The source /c cannot be read."), RIGHT]
+def test_files_of_a_root_that_is_away_wait_and_others_go_on(world: World) -> None:
+    """When it is back before `outage_seconds` are over, they are tried; else they remain, and the leg says why."""
+    world.results = [Result(CheckFinding.WRONG, "The source /c cannot be read.")]
     world.try_one(0, MISSING)
     world.finish()
-    then = dict(world.written)
-    world.try_one(0, VALID)
+    item = WorkItem(manifest_row=9, item_id="b", audio="/c/b.wav")
+    may_try = (
+        world.attribution.may_try(item),
+        world.attribution.may_try(WorkItem(manifest_row=9, item_id="b", audio="/elsewhere/b.wav")),
+    )
+    sentence = world.attribution.sentence(1)
+    world.results = [*world.results, RIGHT]
+    world.finish()
 
-    assert (then, world.made, world.held) == ({}, ["look /c"] * 2, [False, True])
-    assert (world.written, world.dispatcher.is_open) == ({0: "accepted"}, False)
+    assert may_try == (False, True)
+    assert "1 files remain. The source /c cannot be read." in sentence
+    assert world.attribution.may_try(item)
+    assert (world.written, world.ended_by, set(world.held)) == ({}, None, {False})
 
 
 @pytest.mark.parametrize("what", [UNFIT, REFUSED])
