@@ -94,7 +94,9 @@ class CallQueue:
     def head(self, now: float) -> Ticket | None:
         if self.limit is not None and self.in_flight >= self.limit.allowed(now):
             return None
-        if self._is_stalled(now):
+        if now > self._left_at + _LONGEST_STALL_SECONDS:  # calls that hang for longer hold back no others
+            self._usual_silence, self._unanswered = max(self._usual_silence, self._unanswered), 0
+        if self._unanswered > self._usual_silence + _UNUSUAL_CALLS:  # it stalls: more would arrive in a clump
             return None
         ticket = self.first()
         if ticket is None or (self.is_held and ticket.priority is not Priority.PROBE):
@@ -188,12 +190,6 @@ class CallQueue:
         if self._unanswered:
             self._usual_silence *= _SILENCE_GROWTH if self._unanswered > self._usual_silence else _SILENCE_SHRINKING
         self._unanswered = 0
-
-    def _is_stalled(self, now: float) -> bool:
-        """Whether the machine or the way to the service stands still, so that calls would arrive in a clump."""
-        if now > self._left_at + _LONGEST_STALL_SECONDS:  # calls that hang for longer hold back no others
-            self._usual_silence, self._unanswered = max(self._usual_silence, self._unanswered), 0
-        return self._unanswered > self._usual_silence + _UNUSUAL_CALLS
 
     def _slots_are_enough(self, now: float) -> bool:
         oldest, uploads = next(iter(self._slots), None), self.most_uploads
