@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from proofsweep.operations.operation import Operator
     from proofsweep.operations.rotate import Rotated
     from proofsweep.sources.catalog import Catalog
+    from proofsweep.store.lease import LegProgress
     from proofsweep.store.objects import Store
     from proofsweep.store.parts import Results
-    from proofsweep.store.progress import LegProgress
     from proofsweep.verify.forecast import Forecast
     from proofsweep.verify.item import Record
     from proofsweep.verify.leg import Leg
@@ -247,7 +247,7 @@ class App:
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
         from proofsweep.verify.forecast import Means, forecast
         from proofsweep.verify.history import learned_rate, newest_measurement
-        from proofsweep.verify.threads import most_open_files, workers_that_fit
+        from proofsweep.verify.service import most_open_files, workers_that_fit
 
         rate = None
         with suppress(ConfigError, ResultsError):
@@ -342,7 +342,7 @@ class App:
 
     def progress(self) -> "LegProgress | None":
         """Return how far the work is: of this process's leg, or of all legs of the run that others work on."""
-        from proofsweep.queries.open_run import progress_of_run
+        from proofsweep.queries.status import progress_of_run
 
         if self.leg is not None:
             return self.leg.progress

@@ -10,7 +10,7 @@ from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
 from proofsweep.domain.reasons import Ineligible
 from proofsweep.domain.text import printable
 from proofsweep.domain.verdicts import Verdict
-from proofsweep.operations.rotations import unfinished_rotation
+from proofsweep.operations.rotate import unfinished_rotation
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
 from proofsweep_cli.command import open_app

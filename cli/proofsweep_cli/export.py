@@ -11,9 +11,8 @@ from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.export import ENDINGS, LETTER
+from proofsweep.reports.export import ENDINGS, LETTER, TOLD_OUTCOMES
 from proofsweep.reports.export import export as export_rows
-from proofsweep.reports.letters import TOLD_OUTCOMES
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, By, Config, ResultsUrl, RunId

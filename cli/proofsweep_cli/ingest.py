@@ -8,8 +8,7 @@ import typer
 
 from proofsweep.app import utc_now
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.ingest.one_pass import WatchedFolder
-from proofsweep.ingest.report import PassReport
+from proofsweep.ingest.one_pass import PassReport, WatchedFolder
 from proofsweep_cli.command import interrupted_by_signals, open_app
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run

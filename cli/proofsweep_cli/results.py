@@ -11,10 +11,9 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import counted, printable
-from proofsweep.queries.attention import IS_OPEN, AttentionGroup, attention_groups
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
 from proofsweep.queries.search import MOST_LISTED, is_run_or_operation, searching
-from proofsweep.queries.selected_rows import SelectedRows
+from proofsweep.queries.selected_rows import IS_OPEN, AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
 from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome
 from proofsweep_cli.command import open_app

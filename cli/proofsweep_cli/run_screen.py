@@ -11,8 +11,7 @@ from rich.text import Text
 from proofsweep.domain.text import counted, duration_text
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import calls_of, ending_of, notes_of
-from proofsweep.store.lease import OpenTerm
-from proofsweep.store.progress import LegProgress
+from proofsweep.store.lease import LegProgress, OpenTerm
 from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.screen import COLOURS, Screen, print_error, print_ignored, size_text, styled
 

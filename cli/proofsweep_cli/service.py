@@ -10,7 +10,7 @@ from proofsweep.alerts.rules import TEST_ALERT
 from proofsweep.alerts.send import Delivery
 from proofsweep.app import utc_now
 from proofsweep.domain.errors import ConfigError
-from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
+from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode

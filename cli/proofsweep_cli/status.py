@@ -9,8 +9,7 @@ import typer
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.text import counted, minute_of
-from proofsweep.queries.open_run import StopReport, heartbeats_of, stop_run
-from proofsweep.queries.status import RunStatus, describe_run, only_active_run
+from proofsweep.queries.status import RunStatus, StopReport, describe_run, heartbeats_of, only_active_run, stop_run
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.store.parts import Results
 from proofsweep_cli.command import open_app

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from proofsweep.app import utc_now
-from proofsweep.audit.ledger import Audit, checked_head
+from proofsweep.audit.check import Audit, checked_head
 from proofsweep.audit.prune import Prunable, days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
 from proofsweep.audit.store import audit_store

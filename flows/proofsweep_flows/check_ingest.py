@@ -10,8 +10,7 @@ from prefect.runtime import flow_run
 
 from proofsweep.app import App
 from proofsweep.domain.text import printable
-from proofsweep.ingest.one_pass import WatchedFolder
-from proofsweep.ingest.report import PassReport
+from proofsweep.ingest.one_pass import PassReport, WatchedFolder
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_pass

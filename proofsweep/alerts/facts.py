@@ -28,14 +28,14 @@ from proofsweep.alerts.send import Gather
 from proofsweep.config.sections import AlertsSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import new_run_id
-from proofsweep.ingest.report import PassReport
-from proofsweep.operations.rotations import recorded_rotations
+from proofsweep.ingest.one_pass import PassReport
+from proofsweep.operations.rotate import recorded_rotations
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import ending_of
 from proofsweep.store.lease import Holder
 from proofsweep.store.legs import Legs
+from proofsweep.store.operations import probes_of
 from proofsweep.store.parts import Results
-from proofsweep.store.probes import probes_of
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
 LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights

@@ -13,15 +13,14 @@ from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ProofsweepError, RunMustStop
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-from proofsweep.domain.headers import USAGE_DAYS, AnswerHeaders
+from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.items import Row, utf8_text
 from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.queries.status import describe_run
 from proofsweep.store.legs import leg_numbers, open_legs
-from proofsweep.store.probes import add_pass
+from proofsweep.store.operations import add_pass
 from proofsweep.store.rows import probe_row, usage_rows
 
 

@@ -5,8 +5,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 
-from proofsweep.audit.check import NO_DOCUMENT, LegReceipt, RunAuditor
-from proofsweep.audit.ledger import Audit, read_line
+from proofsweep.audit.check import NO_DOCUMENT, Audit, LegReceipt, RunAuditor, read_line
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.operations import OperationKind
 from proofsweep.store import layout

@@ -14,8 +14,7 @@ from proofsweep.client.reply import Reply, Request, TakeBody
 from proofsweep.client.session import Session
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import CallFailed, UsageError
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.headers import IDEMPOTENCY_KEY_LENGTH, AnswerHeaders
+from proofsweep.domain.exchanges import IDEMPOTENCY_KEY_LENGTH, AnswerHeaders, Call, Exchange
 from proofsweep.domain.items import NO_PROOF_IDS, FileFacts
 from proofsweep.domain.models import (
     EmbeddedAssetResponse,

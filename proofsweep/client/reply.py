@@ -13,8 +13,7 @@ import httpx
 from pydantic.alias_generators import to_camel
 
 from proofsweep.domain import models
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.models import Resource, json_of, object_of, text_of
 from proofsweep.domain.text import printable
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.circuit_breaker import CircuitBreaker
 from proofsweep.client.rate_share import RateReport, Share
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange

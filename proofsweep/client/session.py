@@ -24,9 +24,9 @@ from proofsweep.client.retry import (
     reason_of,
 )
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Transport
 from proofsweep.config.sections import RetrySettings, ServiceSettings
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
 from proofsweep.domain.exchanges import Call, Exchange

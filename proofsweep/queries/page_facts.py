@@ -12,9 +12,8 @@ from datetime import date
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import printable
-from proofsweep.queries.attention import AttentionGroup, attention_groups
 from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
-from proofsweep.queries.selected_rows import ChosenFiles, SelectedRows
+from proofsweep.queries.selected_rows import AttentionGroup, ChosenFiles, SelectedRows, attention_groups
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.views import key_of, quoted
 from proofsweep.store.parts import Results

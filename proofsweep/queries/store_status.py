@@ -10,8 +10,8 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import how_it_ended, legs_of_store
 from proofsweep.store.lease import OpenTerm
+from proofsweep.store.operations import newest_quota
 from proofsweep.store.parts import Results
-from proofsweep.store.probes import newest_quota
 from proofsweep.store.runs import RunIndex, RunRecord
 
 _COUNTS = ("files", "covered", "accepted", "rejected", "failed", "ineligible", "remaining")

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from proofsweep import __version__
-from proofsweep.domain.exchanges import Call
-from proofsweep.domain.headers import CONTRACT_VERSION
+from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import advice_for_outcome
 from proofsweep.domain.text import counted, minute_of, printable

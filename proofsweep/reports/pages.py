@@ -18,9 +18,9 @@ from proofsweep.domain.reasons import plain_words_for
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.domain.verdicts import MEANING_OF_VALID
-from proofsweep.queries.attention import AttentionFile, AttentionGroup
 from proofsweep.queries.changes import ChangedFile, words_of_cause
 from proofsweep.queries.page_facts import CatalogFacts, FileCounts, Night, PageFacts
+from proofsweep.queries.selected_rows import AttentionFile, AttentionGroup
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.charts import Chart, bars
 from proofsweep.reports.run import calls_of, ending_of, notes_of

@@ -6,7 +6,7 @@ one that cannot be sent becomes ineligible, with its reason.
 
 import json
 
-from proofsweep.domain.headers import SLOT_BYTES
+from proofsweep.domain.exchanges import SLOT_BYTES
 from proofsweep.domain.items import (
     Declared,
     FileFacts,

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TypeVar
 
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.stop import StopSwitch
 from proofsweep.config.logs import Event, log
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem

@@ -14,11 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep import __version__
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMustStop
-from proofsweep.domain.exchanges import Call
-from proofsweep.domain.headers import CONTRACT_VERSION
+from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, AnyRun, Plan
 from proofsweep.store import layout

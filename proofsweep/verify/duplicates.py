@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
 
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.items import Mode
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
 from proofsweep.sources.audio import AudioFile

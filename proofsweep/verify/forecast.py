@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from proofsweep.domain.headers import CALLS_PER_ITEM
+from proofsweep.domain.exchanges import CALLS_PER_ITEM
 from proofsweep.domain.runs import Bounds
 
 PROBES_OF_A_LEG = 2  # of the quota, at its start and at its end

@@ -9,8 +9,7 @@ from hashlib import sha256
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
-from proofsweep.domain.exchanges import Exchange
-from proofsweep.domain.headers import SLOT_BYTES
+from proofsweep.domain.exchanges import SLOT_BYTES, Exchange
 from proofsweep.domain.items import FileFacts, WorkItem, proof_id_of
 from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Outcome, Rejected, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason

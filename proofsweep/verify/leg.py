@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from proofsweep.client.scheduler import LaneStatus
-from proofsweep.client.stop import StopSwitch
 from proofsweep.config.locations import path_of
 from proofsweep.config.logs import Event, log
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode
@@ -24,11 +24,10 @@ from proofsweep.domain.text import counted
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
-from proofsweep.store.lease import HEARTBEAT_SECONDS
+from proofsweep.store.lease import HEARTBEAT_SECONDS, LegProgress
 from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
-from proofsweep.store.progress import LegProgress
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.audit_trail import AuditTrail

@@ -16,7 +16,7 @@ from proofsweep.alerts.rules import (
 )
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop
-from proofsweep.ingest.report import PassReport
+from proofsweep.ingest.one_pass import PassReport
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import line_of
 

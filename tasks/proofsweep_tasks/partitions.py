@@ -9,8 +9,7 @@ from typing import Any
 
 from proofsweep import __version__
 from proofsweep.app import App, utc_now
-from proofsweep.client.stop import StopSwitch
-from proofsweep.config.threads import background_thread
+from proofsweep.config.threads import StopSwitch, background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds, Plan, left_of

@@ -9,9 +9,9 @@ from pydantic import SecretStr
 
 from proofsweep.client import circuit_breaker
 from proofsweep.client.client import Partner
-from proofsweep.client.stop import StopSwitch
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files

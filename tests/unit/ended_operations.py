@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation, OperationKind
 from proofsweep.operations.operation import row_of_call, settle

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from proofsweep.alerts.monitor import ProbeBatch
 from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.store.operations import add_pass
 from proofsweep.store.parts import Results
-from proofsweep.store.probes import add_pass
 from proofsweep.store.rows import probe_row
 
 from .ended_operations import call_of, operation_named

@@ -16,8 +16,7 @@ from proofsweep.client.reply import Reply, Request
 from proofsweep.client.transport import BROKEN_EXCHANGE, Transport
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import TimeoutSettings
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -41,7 +41,7 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, latest, layout, ledger, legs, listings, objects, operations, progress, schemas
+from proofsweep.store import journal, latest, layout, lease, ledger, legs, listings, objects, operations, schemas
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
@@ -242,7 +242,7 @@ class StoredRun:
 
     def beat(self, leg: int = 1, **facts: Any) -> None:  # noqa: ANN401 - of many types
         """Write a heartbeat with the progress of a leg."""
-        self._legs.beat(leg, progress.LegProgress(**{"rows": self.plan.items} | facts))
+        self._legs.beat(leg, lease.LegProgress(**{"rows": self.plan.items} | facts))
 
     def write_part(self, table: str, rows: Sequence[Row], *, leg: int = 1, seq: int = 0) -> Row:
         """Write a part of a table; give what a receipt says of it."""

@@ -9,7 +9,7 @@ from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import Alert, FlowEnd, over_after_end
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.ingest.report import PassReport
+from proofsweep.ingest.one_pass import PassReport
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.ledger import Audit
+from proofsweep.audit.check import Audit
 from proofsweep.audit.store import audit_store
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from proofsweep.queries.status import RunStatus
-from proofsweep.store.lease import Holder, OpenTerm
-from proofsweep.store.progress import LegProgress
+from proofsweep.store.lease import Holder, LegProgress, OpenTerm
 from proofsweep_cli.run_screen import active_lines, followed, where_line
 from proofsweep_cli.screen import Screen
 

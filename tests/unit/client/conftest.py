@@ -23,10 +23,10 @@ from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
-from proofsweep.client.stop import StopSwitch
 from proofsweep.client.transport import Transport
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import RetrySettings, ServiceSettings, TimeoutSettings
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.models import UploadResponse

@@ -13,7 +13,7 @@ from proofsweep.client.call_queue import CallQueue, Ticket
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import Share
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from proofsweep.client.retry import Decision, FreshSlot, GiveUp, PauseAll, RenewKey, Retry, backoff, call_error, decide
 from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.errors import CallFailed, SlotRefused
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 
 from .. import left_behind
 

@@ -5,8 +5,7 @@ from threading import Barrier
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
-from proofsweep.config.threads import background_thread, some_at_once
+from proofsweep.config.threads import StopSwitch, background_thread, some_at_once
 
 from ...worlds.waiting import wait_for
 

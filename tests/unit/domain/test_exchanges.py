@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.domain import headers
-from proofsweep.domain.exchanges import Call, Exchange, Failure, is_spent_slot, is_transient, may_be_outage
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain import exchanges
+from proofsweep.domain.exchanges import (
+    AnswerHeaders,
+    Call,
+    Exchange,
+    Failure,
+    is_spent_slot,
+    is_transient,
+    may_be_outage,
+)
 
 from ..left_behind import exchange
 
@@ -183,4 +190,4 @@ def test_no_header_raises(headers: dict[str, str]) -> None:
 
 def test_the_slot_takes_65_mebibytes_and_not_65_million_bytes() -> None:
     """A file between the two numbers must not be refused."""
-    assert headers.SLOT_BYTES == 68_157_440
+    assert exchanges.SLOT_BYTES == 68_157_440

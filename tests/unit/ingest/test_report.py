@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from proofsweep.domain.items import Row
-from proofsweep.ingest.report import PassReport
+from proofsweep.ingest.one_pass import PassReport
 
 
 def row(audio: str, outcome: str, reason: str | None = None, **cells: object) -> Row:

@@ -15,9 +15,8 @@ from proofsweep.client.keys import CurrentKey, key_file
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.reply import Reply, Request
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.config.threads import StopSwitch
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.rotate import Rotated, rotate_key
 from proofsweep.store.legs import Legs

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.client.reply import Reply, Request
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row

@@ -24,7 +24,7 @@ from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .rotating_service import OLD, Installation, RotatingService
 
-OF_ROTATIONS = tuple(f"operations/{name}.py" for name in ("rotate", "key_store", "rotations", "operation"))
+OF_ROTATIONS = tuple(f"operations/{name}.py" for name in ("rotate", "key_store", "operation"))
 
 
 @pytest.fixture

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.open_run import heartbeats_of, stop_run
-from proofsweep.queries.status import RunStatus, describe_run
-from proofsweep.store.lease import Holder, OpenTerm
+from proofsweep.queries.status import RunStatus, describe_run, heartbeats_of, stop_run
+from proofsweep.store.lease import Holder, LegProgress, OpenTerm
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.parts import Results
-from proofsweep.store.progress import LegProgress
 
 NOTHING = LegProgress(rows=4, finished_before=0, counts={})
 
@@ -39,7 +37,7 @@ class Steps:
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     steps = Steps()
-    monkeypatch.setattr("proofsweep.queries.open_run.time", steps)
+    monkeypatch.setattr("proofsweep.queries.status.time", steps)
     return steps
 
 

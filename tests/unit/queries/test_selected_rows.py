@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.queries.attention import attention_groups
-from proofsweep.queries.selected_rows import SelectedRows, having
+from proofsweep.queries.selected_rows import SelectedRows, attention_groups, having
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.verify.history import note_leg

@@ -14,11 +14,11 @@ from proofsweep.queries.status import describe_run
 from proofsweep.queries.store_status import StoreStatus, store_status
 from proofsweep.store import schemas
 from proofsweep.store.layout import heartbeat_name
+from proofsweep.store.lease import LegProgress
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
+from proofsweep.store.operations import add_pass
 from proofsweep.store.parts import Results
-from proofsweep.store.probes import add_pass
-from proofsweep.store.progress import LegProgress
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 

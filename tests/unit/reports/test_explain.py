@@ -1,7 +1,7 @@
 """A file or a run is explained from the store alone."""
 
 from proofsweep import __version__
-from proofsweep.domain.headers import CONTRACT_VERSION
+from proofsweep.domain.exchanges import CONTRACT_VERSION
 from proofsweep.domain.items import Row
 from proofsweep.queries.search import searching
 from proofsweep.reports.explain import lines_of, packet_of

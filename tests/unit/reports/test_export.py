@@ -12,8 +12,7 @@ from proofsweep.domain.reasons import Reason, reason_entries
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.reports.export import WrittenReport, export
-from proofsweep.reports.letters import letter_to, name_for_supplier, sentences_for
+from proofsweep.reports.export import WrittenReport, export, letter_to, name_for_supplier, sentences_for
 from proofsweep.sources.workbook import sheet_rows
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
-from proofsweep.queries.attention import AttentionFile
 from proofsweep.queries.page_facts import catalog_facts, run_facts
+from proofsweep.queries.selected_rows import AttentionFile
 from proofsweep.queries.status import describe_run
 from proofsweep.reports.pages import (
     catalog_page,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.domain.headers import SLOT_BYTES
+from proofsweep.domain.exchanges import SLOT_BYTES
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.formats import AudioFormat

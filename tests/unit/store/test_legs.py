@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import RunIsActive
+from proofsweep.store.lease import LegProgress, progress_in
 from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of, open_legs
 from proofsweep.store.objects import FolderStore, Store
-from proofsweep.store.progress import LegProgress, progress_in
 
 from ...worlds.ended_runs import plan_of_run
 

@@ -13,8 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from proofsweep.domain.exchanges import Call, Exchange, Failure
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.models import HealthResponse, VerifyResponse, json_of
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of

@@ -12,7 +12,7 @@ import pytest
 from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange, Failure

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
-from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.headers import AnswerHeaders
+from proofsweep.config.threads import StopSwitch
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.runs import Bounds
 from proofsweep.verify.budget import Budget, calls_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Declared, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished

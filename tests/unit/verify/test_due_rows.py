@@ -13,7 +13,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep.store.layout import listed_name
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
-from proofsweep.verify.due_rows import DueRows, most_rows
+from proofsweep.verify.plan import DueRows, most_rows
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import FileFacts, Mode, WorkItem
 from proofsweep.domain.models import VerifyResponse
@@ -16,7 +16,7 @@ from proofsweep.sources.audio import open_audio
 from proofsweep.sources.files import Files
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
 from proofsweep.verify.item import VerifyContext, verify_item
-from proofsweep.verify.threads import Workers
+from proofsweep.verify.service import Workers
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from proofsweep.client.client import Partner
-from proofsweep.client.stop import StopSwitch
 from proofsweep.config.sections import RetrySettings
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.verify.service import ServiceStatus, await_service, examine_service, refuse_without_quota

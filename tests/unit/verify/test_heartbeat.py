@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs

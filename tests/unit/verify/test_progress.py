@@ -13,8 +13,8 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.lease import LegProgress, together
 from proofsweep.store.parts import Results
-from proofsweep.store.progress import LegProgress, together
 from proofsweep.verify.leg import ProgressMeter
 
 from ..conftest import LegBuilder

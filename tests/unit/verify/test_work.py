@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.client.stop import StopSwitch
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem

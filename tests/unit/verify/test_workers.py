@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from proofsweep.verify.threads import Workers, workers_that_fit
+from proofsweep.verify.service import Workers, workers_that_fit
 
 from ...worlds.waiting import wait_for
 
