@@ -141,5 +141,5 @@ def _kept_and_gone(
 
 def _ended_at(record: RunRecord) -> datetime:
     """Return when the last leg of a run ended; when the run was planned, if no leg says it."""
-    told = [str(leg.counts["finished_at"]) for leg in record.legs if leg.counts.get("finished_at")]
-    return max(map(datetime.fromisoformat, [*told, record.plan.created_at]))
+    told = [leg.finished_at for leg in record.legs if leg.finished_at]
+    return max([*told, datetime.fromisoformat(record.plan.created_at)])

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, takewhile
 
 import pyarrow as pa
@@ -23,7 +23,7 @@ from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of
 from proofsweep.store.lease import STALE_SECONDS, LegProgress, OpenTerm, together
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs, leg_numbers, open_legs
+from proofsweep.store.legs import Legs, leg_numbers, open_legs, receipts_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
@@ -126,7 +126,7 @@ class RunStatus:
     @property
     def calls_if_done(self) -> int | None:
         """What its last legs have called; None if somebody must go on with it."""
-        is_in_doubt = 0 < self.remaining <= sum(leg.in_doubt for leg in self.last_legs)
+        is_in_doubt = 0 < self.remaining <= sum(len(leg.in_doubt) for leg in self.last_legs)
         called = sum(leg.count("calls") for leg in self.last_legs)
         return called if self.is_over or is_in_doubt else None
 
@@ -153,16 +153,15 @@ class RunStatus:
 def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its parts and receipts; ResultsError if there is no such run."""
     plan = results.plan(run_id)
-    legs = Legs(results.store, run_id, lambda: datetime.now(UTC))
-    receipts = {number: legs.receipt(number) for number in leg_numbers(results.store, plan)}
+    receipts = receipts_of(results.store, plan)
     opened = tuple(open_legs(results.store, plan))
     alive, head = {leg.leg for leg in opened if leg.is_alive}, Ledger(results.store).head()
     statuses = tuple(
-        LegRecord(leg=number, receipt=receipt)
+        LegRecord.of(number, receipt)
         if receipt is not None
         else LegRecord(leg=number)
         if number in alive
-        else LegRecord(leg=number, receipt=_of_killed(results, plan, number))
+        else _killed_leg(results, plan, number)
         for number, receipt in receipts.items()
     )
     if pruned := prunings_of(results.store, run_id)[-1:]:
@@ -292,13 +291,13 @@ def _outcomes_of(legs: Sequence[LegRecord]) -> tuple[Group, ...]:
     )
 
 
-def _of_killed(results: Results, plan: Plan, leg: int) -> Row:
-    """Return what stands for the receipt of a killed leg: the calls that its parts and its journal have."""
+def _killed_leg(results: Results, plan: Plan, leg: int) -> LegRecord:
+    """Count the calls of a killed leg that its parts and its journal have."""
     waiting = unpublished(results, plan, leg, "exchanges")
     names = [name for name in results.parts_of("exchanges", plan) if leg_of(name) == leg]
     counts = exchange_counts(chain(results.tables(names), waiting))
     calls = {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
-    return {"ended_by": str(EndedBy.KILLED), "counts": calls}
+    return LegRecord(leg=leg, ended_by=str(EndedBy.KILLED), counts=calls)
 
 
 def _groups(
@@ -333,9 +332,8 @@ def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
 
 
 def _without_rows(results: Results, plan: Plan) -> RunStatus:
-    legs = Legs(results.store, plan.run_id)
-    receipts = {leg: legs.receipt(leg) for leg in leg_numbers(results.store, plan)}
-    ended = tuple(LegRecord(leg=leg, receipt=receipt) for leg, receipt in receipts.items() if receipt)
+    receipts = receipts_of(results.store, plan)
+    ended = tuple(LegRecord.of(leg, receipt) for leg, receipt in receipts.items() if receipt)
     return RunStatus(plan=plan, groups=(), legs=ended, open_legs=tuple(open_legs(results.store, plan)))
 
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
@@ -70,14 +70,6 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
     )
 
 
-def progress_in(document: object) -> LegProgress | None:
-    """Read what a heartbeat has; None if it cannot be understood, as that of a later version may be."""
-    try:
-        return _PROGRESS.validate_python(document)
-    except ValidationError:
-        return None
-
-
 HEARTBEAT_SECONDS = 10  # time between two heartbeats
 STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
 
@@ -111,6 +103,10 @@ class Holder:
             token=secrets.token_hex(8),
             facts=facts,
         )
+
+    @property
+    def where(self) -> str:
+        return f"process {self.pid} on {self.host}"
 
     @property
     def is_here(self) -> bool:
@@ -152,7 +148,7 @@ class OpenTerm:
 
     @property
     def where(self) -> str:
-        return f"process {self.holder.pid} on {self.holder.host}"
+        return self.holder.where
 
     @property
     def since(self) -> datetime:
@@ -249,14 +245,15 @@ class Lease:
             return None
 
     def open_term(self, number: int) -> OpenTerm | None:
-        """Read a term that has no receipt; None if its holder cannot be read."""
-        holder = self.holder(number)
+        """Read a term, and how far it was at its last heartbeat; None if it has ended, or its holder cannot be read."""
+        holder = self.holder(number) if self.receipt(number) is None else None
         if holder is None:
             return None
         beaten_at, progress = holder.taken_at, None
         with suppress(ValueError, KeyError, TypeError):  # a power cut may leave a heartbeat empty
             sign = json.loads(self.store.read(layout.heartbeat_name(self.name, number)) or b"")
-            beaten_at, progress = datetime.fromisoformat(sign["at"]), progress_in(sign.get("progress"))
+            beaten_at = datetime.fromisoformat(sign["at"])
+            progress = _PROGRESS.validate_python(sign["progress"])  # that of a later version may be another
         return OpenTerm(
             run_id=self.name,
             leg=number,
@@ -267,18 +264,13 @@ class Lease:
             progress=progress,
         )
 
-    def is_alive(self, number: int) -> bool:
-        """Whether a term is still worked on, judged by its last sign of life: on two machines, by two wall clocks."""
-        opened = self.open_term(number) if self.receipt(number) is None else None
-        return opened is not None and opened.is_alive
-
     def is_held(self, number: int) -> bool:
         """Whether a process works on a term; wait for its next heartbeat, up to 30 s, if nothing else can tell.
 
         Of a process that exists on this machine a fresh heartbeat is enough. One that was just killed elsewhere has a
         fresh heartbeat too, and clocks may jump, so that only another heartbeat shows a live one.
         """
-        opened = self.open_term(number) if self.receipt(number) is None else None
+        opened = self.open_term(number)
         if opened is None or opened.is_gone:
             return False
         if opened.holder.is_here and opened.is_alive:
@@ -294,9 +286,9 @@ class Lease:
         return False
 
     def active_error(self, number: int) -> RunIsActive:
-        opened = self.open_term(number)
-        holder = "another process" if opened is None else opened.where
-        return RunIsActive(self.busy.format(holder=holder, name=self.name, number=number))
+        holder = self.holder(number)
+        where = "another process" if holder is None else holder.where
+        return RunIsActive(self.busy.format(holder=where, name=self.name, number=number))
 
 
 def boot_id() -> str:

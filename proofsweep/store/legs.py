@@ -33,8 +33,7 @@ class Legs(Lease):
     def open_leg(self) -> OpenTerm | None:
         """Return the last leg, and how far it was at its last heartbeat; None if it has ended, or none began."""
         last = self.last()
-        opened = self.open_term(last) if last else None
-        return None if opened is None or self.receipt(last) is not None else opened
+        return self.open_term(last) if last else None
 
     def ask_to_stop(self, leg: OpenTerm, reason: RunMustStop | None = None) -> bool:
         """Ask the process of a leg to stop in good order; return whether nobody had asked it before.
@@ -71,6 +70,12 @@ def _partitions(store: Store, run_id: str, partitions: int, clock: Callable[[], 
 def leg_numbers(store: Store, plan: AnyRun) -> list[int]:
     """Return the numbers of the legs of all partitions of a run."""
     return sorted(number for legs in legs_of(store, plan) for number in legs.numbers())
+
+
+def receipts_of(store: Store, plan: AnyRun) -> dict[int, dict[str, object] | None]:
+    """Read how each leg of a run ended, by its number; None for one that has not. ResultsError if one is damaged."""
+    legs = Legs(store, plan.run_id)
+    return {number: legs.receipt(number) for number in leg_numbers(store, plan)}
 
 
 def open_legs(store: Store, plan: Plan) -> list[OpenTerm]:

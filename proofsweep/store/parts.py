@@ -14,7 +14,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
-from proofsweep.store.legs import Legs, leg_numbers
+from proofsweep.store.legs import receipts_of
 from proofsweep.store.objects import Store, damaged, json_bytes, read_required, sha256_hex
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.rows import planned_item
@@ -175,7 +175,5 @@ def table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
 
 def ended_parts(store: Store, plan: AnyRun) -> dict[int, list[Part]]:
     """Return the parts of each leg that has ended, by its receipt."""
-    legs = Legs(store, plan.run_id)
-    receipts = {leg: legs.receipt(leg) for leg in leg_numbers(store, plan)}
-    named = {leg: receipt.get("parts") for leg, receipt in receipts.items() if receipt is not None}
+    named = {leg: receipt.get("parts") for leg, receipt in receipts_of(store, plan).items() if receipt is not None}
     return {leg: [Part(**part) for part in parts] for leg, parts in named.items() if isinstance(parts, list)}

@@ -12,23 +12,24 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
+from typing import Annotated
 
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from proofsweep.config.locations import resolved_location
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store.layout import INDEX_NAME, kind_of
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs, leg_numbers
+from proofsweep.store.legs import Legs, receipts_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
 from proofsweep.store.parts import Results
 from proofsweep.store.prunings import prunings_of
-
-# What readers need of a receipt; its parts and digests stay in the receipt alone.
-_RECEIPT_MEMBERS = ("ended_by", "counts", "why", "quota_reset", "duplicates", "row_seconds")
+from proofsweep.store.rows import with_instants
 
 _SETTLING = timedelta(days=1)
 _RECEIPT = re.compile(r"_runs/([^/]+)/legs/(\d+)/receipt\.json")
@@ -40,69 +41,53 @@ class LegRecord:
     """One leg by its receipt; while it lasts, nothing is known of it."""
 
     leg: int
-    receipt: Mapping[str, object] = field(default_factory=dict)  # in the index, the `_RECEIPT_MEMBERS`
     entry: int | None = None  # its number in the ledger; None while it has none
+    ended_by: str | None = None
+    why: str | None = None
+    counts: Annotated[Row, AfterValidator(partial(with_instants, "runs"))] = field(default_factory=dict)  # of `runs`
+    quota_reset: datetime | None = None  # as the service last said to the leg
+    duplicates: int | None = None  # rows that another row, or another run, has answered
+    row_seconds: Sequence[float] = ()  # of all calls of a row, and of its form posts alone, on average
+    check_calls: int = 0  # keyed calls that were checks, which belong to no row
+    in_doubt: Sequence[int] = ()  # rows that were tried, and no check could decide about them
+
+    @classmethod
+    def of(cls, leg: int, receipt: Row) -> "LegRecord":
+        """Read a receipt; ResultsError if it is damaged."""
+        try:
+            return _LEG.validate_python({**receipt, "leg": leg})
+        except ValidationError as damage:
+            where = f"The receipt of leg {leg} of run {receipt.get('run_id')}"
+            raise ResultsError(f"{where} is damaged. Restore it from a backup.") from damage
 
     @property
     def rows(self) -> int:
         return sum(map(self.count, OUTCOMES))
 
     @property
-    def counts(self) -> Mapping[str, object]:
-        """The leg's row of `runs`; empty if its receipt has none."""
-        counts = self.receipt.get("counts")
-        return counts if isinstance(counts, dict) else {}
-
-    @property
-    def ended_by(self) -> str | None:
-        return self._text("ended_by")
-
-    @property
-    def why(self) -> str | None:
-        return self._text("why")
-
-    @property
-    def quota_reset(self) -> datetime | None:
-        """When the quota resets, as the service last said to the leg."""
-        return _instant(self.receipt.get("quota_reset"))
-
-    @property
     def started_at(self) -> datetime | None:
-        return _instant(self.counts.get("started_at"))
+        return self._instant("started_at")
 
     @property
     def finished_at(self) -> datetime | None:
-        return _instant(self.counts.get("finished_at"))
+        return self._instant("finished_at")
 
     @property
     def seconds(self) -> float:
         began, ended = self.started_at, self.finished_at
         return 0.0 if began is None or ended is None else (ended - began).total_seconds()
 
-    @property
-    def in_doubt(self) -> int:
-        """How many rows were tried, and no check could decide about them."""
-        rows = self.receipt.get("in_doubt")
-        return len(rows) if isinstance(rows, list) else 0
-
-    @property
-    def check_calls(self) -> int:
-        """How many keyed calls were checks, which belong to no row."""
-        calls = self.receipt.get("check_calls")
-        return calls if isinstance(calls, int) else 0
-
     def count(self, column: str) -> int:
         """Return a whole number of its row of `runs`; 0 if its receipt has none."""
         found = self.counts.get(column)
         return found if isinstance(found, int) else 0
 
-    def _text(self, member: str) -> str | None:
-        found = self.receipt.get(member)
-        return None if found is None else str(found)
+    def _instant(self, column: str) -> datetime | None:
+        found = self.counts.get(column)
+        return found if isinstance(found, datetime) else None
 
 
-def _instant(text: object) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(str(text))
+_LEG = TypeAdapter(LegRecord)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +122,7 @@ class RunRecord:
 
     @property
     def is_superseded(self) -> bool:
-        endings = (ending_of(leg.receipt.get("ended_by")) for leg in self.legs)
+        endings = (ending_of(leg.ended_by) for leg in self.legs)
         return any(ending is not None and not ending.goes_on for ending in endings)
 
     def with_legs_of(self, other: "RunRecord | None") -> "RunRecord":
@@ -232,13 +217,8 @@ class RunIndex:
             plan = self._results.plan(run_id)
         except (ResultsError, ValueError):
             return None
-        legs = Legs(self._results.store, run_id)
-        ended = [
-            LegRecord(leg=number, receipt={name: receipt.get(name) for name in _RECEIPT_MEMBERS})
-            for number in leg_numbers(self._results.store, plan)
-            if (receipt := legs.receipt(number)) is not None
-        ]
-        return RunRecord(plan=plan, legs=ended)
+        receipts = receipts_of(self._store, plan)
+        return RunRecord(plan=plan, legs=[LegRecord.of(leg, receipt) for leg, receipt in receipts.items() if receipt])
 
     def _read(self) -> IndexedRuns:
         """Read the index; one that is damaged is made anew."""

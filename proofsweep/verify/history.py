@@ -13,7 +13,6 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store.latest import refresh_if_due
 from proofsweep.store.legs import open_legs
 from proofsweep.store.parts import Results
-from proofsweep.store.rows import with_instants
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 from proofsweep.verify.forecast import Measurement
 
@@ -48,7 +47,7 @@ def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: dat
     """Return the calls a second that one of the newest legs learned with this key; None if all are older."""
     lane = (base_url.split("/")[2], key_fingerprint)
     legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
-    for row in (with_instants("runs", dict(leg.counts)) for leg in islice(legs, _RATED_LEGS)):
+    for row in (leg.counts for leg in islice(legs, _RATED_LEGS)):
         rate, finished_at = row.get("rate_learned"), row.get("finished_at")
         is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane
         is_young = isinstance(finished_at, datetime) and finished_at >= now - _RATE_IS_KEPT
@@ -66,14 +65,13 @@ def newest_measurement(results: Results, environment: str) -> Measurement | None
 
 def _measurement(run: RunRecord, leg: LegRecord) -> Measurement | None:
     """Measure a leg, or what those of several partitions did together: each is as one of so many at once."""
-    duplicates, seconds_of_row = leg.receipt.get("duplicates"), leg.receipt.get("row_seconds")
-    rows = sum(map(leg.count, _SENT)) - (duplicates if isinstance(duplicates, int) else 0)  # the next run may have none
+    rows = sum(map(leg.count, _SENT)) - (leg.duplicates or 0)  # the next run may have none
     began, ended = leg.started_at, leg.finished_at
-    if rows < _LEAST_ROWS or began is None or ended is None or ended <= began or not isinstance(seconds_of_row, list):
+    if rows < _LEAST_ROWS or began is None or ended is None or ended <= began or not leg.row_seconds:
         return None
     times = [(each.started_at, each.finished_at) for each in run.legs]
     at_once = sum(1 for since, until in times if since and until and since < ended and until > began)
-    call_seconds, upload_seconds = seconds_of_row
+    call_seconds, upload_seconds = leg.row_seconds
     return Measurement(
         rows=rows * at_once,
         seconds=(ended - began).total_seconds(),

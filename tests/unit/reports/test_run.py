@@ -16,7 +16,7 @@ TAMPERED = Group(outcome="rejected", verdict="tampered", reason="tampered", rows
 
 
 def leg_of(number: int, **receipt: object) -> LegRecord:
-    return LegRecord(leg=number, receipt=receipt)
+    return LegRecord.of(number, receipt)
 
 
 def status_of(plan: Plan, *legs: LegRecord, groups: tuple[Group, ...] = (ACCEPTED, TAMPERED)) -> RunStatus:

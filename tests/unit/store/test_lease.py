@@ -114,7 +114,9 @@ def test_a_holder_is_alive_by_its_heartbeat_and_its_process(
     held_by_another(lease, **changes | ({"pid": gone_process()} if "pid" in changes and not changes["pid"] else {}))
     clock.jump(seconds)
 
-    assert lease.is_alive(1) is is_alive
+    opened = lease.open_term(1)
+    assert opened is not None
+    assert opened.is_alive is is_alive
 
 
 @pytest.mark.parametrize("seconds", [-3 * 3_600, 0, 3 * 3_600])
@@ -142,7 +144,7 @@ def test_a_lease_that_cannot_be_read_holds_nothing(lease: Lease, content: bytes)
     lease.store.create("_runs/r/legs/001/lease.json", content)
 
     assert lease.holder(1) is None
-    assert not lease.is_alive(1)
+    assert not lease.is_held(1)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b"\xff"])
@@ -152,7 +154,9 @@ def test_a_heartbeat_that_cannot_be_read_leaves_that_of_the_lease(lease: Lease, 
     lease.store.create("_runs/r/legs/001/heartbeat.json", content)
     clock.move(31)
 
-    assert not lease.is_alive(1)
+    opened = lease.open_term(1)
+    assert opened is not None
+    assert not opened.is_alive
 
 
 def test_who_comes_while_a_lease_is_held_is_told_by_whom(lease: Lease) -> None:

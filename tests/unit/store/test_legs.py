@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.errors import RunIsActive
-from proofsweep.store.lease import LegProgress, progress_in
+from proofsweep.store import layout
+from proofsweep.store.lease import LegProgress
 from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of, open_legs
 from proofsweep.store.objects import FolderStore, Store
 
@@ -125,15 +127,28 @@ PROGRESS = LegProgress(
 )
 
 
-def test_progress_is_read_as_it_was_written() -> None:
+def progress_of(legs: Legs) -> LegProgress | None:
+    opened = legs.open_leg()
+    assert opened is not None
+    assert opened.beaten_at > opened.since
+    return opened.progress
+
+
+def test_progress_is_read_as_it_was_written(store: Store) -> None:
     """In the JSON of a heartbeat."""
-    assert progress_in(json.loads(json.dumps(asdict(PROGRESS)))) == PROGRESS
+    legs = Legs(store, A)
+    legs.beat(1, PROGRESS)
+
+    assert progress_of(legs) == PROGRESS
 
 
 @pytest.mark.parametrize(
     "document",
-    [None, 3, "text", {}, {"rows": 5}, {"rows": 5, "counts": {"accepted": "x"}}, asdict(PROGRESS) | {"waiting": 3}],
+    [None, "text", {"rows": 5}, {"rows": 5, "counts": {"accepted": "x"}}, asdict(PROGRESS) | {"waiting": 3}],
 )
-def test_what_cannot_be_understood_is_none(document: object) -> None:
+def test_progress_that_cannot_be_understood_is_none(store: Store, document: object) -> None:
     """A display then says that nothing is known, and the sign of life still counts."""
-    assert progress_in(document) is None
+    sign = {"at": datetime.now(UTC).isoformat(), "progress": document}
+    store.create(layout.heartbeat_name(A, 1), json.dumps(sign).encode())
+
+    assert progress_of(Legs(store, A)) is None
