@@ -89,7 +89,7 @@ class Checksums:
         self._looked_into.add(folder)
         if folder != self._base.root and is_within(folder, self._base.root):
             self.read_beside(folder)
-        names = sorted(self._source.names(folder))
+        names = sorted(self._source.in_folder(folder))
         self.read_folder(folder, list(filter(is_list_name, names)), names)
 
     def with_declared(self, row: ManifestRow) -> ManifestRow:

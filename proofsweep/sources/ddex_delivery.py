@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 from urllib.parse import unquote
 
 from proofsweep.config.locations import is_windows, is_within, one_line, path_within
@@ -19,11 +19,10 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_message import (
     ErnMessage,
-    Naming,
+    NamedFile,
     XmlFile,
     is_completion_name,
     messages_named,
-    named,
     xml_in,
 )
 from proofsweep.sources.files import Files, below
@@ -58,6 +57,13 @@ class Batch:
     releases: Mapping[str, Release] = field(default_factory=dict, hash=False)  # by the location of their folders
 
 
+class Naming(NamedTuple):
+    """The naming of a file that is in force."""
+
+    file: NamedFile
+    message: ErnMessage
+
+
 @dataclass(slots=True)
 class NamedFiles:
     """What messages say of the files of one release's folder, by their locations."""
@@ -77,7 +83,7 @@ class _ReleaseFolder:
     """A folder with messages, and all that lies below it."""
 
     location: str
-    messages: list[ErnMessage] = field(default_factory=list)  # without what they say of recordings
+    messages: list[ErnMessage] = field(default_factory=list)  # without what they say of files
     broken: list[XmlFile] = field(default_factory=list)  # its messages that cannot be read
     folders: list[Folder] = field(default_factory=list)
 
@@ -89,7 +95,7 @@ class _ReleaseFolder:
 class Deliveries:
     """The deliveries of one scan; its counts are complete after the last row, its batches before the first.
 
-    What messages say of recordings waits in an empty `file`, since there may be ten thousand of them.
+    What messages say of files waits in an empty `file`, since there may be ten thousand of them.
     """
 
     def __init__(self, top: str, source: Files, file: IO[bytes]) -> None:
@@ -172,7 +178,7 @@ class Deliveries:
             return
         self._offsets[found.location] = self._file.seek(0, os.SEEK_END)
         pickle.dump(found.message, self._file)
-        release.messages.append(replace(found.message, recordings=(), no_rows=()))
+        release.messages.append(replace(found.message, files=(), no_rows=()))
 
     def _release_of(self, folder: str) -> _ReleaseFolder | None:
         """Return the nearest release in whose folder a folder lies, or which it is; None if it is of none."""
@@ -234,8 +240,8 @@ class Deliveries:
         """Add the files that a release's messages, newest first, name here or nowhere; return what they replaced."""
         namings: dict[str, tuple[Naming, list[ErnMessage]]] = {}
         for message in messages:
-            for naming in named(message):
-                namings.setdefault(naming.file.location, (naming, []))[1].append(message)
+            for file in message.files:
+                namings.setdefault(file.location, (Naming(file, message), []))[1].append(message)
         replaced: set[str] = set()
         for naming, naming_it in namings.values():
             written = naming.file.location
@@ -292,8 +298,8 @@ class Deliveries:
         if message is not None and message.release_id:
             tags["release"] = message.release_id
         if naming is not None:
-            row = replace(row, item_id=naming.item_id, declared=naming.file.declared)
-            tags = {**naming.tags, **tags}
+            row = replace(row, item_id=naming.file.item_id, declared=naming.file.declared)
+            tags = {**naming.file.tags, **naming.message.tags, **tags}
         return replace(row, tags=tags, refused=refused, batch=batch, release=release.location)
 
     def _finding(self, message: ErnMessage) -> Ineligible | None:

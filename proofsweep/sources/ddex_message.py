@@ -7,7 +7,7 @@ import codecs
 import hashlib
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -40,9 +40,10 @@ _MANIFEST: Final = "ManifestMessage"
 _ERN = re.compile(r"ddex\.net/+xml/+(?:\d{4}/+)?ern(?:-main)?/+v?(\d)(\d*)", re.IGNORECASE)
 _MAJORS = frozenset({"3", "4"})
 
-_OF_RECORDING = ("isrc", "title", "artist")
-_OF_RELEASE = ("release_title", "label", "icpn", "grid", "catalog_number", "sender", "message_id", "thread_id")
-TAG_NAMES: Final = (*_OF_RECORDING, *_OF_RELEASE, "batch", "release")
+TAG_NAMES: Final = (
+    *("isrc", "title", "artist", "release_title", "label", "icpn", "grid", "catalog_number"),
+    *("sender", "message_id", "thread_id", "batch", "release"),
+)
 """The tags that rows of a delivery may have; one whose value no message gives is left out."""
 
 _SLASHES = "/\\"
@@ -55,32 +56,13 @@ _SHOWN_LETTERS = 80
 _SENTENCE_LETTERS = 160
 
 
-class MessageFile(NamedTuple):
-    """A file that a recording is in; all as the message writes it."""
+class NamedFile(NamedTuple):
+    """A file of a recording, as its message names it."""
 
-    location: str
-    size_bytes: str = ""
-    algorithm: str = ""
-    digest: str = ""
-
-    @property
-    def declared(self) -> Declared | None:
-        """Return what can be compared with the file; a digest of an unknown algorithm, or a malformed one, cannot."""
-        algorithm = algorithm_named(self.algorithm)
-        digest = None if algorithm is None else hex_digest(algorithm, self.digest)
-        is_size = self.size_bytes.isascii() and self.size_bytes.isdigit() and len(self.size_bytes) <= _MOST_DIGITS
-        digests = {} if algorithm is None or digest is None else {algorithm: digest}
-        return Declared(size_bytes=int(self.size_bytes) if is_size else None, digests=digests) or None
-
-
-class Recording(NamedTuple):
-    """A sound recording; of one with several editions, each edition is one."""
-
-    reference: str
-    isrc: str
-    title: str
-    artist: str
-    files: tuple[MessageFile, ...]
+    location: str  # as written
+    item_id: str  # stays the same wherever the delivery lies
+    declared: Declared | None
+    tags: Mapping[str, str]  # of the recording or its edition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +76,7 @@ class ErnMessage:
     created: float  # in POSIX seconds; 0 if that cannot be read
     ids: tuple[str, ...]  # of the release, each with its kind; its catalog number only if it has no other
     tags: Mapping[str, str]  # of the release and the message, by the names of the tags of rows; without empty ones
-    recordings: tuple[Recording, ...] = ()
+    files: tuple[NamedFile, ...] = ()  # that are delivered, as audio of recordings
     no_rows: tuple[tuple[str, Cause], ...] = ()  # locations of clips and of what is no audio
 
     @property
@@ -106,14 +88,6 @@ class ErnMessage:
     def order(self) -> tuple[float, str, str]:
         """Sort messages from the oldest to the newest; a purge without a date withdraws all."""
         return self.created or (float("inf") if self.is_purge else 0.0), self.message_id, self.location
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Naming:
-    item_id: str
-    file: MessageFile
-    tags: Mapping[str, str]  # without those of the batch and the release's folder
-    message: ErnMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,25 +173,29 @@ def read_message(file: OpenFile, location: str) -> ErnMessage:
         "message_id": _text(root, "MessageHeader/MessageId"),
         "thread_id": _text(root, "MessageHeader/MessageThreadId"),
     }
-    recordings: list[Recording] = []
+    ids = tuple(f"{kind}:{text}" for kind, text in (known or ({"CatalogNumber": number} if number else {})).items())
+    is_test = _text(root, "MessageHeader/MessageControlType").lower() == "testmessage"
+    release = next(iter(known.values()), number) or tags["thread_id"] or tags["message_id"]
+    item_names = (*(("test",) if is_test else ()), tags["sender"], release)
+    files: list[NamedFile] = []
     no_rows: list[tuple[str, Cause]] = []
     for resource in root.iterfind("ResourceList/*"):
         if resource.tag == "SoundRecording":
-            recordings += _recordings_of(resource, parties, no_rows)
+            files += _files_of(resource, parties, item_names, no_rows)
         else:
-            others = filter(None, map(_file, resource.iter("File")))
-            no_rows += ((other.location, Cause.NOT_AUDIO) for other in others)
+            others = filter(None, (_location_in(_leaves_of(each)) for each in resource.iter("File")))
+            no_rows += ((other, Cause.NOT_AUDIO) for other in others)
     return ErnMessage(
         location=location,
         is_purge=is_purge,
-        is_test=_text(root, "MessageHeader/MessageControlType").lower() == "testmessage",
+        is_test=is_test,
         sender=tags["sender"],
         message_id=tags["message_id"],
         thread_id=tags["thread_id"],
         created=_posix_seconds(_text(root, "MessageHeader/MessageCreatedDateTime")),
-        ids=tuple(f"{kind}:{text}" for kind, text in (known or ({"CatalogNumber": number} if number else {})).items()),
+        ids=ids,
         tags={name: text for name, text in tags.items() if text},
-        recordings=tuple(recordings),
+        files=tuple(files),
         no_rows=tuple(no_rows),
     )
 
@@ -229,26 +207,6 @@ def messages_named(file: OpenFile) -> Iterator[list[str]]:
         url = unquote(texts.pop("URL", "")).replace("\\", "/").strip("/")
         folders = [posixpath.splitext(part)[0] if is_xml_name(part) else part for part in url.split("/")]
         yield [text for text in (url, *folders, *texts.values()) if text]
-
-
-def named(message: ErnMessage) -> Iterator[Naming]:
-    """Yield each file that a message names, once for each recording."""
-    for recording in message.recordings:
-        tags = {name: getattr(recording, name) for name in _OF_RECORDING} | dict(message.tags)
-        tags = {name: tags[name] for name in TAG_NAMES if tags.get(name)}
-        for file in dict.fromkeys(recording.files):
-            item_id = item_id_for(message, recording.reference, file.location)
-            yield Naming(item_id=item_id, file=file, tags=tags, message=message)
-
-
-def item_id_for(message: ErnMessage, reference: str, written: str) -> str:
-    """Return an item ID that stays the same wherever the delivery lies: 32 hex digits.
-
-    It is made of the sender, the release, the recording's reference in the message, and the location as written there.
-    """
-    release = message.release_id or message.thread_id or message.message_id
-    parts = (*(("test",) if message.is_test else ()), message.sender, release, reference, written)
-    return hashlib.sha256(b"\0".join(map(raw_bytes, parts))).hexdigest()[:32]
 
 
 def read_xml(file: OpenFile) -> "_Element":
@@ -345,44 +303,57 @@ def _artist_of(recording: "_Element", parties: Mapping[str, str]) -> str:
     return ""
 
 
-def _recordings_of(
-    element: "_Element", parties: Mapping[str, str], no_rows: list[tuple[str, Cause]]
-) -> Iterator[Recording]:
-    """Yield a recording, or each of its editions, with the files that are delivered; clips and others are no rows."""
-    editions = element.findall("SoundRecordingEdition")
-    files: dict[_Element, list[MessageFile]] = {each: [] for each in (*editions, element)}
-    for each in element.iter("File"):
-        leaves = [leaf for above in each.iterancestors() for leaf in above.iterchildren(*_AROUND_A_FILE)]
-        file = _file(each)
-        flags = {(leaf.tag, (leaf.text or "").strip().lower()) for leaf in leaves}
-        if file is None or not flags.isdisjoint(_NOT_DELIVERED):
+def _files_of(
+    recording: "_Element", parties: Mapping[str, str], item_names: Sequence[str], no_rows: list[tuple[str, Cause]]
+) -> Iterator[NamedFile]:
+    """Yield the delivered files of a recording and of its editions; clips and others become `no_rows`.
+
+    An item ID is made of the sender, the release, the recording's reference in the message, and the location.
+    """
+    isrc, reference = _isrc_of(recording), _text(recording, "ResourceReference")
+    title, artist = _title_of(recording), _artist_of(recording, parties)
+    for each in recording.iter("File"):
+        around = [leaf for above in each.iterancestors() for leaf in above.iterchildren(*_AROUND_A_FILE)]
+        flags = {(leaf.tag, (leaf.text or "").strip().lower()) for leaf in around}
+        location = _location_in(leaves := _leaves_of(each))
+        if not location or not flags.isdisjoint(_NOT_DELIVERED):
             continue
         kind = _text(each.getparent(), "Type").lower() if each.getparent().tag == "DeliveryFile" else ""
         if kind and "audio" not in kind:
-            no_rows.append((file.location, Cause.NOT_AUDIO))
+            no_rows.append((location, Cause.NOT_AUDIO))
         elif not flags.isdisjoint(_CLIP):
-            no_rows.append((file.location, Cause.CLIPS))
+            no_rows.append((location, Cause.CLIPS))
         else:
-            files[next(each.iterancestors("SoundRecordingEdition"), element)].append(file)
-    own, reference = _isrc_of(element), _text(element, "ResourceReference")
-    title, artist = _title_of(element), _artist_of(element, parties)
-    for place, found in files.items():
-        if found or place is not element or not editions:
-            yield Recording(reference, _isrc_of(place) or own, title, artist, tuple(found))
+            edition = next(each.iterancestors("SoundRecordingEdition"), recording)
+            found = {"isrc": _isrc_of(edition) or isrc, "title": title, "artist": artist}
+            tags = {name: text for name, text in found.items() if text}
+            item_id = hashlib.sha256(b"\0".join(map(raw_bytes, (*item_names, reference, location)))).hexdigest()[:32]
+            yield NamedFile(location, item_id, _declared_in(leaves), tags)
 
 
 def _isrc_of(element: "_Element") -> str:
     return _text(element, "SoundRecordingId/ISRC", "ResourceId/ISRC")
 
 
-def _file(element: "_Element") -> MessageFile | None:
-    leaves = {each.tag: text for each in element.iter() if (text := (each.text or "").strip())}
+def _leaves_of(file: "_Element") -> dict[str, str]:
+    return {each.tag: text for each in file.iter() if (text := (each.text or "").strip())}
+
+
+def _location_in(leaves: Mapping[str, str]) -> str:
     folder, name = leaves.get("FilePath"), leaves.get("FileName", "")
     name = f"{folder.rstrip(_SLASHES)}/{name}" if folder and name else name
-    location = leaves.get("URI") or leaves.get("URL") or name
-    digest = leaves.get("HashSumValue") or leaves.get("HashSum", "")  # of ERN 3 the value has the name of its parent
-    algorithm = leaves.get("Algorithm") or leaves.get("HashSumAlgorithmType", "")
-    return MessageFile(location, leaves.get("FileSize", ""), algorithm, digest) if location else None
+    return leaves.get("URI") or leaves.get("URL") or name
+
+
+def _declared_in(leaves: Mapping[str, str]) -> Declared | None:
+    """Return what can be compared with the file; a digest of an unknown algorithm, or a malformed one, cannot."""
+    size = leaves.get("FileSize", "")
+    is_size = size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS
+    algorithm = algorithm_named(leaves.get("Algorithm") or leaves.get("HashSumAlgorithmType", ""))
+    written = leaves.get("HashSumValue") or leaves.get("HashSum", "")  # of ERN 3 the value has the name of its parent
+    digest = hex_digest(algorithm, written) if algorithm else None
+    digests = {algorithm: digest} if algorithm and digest else {}
+    return Declared(size_bytes=int(size) if is_size else None, digests=digests) or None
 
 
 def _posix_seconds(written: str) -> float:

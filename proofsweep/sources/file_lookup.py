@@ -131,7 +131,7 @@ class FileLookup:
         return posixpath.join(folder, names.get(name) or names.get(composed(name), name))
 
     def _names_in(self, folder: str) -> Mapping[str, str]:
-        names = self._files.names(folder)
+        names = self._files.in_folder(folder)
         return {composed(name): name for name in names} | {name: name for name in names}
 
     def _is_there(self, location: str) -> bool:

@@ -103,18 +103,17 @@ class Files:
         """
         if self._is_in_bucket(location):
             return self.buckets.walk(location)
-        return iter(_Walk(location, self._local_root, self.rule))
-
-    def names(self, folder: str) -> list[str]:
-        """Return the names in a folder of this machine; none if it cannot be listed."""
-        try:
-            return os.listdir(folder if self._local_root is None else path_inside(folder, self._local_root))  # noqa: PTH208 -- of text
-        except (OSError, ValueError, SourceError):
-            return []
+        return _walked(location, self._local_root, self.rule)
 
     def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]:
-        """Return the names in a folder or prefix, with the facts of files if the listing has them."""
-        return self.buckets.in_folder(folder) if is_bucket(folder) else dict.fromkeys(self.names(folder))
+        """Return the names in a folder or prefix, with the facts that its listing has; none if it cannot be listed."""
+        if is_bucket(folder):
+            return self.buckets.in_folder(folder)
+        try:
+            path = folder if self._local_root is None else path_inside(folder, self._local_root)
+            return dict.fromkeys(os.listdir(path))  # noqa: PTH208 -- of text
+        except (OSError, ValueError, SourceError):
+            return {}
 
     def refuse_outside(self, location: str) -> None:
         """Raise SourceError if a bucket URL lies outside the root; links are seen only when they are used."""
@@ -159,73 +158,59 @@ class LocalFile(OpenFile):
         os.close(self._descriptor)
 
 
-class _Walk:
-    """A folder and the folders in it, then the folders that links lead to; one that is not walked has no files.
+def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
+    """Yield a folder and the folders in it, then those that links lead to; one that is not walked has no files.
 
     A folder that was walked already is not walked again, so folders that link to each other end. The real folders come
     first, so that a file has the same name whether a link leads to its folder or not.
     """
-
-    def __init__(self, location: str, root: str | None, rule: ListingRule) -> None:
-        self._location = location
-        self._root = root
-        self._rule = rule
-        self._walked: set[str] = set()  # without links in their paths
-        self._links = deque([location])
-
-    def __iter__(self) -> Iterator[Folder]:
-        while self._links:
-            path = self._links.popleft()
-            real = os.path.realpath(path)
-            if self._root is not None and not is_within(real, self._root):
-                refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(self._root).message)
-                yield Folder(location=path, files=[], refused=refused)
-            else:
-                yield from self._tree(path, real)
-
-    def _tree(self, top: str, real_top: str) -> Iterator[Folder]:
-        waiting = [(top, real_top)]
-        while waiting:
+    walked: set[str] = set()  # without links in their paths
+    links, waiting = deque([top]), list[tuple[str, str]]()
+    while waiting or links:
+        if waiting:
             path, real = waiting.pop()
-            if real in self._walked:
-                yield Folder(location=path, files=[], is_repeated=True)
+        else:
+            path = links.popleft()
+            real = os.path.realpath(path)
+            if root is not None and not is_within(real, root):
+                refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(root).message)
+                yield Folder(location=path, files=[], refused=refused)
                 continue
-            self._walked.add(real)
-            try:
-                folder, below, links = self._look_into(path)
-            except OSError as error:
-                unreadable = f"The folder cannot be read: {error.strerror}."
-                yield Folder(location=path, files=[], refused=Ineligible(Reason.UNREADABLE_FOLDER, unreadable))
-                continue
-            yield folder
-            self._links += [posixpath.join(path, name) for name in links]
-            waiting += [(posixpath.join(path, name), posixpath.join(real, name)) for name in reversed(below)]
+        if real in walked:
+            yield Folder(location=path, files=[], is_repeated=True)
+            continue
+        walked.add(real)
+        try:
+            folder, below, linked = _listed(path, top, rule)
+        except OSError as error:
+            unreadable = f"The folder cannot be read: {error.strerror}."
+            yield Folder(location=path, files=[], refused=Ineligible(Reason.UNREADABLE_FOLDER, unreadable))
+            continue
+        yield folder
+        links += [posixpath.join(path, name) for name in linked]
+        waiting += [(posixpath.join(path, name), posixpath.join(real, name)) for name in reversed(below)]
 
-    def _look_into(self, path: str) -> tuple[Folder, list[str], list[str]]:
-        files: list[str] = []
-        folders: list[str] = []
-        links: list[str] = []
-        others: list[str] = []
-        left_out: defaultdict[Cause, list[str]] = defaultdict(list)
-        with os.scandir(path) as entries:
-            for entry in entries:
-                is_folder = _is_folder(entry)
-                why = self._rule.why(path_within(entry.path, self._location), is_folder=is_folder)
-                if why is not None:
-                    left_out[why].append(entry.name)
-                elif is_folder:
-                    (links if entry.is_symlink() else folders).append(entry.name)
-                else:
-                    (files if _is_file(entry) else others).append(entry.name)
-        for names in (files, folders, links, others, *left_out.values()):
-            names.sort(key=os.fsencode)
-        found = Folder(
-            location=path,
-            files=files,
-            left_out=left_out,
-            unreadable=others,
-        )
-        return found, folders, links
+
+def _listed(path: str, top: str, rule: ListingRule) -> tuple[Folder, list[str], list[str]]:
+    """Return a folder as it is listed, and the names of its folders and of its links to folders."""
+    files: list[str] = []
+    folders: list[str] = []
+    links: list[str] = []
+    others: list[str] = []
+    left_out: defaultdict[Cause, list[str]] = defaultdict(list)
+    with os.scandir(path) as entries:
+        for entry in entries:
+            is_folder = _is_folder(entry)
+            why = rule.why(path_within(entry.path, top), is_folder=is_folder)
+            if why is not None:
+                left_out[why].append(entry.name)
+            elif is_folder:
+                (links if entry.is_symlink() else folders).append(entry.name)
+            else:
+                (files if _is_file(entry) else others).append(entry.name)
+    for names in (files, folders, links, others, *left_out.values()):
+        names.sort(key=os.fsencode)
+    return Folder(location=path, files=files, left_out=left_out, unreadable=others), folders, links
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

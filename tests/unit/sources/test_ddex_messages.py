@@ -12,17 +12,15 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.sources.ddex_message import (
     MOST_BYTES,
     ErnMessage,
-    MessageFile,
-    Recording,
+    NamedFile,
     examine,
-    item_id_for,
     read_message,
     read_xml,
 )
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
 from tests.unit.sources.held_file import HeldFile
-from tests.worlds.ddex_messages import ERN_3, ERN_4_1, ERN_4_3, SENDER, VERSIONS, Sending, Track, purge, sent
+from tests.worlds.ddex_messages import ERN_3, ERN_4_1, ERN_4_3, SENDER, VERSIONS, Sending, Sent, Track, purge, sent
 from tests.worlds.ddex_messages import batch_manifest as manifest
 
 OCEAN = sent("resources/0094631432057_01_001.flac", b"ocean")
@@ -48,10 +46,16 @@ def test_message_of_each_version_is_read(version: str) -> None:
         Track(isrc="QZES71982313", title="Shore", artist="Tom", files=["resources/disc 1/2.flac"]),
         Track(isrc="QZES71982314", title="Ocean (30 s)", files=["clip.wav"], is_clip=True),
     )
-    ocean = MessageFile(OCEAN.location, str(OCEAN.size_bytes), "MD5", OCEAN.digest)
+    live = {"isrc": "QZES71982312", "title": "Ocean (Live)", "artist": "Mara"}
+    shore = {"isrc": "QZES71982313", "title": "Shore", "artist": "Tom"}
+    declared = Declared(size_bytes=OCEAN.size_bytes, digests={"md5": OCEAN.digest})
     sending = Sending(version=version, tracks=recordings, images=["resources/cover.jpg"], grid="A10302B0000114894T")
 
-    assert read(replace(sending, videos=["resources/film.mp4"])) == ErnMessage(
+    found = read(replace(sending, videos=["resources/film.mp4"]))
+
+    ids = [file.item_id for file in found.files]
+    assert len({*ids}) == 3
+    assert found == ErnMessage(
         location="/b/r/m.xml",
         is_purge=False,
         is_test=False,
@@ -63,10 +67,10 @@ def test_message_of_each_version_is_read(version: str) -> None:
         tags={"release_title": "Tides", "label": "Seed Records", "catalog_number": "SEED 001"}
         | {"icpn": "0094631432057", "grid": "A10302B0000114894T"}
         | {"sender": SENDER, "message_id": "M-1", "thread_id": "T-1"},
-        recordings=(
-            Recording("A1", "QZES71982312", "Ocean (Live)", "Mara", (ocean, MessageFile("resources/1.mp3"))),
-            Recording("A2", "QZES71982313", "Shore", "Tom", (MessageFile("resources/disc 1/2.flac"),)),
-            Recording("A3", "QZES71982314", "Ocean (30 s)", "Mara & the Tides", ()),
+        files=(
+            NamedFile(OCEAN.location, ids[0], declared, live),
+            NamedFile("resources/1.mp3", ids[1], None, live),
+            NamedFile("resources/disc 1/2.flac", ids[2], None, shore),
         ),
         no_rows=(
             ("clip.wav", Cause.CLIPS),
@@ -84,7 +88,7 @@ def test_what_is_not_in_the_delivery_is_not_named(version: str) -> None:
     """The standard's word for it is `IsProvidedInDelivery`."""
     found = read(Sending(version=version, tracks=[*tracks("A", is_provided=False), *tracks("B", is_provided=True)]))
 
-    assert [len(recording.files) for recording in found.recordings] == [0, 1]
+    assert [file.tags["isrc"] for file in found.files] == ["B"]
     assert found.no_rows == ()
 
 
@@ -96,7 +100,7 @@ def test_each_edition_has_its_own_isrc() -> None:
 
     found = read(text.replace(edition, f"{edition}</SoundRecordingEdition>{immersive}").encode())
 
-    names = [(recording.isrc, recording.title, recording.files[0].location) for recording in found.recordings]
+    names = [(file.tags["isrc"], file.tags["title"], file.location) for file in found.files]
     assert names == [("QZES71982312", "Ocean", "stereo.wav"), ("QZES71982399", "Ocean", "immersive.wav")]
 
 
@@ -125,32 +129,36 @@ def test_recording_without_files_and_ids_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "declared"),
+    ("size", "algorithm", "digest", "declared"),
     [
-        (MessageFile("a.wav", "12", "MD5", MD5.upper()), Declared(size_bytes=12, digests={"md5": MD5})),
-        (MessageFile("a.wav", "", "MD5", "1B2M2Y8AsgTpgAmY7PhCfg=="), Declared(digests={"md5": MD5})),
-        (MessageFile("a.wav", "12", "UserDefined", MD5), Declared(size_bytes=12)),
-        (MessageFile("a.wav", "12 MB", "MD5", "no digest"), None),
-        (MessageFile("a.wav", "9" * 19, "CRC32", "00000000"), None),
-        (MessageFile("a.wav"), None),
+        ("12", "MD5", MD5.upper(), Declared(size_bytes=12, digests={"md5": MD5})),
+        ("", "MD5", "1B2M2Y8AsgTpgAmY7PhCfg==", Declared(digests={"md5": MD5})),
+        ("12", "UserDefined", MD5, Declared(size_bytes=12)),
+        ("12 MB", "MD5", "no digest", None),
+        ("9" * 19, "CRC32", "00000000", None),
     ],
 )
-def test_only_what_can_be_compared_is_declared(file: MessageFile, declared: Declared | None) -> None:
+def test_only_what_can_be_compared_is_declared(
+    size: str, algorithm: str, digest: str, declared: Declared | None
+) -> None:
     """A digest of another algorithm, or one that is malformed, is never damage."""
+    named = Sent(location="a.wav", size_bytes=size, algorithm=algorithm, digest=digest)  # type: ignore[arg-type]  # as told
+
+    (file,) = read(Sending(version="43", tracks=[Track(isrc="A", files=[named])])).files
+
     assert file.declared == declared
 
 
 def test_item_id_stays_the_same() -> None:
     """It is of the sender, the release, the reference and the location, and of nothing else."""
-    one = Sending(icpn="111")
-    message, moved = read(one), read(replace(one, message_id="M-9", title="Other"))
+    one = Sending(icpn="111", tracks=tracks("A", "B", files=["a.wav", "b.wav"]))
     others = [replace(one, icpn="222"), replace(one, sender="X"), replace(one, is_test=True)]
 
-    item_id = item_id_for(message, "A1", "a.wav")
+    item_ids = [file.item_id for file in read(one).files]
 
-    assert item_id == item_id_for(moved, "A1", "a.wav") == "19c3aafcfd08b5394efc13bd14d39953"
-    assert len({item_id, item_id_for(message, "A2", "a.wav"), item_id_for(message, "A1", "b.wav")}) == 3
-    assert item_id not in [item_id_for(read(each), "A1", "a.wav") for each in others]
+    assert item_ids[0] == "19c3aafcfd08b5394efc13bd14d39953"
+    assert item_ids == [file.item_id for file in read(replace(one, message_id="M-9", title="Other")).files]
+    assert len({*item_ids, *(file.item_id for each in others for file in read(each).files)}) == 16
 
 
 @pytest.mark.parametrize(
