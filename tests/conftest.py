@@ -159,7 +159,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> "Iterator[Webhook]"
     from .servers.alert_receivers import webhook  # noqa: PLC0415 - few tests need it
 
     with webhook() as hook:
-        (tmp_path / "urls").write_text(f"json://127.0.0.1:{hook.port}/path\n")
+        (tmp_path / "urls").write_text(f"{hook.url}\n")
         monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(tmp_path / "urls"))
         yield hook
 

@@ -186,7 +186,7 @@ def test_forbidden_object_has_its_reason(guarded: tuple[S3Server, S3Server], mon
     owner, stranger = guarded
     bucket = owner.new_bucket()
     bucket.put("a.wav", WAVE)
-    for name, value in stranger.environment().items():
+    for name, value in stranger.environment.items():
         monkeypatch.setenv(name, value)
 
     with pytest.raises(SourceError) as raised:

@@ -1,16 +1,14 @@
 """Folders hold more than deliveries: what is left out is counted, and nothing of a supplier's vanishes in silence."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ..worlds.ddex_messages import Sending, Track, put_release
-from .conftest import Command
+from .conftest import Command, Planned
 
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
-Planned = Callable[[Path], dict[str, object]]
 
 
 def write(folder: Path, *names: str) -> Path:

@@ -1,6 +1,5 @@
 """Lists as spreadsheets and suppliers write them: titles, empty rows, quotes and numbers."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
@@ -12,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from openpyxl import Workbook  # type: ignore[import-untyped]  # it has none
 
-from .conftest import Command
+from .conftest import Command, Planned
 
 
 @pytest.fixture
@@ -22,32 +21,6 @@ def music(workdir: Path) -> Path:
         (workdir / name).write_bytes(b"RIFF")
         (workdir / f"{name}.sidecar").write_bytes(b"proof")
     return workdir
-
-
-@pytest.fixture
-def planned(proofsweep: Command) -> Callable[..., dict[str, object]]:
-    """Plan a list; give what it says as JSON, which holds no text of Python."""
-
-    def planned(*arguments: str | Path) -> dict[str, object]:
-        done = proofsweep("plan", *arguments, "--json")
-        assert (done.returncode, done.stderr) == (0, "")
-        assert not {"array(", "Counter(", "datetime.", "Path("} & {*done.stdout.split('"')}
-        assert "array(" not in done.stdout
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
-
-    return planned
-
-
-@pytest.fixture
-def unsent(proofsweep: Command) -> Callable[..., list[dict[str, str]]]:
-    def unsent(*arguments: str | Path) -> list[dict[str, str]]:
-        done = proofsweep("plan", *arguments, "--list", "--json")
-        assert (done.returncode, done.stderr) == (0, "")
-        rows: list[dict[str, str]] = json.loads(done.stdout)
-        return rows
-
-    return unsent
 
 
 def sheet(path: Path, *rows: list[object]) -> Path:
@@ -65,7 +38,7 @@ def counts(found: dict[str, object], *names: str) -> list[object]:
 @pytest.mark.parametrize("name", ["l.csv", "l.xlsx"])
 def test_titles_above_the_header_are_no_rows(
     music: Path,
-    planned: Callable[..., dict[str, object]],
+    planned: Planned,
     proofsweep: Command,
     name: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -86,7 +59,7 @@ def test_titles_above_the_header_are_no_rows(
     assert (wrong.returncode, "no column is named Pfad" in wrong.stderr) == (2, True)
 
 
-def test_empty_rows_are_counted_and_sent_nowhere(music: Path, planned: Callable[..., dict[str, object]]) -> None:
+def test_empty_rows_are_counted_and_sent_nowhere(music: Path, planned: Planned) -> None:
     """Excel fills a CSV with them; `sep=` is none of its rows either."""
     (music / "l.csv").write_text("sep=;\naudio;sidecar;title\na.wav;;\n;;\nb.wav;;x\n ; ;\n")
 
@@ -95,9 +68,7 @@ def test_empty_rows_are_counted_and_sent_nowhere(music: Path, planned: Callable[
     assert counts(found, "items", "eligible", "ignored") == [2, 2, {"empty_rows": 2}]
 
 
-def test_quotes_between_tabs_are_letters_if_they_do_not_balance(
-    music: Path, planned: Callable[..., dict[str, object]]
-) -> None:
+def test_quotes_between_tabs_are_letters_if_they_do_not_balance(music: Path, planned: Planned) -> None:
     """No row is swallowed: each line is one. A cell that is quoted as a whole is read as such."""
     names = ["a.wav", '"Heroes" (2017).wav', '"Weird.wav']
     for name in names[1:]:
@@ -117,7 +88,7 @@ def test_quotes_between_tabs_are_letters_if_they_do_not_balance(
     assert planned(music / "l.tsv", "--where", "note = 'of \"12\"'")["items"] == 1
 
 
-def test_no_value_of_a_tag_ends_in_a_traceback(music: Path, planned: Callable[..., dict[str, object]]) -> None:
+def test_no_value_of_a_tag_ends_in_a_traceback(music: Path, planned: Planned) -> None:
     """Each has a text; what says nothing is empty."""
     far = pa.array([10**15, None], pa.timestamp("ms"))
     columns: dict[str, object] = {

@@ -8,7 +8,7 @@ from unicodedata import normalize
 import pytest
 
 from ..worlds.ddex_messages import Sending, Track, put_release
-from .conftest import Command
+from .conftest import Command, Planned
 
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
 NAMES = ("Björk/Jóga Änderung.wav", "Björk/Café.mp3", "Björk/Café.mp3.sidecar")
@@ -35,7 +35,7 @@ def write(folder: Path, *names: str) -> Path:
 @pytest.mark.parametrize("there", ["NFC", "NFD"])
 @pytest.mark.parametrize("listed", ["NFC", "NFD"])
 def test_a_list_and_its_files_may_have_other_forms_of_unicode(
-    planned: Callable[[Path], dict[str, object]], workdir: Path, there: str, listed: str
+    planned: Planned, workdir: Path, there: str, listed: str
 ) -> None:
     """In each part of a path by itself, also with the slashes of Windows."""
     write(workdir, *(normalize(there, name) for name in NAMES))
@@ -50,7 +50,7 @@ def test_a_list_and_its_files_may_have_other_forms_of_unicode(
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_a_message_may_have_another_form_of_unicode_than_its_folders(
-    planned: Callable[[Path], dict[str, object]], workdir: Path, form: str
+    planned: Planned, workdir: Path, form: str
 ) -> None:
     """In the file's name, and in its folder's."""
     other = {"NFC": "NFD", "NFD": "NFC"}[form]

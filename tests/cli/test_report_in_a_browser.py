@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from base64 import b64encode
+from collections.abc import Iterable
 from hashlib import sha256
 from html import unescape
 from pathlib import Path
@@ -46,6 +47,14 @@ const {violations} = await axe.run(document, {resultTypes: ["violations"]});
 const found = violations.filter(each => ["serious", "critical"].includes(each.impact))
   .map(each => each.id + ": " + each.nodes[0].html.slice(0, 200));
 """
+COLLECT = """
+const look = () => {
+  const told = Array.from({length: frames.length}, (_, at) => frames[at].document.getElementById("told"));
+  if (!told.every(Boolean)) return setTimeout(look, 50);
+  document.getElementById("seen").textContent = "[" + told.map(each => each.textContent).join() + "]";
+};
+look();
+"""
 NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
 NEEDS_AXE = pytest.mark.skipif(
     CHROMIUM is None or not AXE.exists(), reason="needs axe-core: npm ci --ignore-scripts --prefix tests/servers/axe"
@@ -61,32 +70,33 @@ def pages_of(folder: Path) -> tuple[Path, Path]:
     return catalog, night
 
 
-def visited(page: Path, scripts: list[str], answer: str, *, is_dark: bool = False) -> Any:  # noqa: ANN401 - our JSON
-    """Open a page with further scripts, which its policy allows by their digests; give what the last one found."""
+def visited(pages: Iterable[Path], scripts: list[str], answer: str, *, is_dark: bool = False) -> list[Any]:
+    """Open pages with further scripts, which their policy allows by their digests; give what the last one found."""
     tell = f"const told = document.createElement('pre'); told.id = 'told'; told.textContent = JSON.stringify({answer});"
     scripts = [*scripts[:-1], f"(async () => {{ {scripts[-1]} {tell} document.body.append(told); }})();"]
     allowed = " ".join(f"'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in [LISTEN, *scripts])
-    text = page.read_text("utf-8").replace("default-src 'none'", f"default-src 'none'; script-src {allowed}", 1)
-    text = text.replace("<style>", f"<script>{LISTEN}</script><style>", 1)
-    text = text.replace("</body>", "".join(f"<script>{each}</script>" for each in scripts) + "</body>")
-    inner, outer = page.with_suffix(".inner.html"), page.with_suffix(".outer.html")
-    inner.write_text(text, "utf-8")
-    # A window is never as narrow as a phone; a frame is. Its answer is read through the frame.
-    outer.write_text(
-        f'<iframe src="{inner.name}" style="width:{PHONE}px;height:800px;border:0"></iframe><pre id="seen"></pre>'
-        "<script>const look = () => { const told = frames[0].document.getElementById('told');"
-        "if (!told) return setTimeout(look, 50);"
-        "document.getElementById('seen').textContent = told.textContent; }; look();"
-        "</script>",
-        "utf-8",
-    )
-    command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={page.parent / 'home'}"]
-    command += ["--blink-settings=preferredColorScheme=0"] if is_dark else []
-    command += ["--window-size=1280,900", "--virtual-time-budget=60000", "--dump-dom", outer.as_uri()]
-    dom = subprocess.run(command, check=True, capture_output=True, text=True, timeout=180).stdout
+    frames = ""
+    for page in pages:
+        text = page.read_text("utf-8").replace("default-src 'none'", f"default-src 'none'; script-src {allowed}", 1)
+        text = text.replace("<style>", f"<script>{LISTEN}</script><style>", 1)
+        text = text.replace("</body>", "".join(f"<script>{each}</script>" for each in scripts) + "</body>")
+        inner = page.with_suffix(".inner.html")
+        inner.write_text(text, "utf-8")
+        # A window is never as narrow as a phone; a frame is. Its answer is read through the frame.
+        frames += f'<iframe src="{inner.name}" style="width:{PHONE}px;height:800px;border:0"></iframe>'
+    outer = inner.with_name("outer.html")
+    outer.write_text(f'{frames}<pre id="seen"></pre><script>{COLLECT}</script>', "utf-8")
+    schemes = ["--blink-settings=preferredColorScheme=0"] if is_dark else []
+    dom = chromium(outer, *schemes, "--window-size=1280,900", "--virtual-time-budget=60000", "--dump-dom")
     seen = re.search(r'<pre id="seen">(.+?)</pre>', dom, re.DOTALL)
     assert seen is not None, dom[-2000:]
-    return json.loads(unescape(seen[1]))
+    return list(json.loads(unescape(seen[1])))
+
+
+def chromium(page: Path, *options: str) -> str:
+    """Open a page in a browser without a window; give what it prints."""
+    command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={page.parent / 'home'}", *options]
+    return subprocess.run([*command, page.as_uri()], check=True, capture_output=True, text=True, timeout=180).stdout
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +120,8 @@ def test_the_pages_are_small_and_name_no_other_place(hostile: tuple[Path, Path])
 @NEEDS_CHROMIUM
 def test_the_pages_work_on_a_phone(hostile: tuple[Path, Path]) -> None:
     """No error in the console, no foreign title, nothing wider than the screen."""
-    for page, title in zip(hostile, ("3 of 6 files accepted", "3 of 6 accepted"), strict=True):
-        seen = visited(page, [ACT], "seen")
-
+    titles = ("3 of 6 files accepted", "3 of 6 accepted")
+    for seen, title in zip(visited(hostile, [ACT], "seen"), titles, strict=True):
         assert seen["errors"] == []
         assert seen["title"].startswith(title)
         assert seen["wide"] <= PHONE
@@ -131,11 +140,10 @@ def five(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @NEEDS_AXE
 def test_the_pages_hinder_nobody(five: Path) -> None:
     """No serious finding of axe-core, in light and in dark; on a phone no name is cut."""
-    for page in pages_of(five):
-        for is_dark in (False, True):
-            told = visited(page, [AXE.read_text("utf-8"), ACT + EXAMINE], "{found, seen}", is_dark=is_dark)
+    pages, scripts = pages_of(five), [AXE.read_text("utf-8"), ACT + EXAMINE]
+    for is_dark in (False, True):
+        for told in visited(pages, scripts, "{found, seen}", is_dark=is_dark):
             found, seen = told["found"], told["seen"]
-
             assert (found, seen["errors"]) == ([], [])
             assert (seen["wide"] <= PHONE, seen["cut"], seen["styles"]) == (True, [], ["clip"])
 
@@ -147,9 +155,7 @@ def test_a_hundred_files_fit_on_eight_printed_pages(five: Path) -> None:
     by = ["--by", "supplier", "--by", "label"]
     assert run(["report", *by, "--file", str(page), "--results", str(five / "results")]) == 0
 
-    command = [str(CHROMIUM), "--headless", *QUIET.split(), f"--user-data-dir={five / 'home'}"]
-    command += [f"--print-to-pdf={printed}", page.as_uri()]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    chromium(page, f"--print-to-pdf={printed}")
 
     assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) <= 8
 

@@ -58,16 +58,6 @@ def test_a_port_that_is_taken_is_named(proofsweep: Command) -> None:
     assert "--port" in proofsweep("sandbox", "--port", "99999").stderr
 
 
-def test_a_home_that_is_a_file_is_reported(proofsweep: Command, workdir: Path) -> None:
-    """The home must be a folder."""
-    (workdir / "home").write_text("mine")
-
-    done = proofsweep("sandbox", "--home", "home", *FREE)
-
-    assert done.returncode == 2
-    assert "home cannot be used" in done.stderr
-
-
 def test_your_own_wav_gets_a_credential(
     proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path
 ) -> None:
@@ -93,63 +83,6 @@ def test_your_own_mp3_gets_a_sidecar(
     assert proofsweep("check", audio, workdir / "song.mp3.sidecar").returncode == 0
 
 
-def test_issuing_overwrites_nothing(proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path) -> None:
-    """A file of the same name is kept."""
-    (workdir / "issued").mkdir()
-    (workdir / "issued" / bare.name).write_text("mine")
-
-    done = proofsweep("sandbox", "issue", bare, "--operator", running.operator_url)
-
-    assert done.returncode == 2
-    assert "is not overwritten" in done.stderr
-    assert (workdir / "issued" / bare.name).read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("head", "words"),
-    [(b"ID3\x03", "not a whole WAV"), (None, "cannot be read")],
-)
-def test_a_file_that_gets_no_proof_is_reported(
-    proofsweep: Command, running: sandbox.Running, workdir: Path, head: bytes | None, words: str
-) -> None:
-    """The sandbox's message is printed on one line."""
-    if head is not None:
-        (workdir / "song.wav").write_bytes(head)
-
-    done = proofsweep("sandbox", "issue", "song.wav", "--operator", running.operator_url)
-
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["issue", "samples"])
-def test_a_sandbox_that_does_not_run_is_reported(proofsweep: Command, bare: Path, command: str) -> None:
-    """The message names the command that starts one."""
-    arguments = [bare] if command == "issue" else ["music"]
-
-    done = proofsweep("sandbox", command, *arguments, "--operator", "http://127.0.0.1:1")
-
-    assert done.returncode == 2
-    assert "start one with `proofsweep sandbox`" in done.stderr
-
-
-def test_an_operator_url_of_another_server_is_reported(proofsweep: Command, bare: Path, other_site: str) -> None:
-    """A web site is no operator port."""
-    done = proofsweep("sandbox", "issue", bare, "--operator", other_site)
-
-    assert done.returncode == 2
-    assert "is no sandbox's operator port" in done.stderr
-
-
-def test_a_sample_catalog_is_written(proofsweep: Command, running: sandbox.Running, workdir: Path) -> None:
-    """The catalog can be planned at once."""
-    done = proofsweep("sandbox", "samples", "music", "--files", "6", "--operator", running.operator_url)
-
-    assert (done.returncode, done.stdout) == (0, "music: 6 audio files\n")
-    assert proofsweep("plan", workdir / "music").returncode == 0
-
-
 def test_a_manifest_of_the_samples_can_be_planned(
     proofsweep: Command, running: sandbox.Running, workdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +95,7 @@ def test_a_manifest_of_the_samples_can_be_planned(
 
     listed = (workdir / "lists" / "all.csv").read_text(encoding="utf-8")
     assert (done.returncode, listed.count("\n")) == (0, 7)
+    assert done.stdout.startswith("music: 6 audio files")
     assert listed.startswith("audio,sidecar,supplier,release\n../music/")
     monkeypatch.setenv("PROOFSWEEP_CATALOG__ROOT", "anywhere")
     assert "6 rows" in proofsweep("plan", "lists/all.csv").stdout
@@ -169,14 +103,41 @@ def test_a_manifest_of_the_samples_can_be_planned(
     assert (workdir / "lists" / "all.csv").read_text(encoding="utf-8") == listed
 
 
-def test_samples_are_written_only_to_an_empty_folder(
-    proofsweep: Command, running: sandbox.Running, workdir: Path
+@pytest.mark.parametrize(
+    ("arguments", "operator", "words"),
+    [
+        (["--home", "bare.wav", *FREE], "", "bare.wav cannot be used"),
+        (["issue", "bare.wav"], "sandbox", "is not overwritten"),
+        (["issue", "song.wav"], "sandbox", "not a whole WAV"),
+        (["issue", "nowhere.wav"], "sandbox", "cannot be read"),
+        (["issue", "song.wav"], "nobody", "start one with `proofsweep sandbox`"),
+        (["samples", "music"], "nobody", "start one with `proofsweep sandbox`"),
+        (["issue", "song.wav"], "site", "is no sandbox's operator port"),
+        (["samples", "."], "sandbox", "is not empty"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    proofsweep: Command,
+    running: sandbox.Running,
+    other_site: str,
+    workdir: Path,
+    bare: Path,
+    *,
+    arguments: list[str],
+    operator: str,
+    words: str,
 ) -> None:
-    """A folder that is not empty does not change."""
-    (workdir / "notes.txt").write_text("mine")
+    """Nothing that is there is written over."""
+    (workdir / "bare.wav").write_bytes(bare.read_bytes())
+    (workdir / "song.wav").write_bytes(b"ID3\x03")
+    (workdir / "issued").mkdir()
+    (workdir / "issued" / "bare.wav").write_text("mine")
+    before = sorted(workdir.rglob("*"))
+    url = {"sandbox": running.operator_url, "nobody": "http://127.0.0.1:1", "site": other_site}.get(operator)
 
-    done = proofsweep("sandbox", "samples", ".", "--operator", running.operator_url)
+    done = proofsweep("sandbox", *arguments, *(["--operator", url] if url else []))
 
-    assert done.returncode == 2
-    assert "is not empty" in done.stderr
-    assert [path.name for path in workdir.iterdir()] == ["notes.txt"]
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert words in done.stderr
+    assert sorted(workdir.rglob("*")) == before
+    assert (workdir / "issued" / "bare.wav").read_text() == "mine"

@@ -23,11 +23,6 @@ def planned(tmp_path: Path) -> StoredRun:
     return run
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proofsweep_cli.status._WAIT_SECONDS", 0.0)
-
-
 def stop(planned: StoredRun, *arguments: str) -> int:
     return run(["stop", *arguments, "--results", planned.results.store.url])
 
@@ -70,19 +65,27 @@ def test_a_run_that_does_not_exist_cannot_be_stopped(planned: StoredRun, capsys:
     assert capsys.readouterr().err.count("\n") == 2
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_leg_that_has_not_ended_yet_was_asked(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """It goes on until it sees the request: the exit code says so. The second request changes nothing."""
+def test_a_leg_that_has_not_ended_yet_was_asked(
+    planned: StoredRun, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on until it sees the request: the exit code says so. Further requests change nothing.
+
+    A program reads one object, as `status --json` gives it, and the request beside it.
+    """
+    monkeypatch.setattr("proofsweep_cli.status._WAIT_SECONDS", 0.0)
     planned.take()
     planned.beat(finished_before=0, counts={"accepted": 2})
 
-    codes = stop(planned), stop(planned, RUN)
+    codes = stop(planned), stop(planned, RUN), stop(planned, RUN, "--json")
 
-    lines = capsys.readouterr().out.splitlines()
-    assert codes == (9, 9)
-    assert "; it was asked to stop. See: proofsweep status --follow " in lines[0]
-    assert "; it was asked to stop. See: " in lines[1]
+    first, second, *document = capsys.readouterr().out.splitlines()
+    told = json.loads("".join(document))
+    assert codes == (9, 9, 9)
+    assert "; it was asked to stop. See: proofsweep status --follow " in first
+    assert "; it was asked to stop. See: " in second
     assert len(requests(planned)) == 1
+    assert told["stop"] == {"asked": True, "ended": False}
+    assert [(leg["host"], leg["pid"]) for leg in told["active"]] == [(socket.gethostname(), os.getpid())]
 
 
 def test_a_run_that_has_ended_needs_no_stop(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,16 +124,3 @@ def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture
     assert f"Nothing to stop: process {os.getpid()} on {socket.gethostname()} is gone, last sign" in printed
     assert f"proofsweep resume {RUN}" in printed
     assert requests(planned) == []
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_program_reads_what_became_of_the_request(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """One object, as `status --json` gives it, and the request beside it."""
-    planned.take()
-
-    assert stop(planned, RUN, "--json") == 9
-
-    document = json.loads(capsys.readouterr().out)
-    assert document["stop"] == {"asked": True, "ended": False}
-    (leg,) = document["active"]
-    assert (leg["host"], leg["pid"]) == (socket.gethostname(), os.getpid())

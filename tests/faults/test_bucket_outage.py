@@ -1,6 +1,6 @@
 """A run waits for a results bucket that is unavailable for a time, and meanwhile starts no new item.
 
-A bucket that stays unavailable ends the run: tests/buckets/test_bucket_runs_elsewhere.py.
+A bucket that stays unavailable ends the run: tests/buckets/test_runs_in_buckets.py.
 """
 
 import threading

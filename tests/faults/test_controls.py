@@ -127,6 +127,7 @@ def test_accepted_files_that_are_refused_stop_the_run_only_if_others_are_refused
     assert endings(world) == ["complete", "complete", "breaker"]
     assert all(row["outcome"] != "rejected" or row["verdict"] == "unregistered" for row in rows)
     assert len(rows) <= 1  # the one that was refused before
+    assert "emptied registry" in said("status", all_of_them)
 
 
 def test_a_file_that_always_times_out_fails_alone(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from ..servers.foreign_service import answer_after
 from ..worlds.core import plan, use_lane_as_a_pass, work
 from ..worlds.foreign_world import ForeignWorld
 
@@ -28,8 +27,7 @@ def test_a_sweep_goes_on_with_its_part_until_the_new_files_are_verified(
 ) -> None:
     """A fifth of the rate: six files a second, which are twelve calls; then it is fast again."""
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "60")
-    for call in ("uploads", "verify"):
-        bare_world.service.changes[call] = answer_after(0.05)
+    bare_world.service.answer_late(0.05)
     sweep = threading.Thread(target=work, args=(plan(bare_world.catalog(*["valid"] * FILES)),))
     is_over = threading.Event()
     delivery = threading.Thread(target=use_lane_as_a_pass, args=(is_over,))

@@ -14,7 +14,6 @@ from itertools import cycle, islice, pairwise
 
 import pytest
 
-from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
 
@@ -86,8 +85,7 @@ def _slow_down(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have few files in flight, and each keyed call of a file answered late."""
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(WORKERS))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
-    for call in ("uploads", "verify"):
-        world.service.changes[call] = answer_after(0.02)
+    world.service.answer_late(0.02)
 
 
 def _race(racers: tuple[Runner, Runner], run_id: str, lead_seconds: float) -> list[int]:

@@ -10,7 +10,6 @@ from contextlib import suppress
 
 import pytest
 
-from ..servers.foreign_service import answer_after
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
 
@@ -26,13 +25,8 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fo
     world: ForeignWorld = request.getfixturevalue("bare_world" if request.param == "folder" else "bucket_world")
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(WORKERS))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
-    answer_late(world, 0.02)
+    world.service.answer_late(0.02)
     return world
-
-
-def answer_late(world: ForeignWorld, seconds: float) -> None:
-    for call in ("uploads", "verify"):
-        world.service.changes[call] = answer_after(seconds)
 
 
 def begin_together(racers: tuple[Runner, Runner], *jobs: str) -> list[int]:
@@ -99,7 +93,7 @@ def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorl
     catalog = world.catalog(*["valid"] * ROWS)
     assert [racer.do(f"plan {catalog}") for racer in racers] == [0, 0]
     first, second = world.runs
-    answer_late(world, 1.0)
+    world.service.answer_late(1.0)
     process = racers[0].begin(f"leg {first}")
     world.wait_for(lambda: world.service.received["verify"] >= WORKERS)
 
@@ -107,7 +101,7 @@ def test_after_a_race_whose_winner_was_killed_its_run_goes_on(world: ForeignWorl
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
     racers[0].exit_code()
-    answer_late(world, 0.02)
+    world.service.answer_late(0.02)
     code = racers[1].do(f"sweep {catalog}")
 
     assert (refused, code) == (9, 0)

@@ -12,7 +12,6 @@ from contextlib import suppress
 
 import pytest
 
-from ..servers.foreign_service import answer_after
 from ..worlds.command_world import told
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
@@ -42,8 +41,7 @@ def test_an_audit_finds_nothing_in_stores_that_nobody_touched(
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", "4")
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
     chance, kills = random.Random(SEED), 0  # noqa: S311
-    for call in ("uploads", "slot", "verify"):
-        bare_world.service.changes[call] = answer_after(0.02)
+    bare_world.service.answer_late(0.02, ("uploads", "slot", "verify"))
     catalog, runner = bare_world.catalog(*VERDICTS * (ROWS // len(VERDICTS))), Runner()
 
     for number in range(STORES):

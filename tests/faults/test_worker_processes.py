@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from ..servers.foreign_service import answer_after
 from ..worlds.core import plan
 from ..worlds.foreign_world import ForeignWorld
 from ..worlds.started_command import StartedCommand
@@ -34,8 +33,7 @@ ASKED_BEFORE = 1
 @pytest.fixture
 def run_id(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> str:
     """A planned run of two partitions, at a service whose calls take some time."""
-    for call in ("uploads", "verify"):
-        world.service.changes[call] = answer_after(0.03)
+    world.service.answer_late(0.03)
     monkeypatch.setenv("PROOFSWEEP_PACE__WORKERS", str(IN_FLIGHT))
     monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
     return new_run(world)
@@ -169,7 +167,7 @@ def test_the_bound_of_calls_holds_though_a_worker_is_killed(world: ForeignWorld,
 @only_in_soak
 def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
     """Nothing is lost or paid twice when the run goes on; the cluster is there for the next legs."""
-    slow_down(world)
+    world.service.answer_late(0.2)
     process = world.start("resume", run_id)
     wait_for_mid_run(world, process)
 
@@ -189,11 +187,6 @@ def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, ru
     check_tables(world, *["cancelled"] * 4, *["complete"] * 2)
     assert again(world) == 0
     assert all(worker.poll() is None for worker in by_hand.workers)
-
-
-def slow_down(world: ForeignWorld) -> None:
-    for call in ("uploads", "verify"):
-        world.service.changes[call] = answer_after(0.2)
 
 
 def _stopped_through_the_store(world: ForeignWorld, run_id: str) -> dict[str, Any]:

@@ -1,39 +1,14 @@
 """One cause is one alert, whichever catalogs it stops; and what nobody could be told, the next run tells."""
 
 import shutil
-from collections.abc import Iterator
 from itertools import cycle, islice
-from pathlib import Path
 
 import pytest
 
 from proofsweep_cli.app import run
 
-from ..servers.alert_receivers import Webhook, webhook
+from ..servers.alert_receivers import Webhook
 from ..worlds.sandbox_world import Samples, SandboxWorld
-
-SECRET = "s3cr3t-path"
-
-
-@pytest.fixture
-def hook() -> Iterator[Webhook]:
-    with webhook() as hook:
-        yield hook
-
-
-@pytest.fixture
-def other() -> Iterator[Webhook]:
-    with webhook() as hook:
-        yield hook
-
-
-@pytest.fixture
-def urls(tmp_path: Path, hook: Webhook, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that the settings name; the first webhook is in its second line."""
-    file = tmp_path / "urls"
-    file.write_text(f"# the night's team\n{url_of(hook)}\n")
-    monkeypatch.setenv("PROOFSWEEP_ALERTS__URLS_FILE", str(file))
-    return file
 
 
 @pytest.fixture
@@ -42,11 +17,6 @@ def catalogs(world: SandboxWorld, samples: Samples) -> list[str]:
     return [first, *(str(shutil.copy(first, world.folder / f"{name}.csv")) for name in ("second", "third"))]
 
 
-def url_of(hook: Webhook) -> str:
-    return f"json://127.0.0.1:{hook.port}/{SECRET}"
-
-
-@pytest.mark.usefixtures("urls")
 def test_a_refused_key_is_one_alert(world: SandboxWorld, catalogs: list[str], hook: Webhook) -> None:
     """Also where two processes find it in the same second, before their runs can begin."""
     codes = [world.run("verify", each) for each in catalogs]
@@ -60,13 +30,12 @@ def test_a_refused_key_is_one_alert(world: SandboxWorld, catalogs: list[str], ho
     assert hook.titles == ["proofsweep: the service refused the API key (sandbox)"]
 
 
-@pytest.mark.usefixtures("urls")
 def test_a_receiver_that_is_down_keeps_nobody_from_an_alert(
-    world: SandboxWorld, catalogs: list[str], hook: Webhook, other: Webhook, capfd: pytest.CaptureFixture[str]
+    world: SandboxWorld, catalogs: list[str], hook: Webhook, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The run has one line more. What nobody took is told by the next run."""
-    (world.folder / "urls").write_text(f"{url_of(hook)}\n{url_of(other)}\n")
-    hook.status = other.status = 503
+    (world.folder / "urls").write_text(f"{hook.url}\njson://127.0.0.1:1/{hook.secret}\n")
+    hook.status = 503
 
     codes = [world.run("verify", catalogs[0], "--max-calls", "7")]
     said = capfd.readouterr()
@@ -76,19 +45,20 @@ def test_a_receiver_that_is_down_keeps_nobody_from_an_alert(
 
     (line,) = (line for line in said.err.splitlines() if "lert" in line)
     assert line.startswith("proofsweep: An alert was not taken by line 1 (json), line 2 (json) of the alert URLs; ")
-    assert SECRET not in said.out + said.err
+    assert hook.secret not in said.out + said.err
     assert codes == [6, 6, 6]
     assert hook.titles == ["proofsweep: 4 of 6 rows remain (sandbox)"]
-    assert not [each for each in (world.results / "_alerts").glob("*") if SECRET in each.read_text()]
+    assert not [each for each in (world.results / "_alerts").glob("*") if hook.secret in each.read_text()]
 
 
-@pytest.mark.usefixtures("urls")
 def test_a_wrong_url_is_named_by_its_line_and_keeps_nobody_from_an_alert(
     world: SandboxWorld, catalogs: list[str], hook: Webhook, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """No line shows a URL."""
-    (world.folder / "urls").write_text(f"{url_of(hook)}\n\nnosuch://{SECRET}\njson://127.0.0.1:1/{SECRET}\n")
-    who = "line 3 (no URL of apprise), line 4 (json) of the alert URLs"
+    (world.folder / "urls").write_text(
+        f"# ours\n{hook.url}\n\nnosuch://{hook.secret}\njson://127.0.0.1:1/{hook.secret}\n"
+    )
+    who = "line 4 (no URL of apprise), line 5 (json) of the alert URLs"
 
     codes = [run(["alerts", "test"]), world.run("verify", catalogs[0], "--max-calls", "7")]
     said = capfd.readouterr()
@@ -96,5 +66,5 @@ def test_a_wrong_url_is_named_by_its_line_and_keeps_nobody_from_an_alert(
     assert codes == [4, 6]
     assert "The test message was taken by 1 of 3." in said.out
     assert said.err.count(f"not taken by {who}; ") == 2
-    assert SECRET not in said.out + said.err
+    assert hook.secret not in said.out + said.err
     assert hook.titles[1:] == ["proofsweep: 4 of 6 rows remain (sandbox)"]

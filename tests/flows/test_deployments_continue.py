@@ -56,16 +56,13 @@ def test_nights_of_few_calls_finish_a_catalog_before_they_begin_it_anew(world: S
 
 def test_nights_of_young_answers_verify_nothing_twice(world: SandboxWorld, samples: Samples) -> None:
     """When no row is due, no run is planned, and the flow run is Completed."""
-    folder = world.folder / "music"
-    folder.mkdir()
-    for number, sample in enumerate(islice((each for each in samples.valid if each.sidecar is None), 10)):
-        shutil.copy(sample.audio, folder / f"{number}{sample.audio.suffix}")
+    folder = world.deliver(samples.one_files[:10])
 
     first = ended_night(world, str(folder), max_age="30d", max_calls=11)
     second = ended_night(world, str(folder), max_age="30d")
     charged = world.charged
     third = ended_night(world, str(folder), max_age="30d")
-    (folder / "0.wav").touch()
+    (folder / "00.wav").touch()
     fourth = ended_night(world, str(folder), max_age="30d")
 
     assert [name for name, _ in (first, second, third, fourth)] == ["WindowClosed", *["Completed"] * 3]

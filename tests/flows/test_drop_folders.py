@@ -114,22 +114,6 @@ def test_files_that_wait_are_named(
     assert sum(document["ignored"].values()) == 3
 
 
-def test_a_move_that_fails_names_the_target_and_the_setting(
-    world: SandboxWorld, samples: Samples, drop: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Of each target that cannot be written."""
-    deliver(drop, [alone(samples, "valid"), alone(samples, "tampered")])
-    (world.folder / "quarantine").write_text("a file, where a folder should be")
-
-    code = world.run("ingest", str(drop))
-
-    said = capfd.readouterr()
-    assert code == 4
-    assert f"It should go to {world.folder}/quarantine (ingest.quarantine)." in said.err
-    assert "(ingest.accepted)" not in said.err
-    assert (world.folder / "accepted" / "acme" / "song0.wav").exists()
-
-
 def test_the_same_file_with_the_same_bytes_is_not_sent_again(world: SandboxWorld, samples: Samples, drop: Path) -> None:
     """Delivered again under its name it is recognised; under another name it is another file."""
     good = [alone(samples, "valid")]

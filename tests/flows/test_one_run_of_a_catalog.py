@@ -18,11 +18,7 @@ EACH_ONCE = Counter({f"{number:02}.wav": 1 for number in range(FILES)})
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> Path:
     """A folder of sixty accepted files and one that is none."""
-    folder = world.folder / "catalog"
-    folder.mkdir()
-    chosen = [sample for sample in samples.valid if sample.sidecar is None and sample.audio.suffix == ".wav"]
-    for number, sample in enumerate(islice(cycle(chosen), FILES)):
-        shutil.copy(sample.audio, folder / f"{number:02}.wav")
+    folder = world.deliver(islice(cycle(samples.one_files), FILES))
     (folder / "empty.wav").touch()
     return folder
 

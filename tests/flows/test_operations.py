@@ -22,11 +22,14 @@ pytestmark = pytest.mark.usefixtures("without_prefect")  # but operations are fl
 def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     world: SandboxWorld, hook: Webhook, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the command and by the flow; one failed probe alarms nobody."""
+    """By the command and by the flow; one failed probe alarms nobody, and an event stays off the terminal."""
     from proofsweep_flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
 
+    world.operator.add_fault("health", "answer", answer={"uptime": 1})  # a new member, which is an event
     codes = [world.run("service", "monitor", "--json")]
-    found = json.loads(capsys.readouterr().out)
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert said.err == ""
     for fault in ("health", "usage"):
         world.operator.add_fault(fault, "status", status=503)
 

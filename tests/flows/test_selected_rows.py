@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -19,24 +18,12 @@ BARE = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x0
 @pytest.fixture
 def manifest(world: SandboxWorld, samples: Samples) -> Path:
     """A manifest of five accepted files of two suppliers; the last two files are new."""
-    folder = world.folder / "catalog"
-    folder.mkdir()
-    chosen = [sample for sample in samples.valid if sample.sidecar is None and sample.audio.suffix == ".wav"]
-    lines = ["audio,supplier"]
-    for number, (sample, supplier) in enumerate(zip(chosen, SUPPLIERS, strict=False)):
-        shutil.copy(sample.audio, folder / f"{number}.wav")
-        if number < 3:
-            os.utime(folder / f"{number}.wav", (OLD, OLD))
-        lines.append(f"{number}.wav,{supplier}")
-    (folder / "music.csv").write_text("\n".join(lines) + "\n")
+    folder = world.deliver(samples.one_files[: len(SUPPLIERS)])
+    for number in range(3):
+        os.utime(folder / f"{number:02}.wav", (OLD, OLD))
+    lines = [f"{number:02}.wav,{supplier}" for number, supplier in enumerate(SUPPLIERS)]
+    (folder / "music.csv").write_text("\n".join(["audio,supplier", *lines, ""]))
     return folder / "music.csv"
-
-
-def files_by_run(world: SandboxWorld) -> list[list[str]]:
-    """Name the files that each run has verified, the oldest run first."""
-    rows = world.table("verdicts")
-    runs = sorted({row["run_id"] for row in rows})
-    return [sorted(Path(row["audio"]).stem for row in rows if row["run_id"] == run) for run in runs]
 
 
 def test_the_files_of_one_supplier_are_planned_and_verified(
@@ -60,7 +47,7 @@ def test_the_files_of_one_supplier_are_planned_and_verified(
     assert world.run("verify", str(manifest), "--where", "supplier IS NULL", "--since-last") == 0
     charged = world.charged
     assert world.run("verify", str(manifest), "--max-age", "30d") == 0
-    assert files_by_run(world) == [["0", "2"], ["3", "4"], ["1"]]
+    assert world.files_by_run() == [["00", "02"], ["03", "04"], ["01"]]
     assert world.run("verify", str(manifest), "--max-age", "30d", *acme) == 0
     assert world.charged - charged < 5
 
@@ -87,7 +74,7 @@ def test_only_files_that_stand_so_are_verified(
     world: SandboxWorld, manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By their newest answers; where none stands so it is a good night, and an interrupted run goes on."""
-    (manifest.parent / "1.wav").write_bytes(BARE)
+    (manifest.parent / "01.wav").write_bytes(BARE)
 
     assert world.run("verify", str(manifest), "--only", "failed") == 0
     assert "nothing is due; rows that do not meet --only failed: 5" in capsys.readouterr().out
@@ -101,4 +88,4 @@ def test_only_files_that_stand_so_are_verified(
     accepted = ("verify", str(manifest), "--only", "accepted")
     assert world.run(*accepted, "--max-calls", "6") == 6
     assert world.run(*accepted) == 0
-    assert files_by_run(world) == [["0", "1", "2", "3", "4"], ["1"], ["0", "2", "3", "4"]]
+    assert world.files_by_run() == [["00", "01", "02", "03", "04"], ["01"], ["00", "02", "03", "04"]]

@@ -1,5 +1,6 @@
-"""A partner outage never counts against a file."""
+"""A partner outage, or a service that refuses everything, never counts against a file."""
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -7,6 +8,7 @@ from itertools import cycle, islice
 
 import pytest
 
+from ..worlds.core import set_chosen
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 NOTICED_SECONDS = 3.0
@@ -40,3 +42,25 @@ def end_outage(world: SandboxWorld) -> datetime:
     ended = datetime.now(UTC)
     world.operator.clear_faults()
     return ended
+
+
+@pytest.mark.usefixtures("without_prefect")
+def test_a_known_good_file_shows_that_a_service_refuses_everything(
+    world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was accepted before, and fifty refusals alike end the run: exit 8, and `resume` does the rest."""
+    set_chosen(monkeypatch, probe_wait_seconds=0.5)
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "3")
+    known = [[str(each.audio), str(each.sidecar)] if each.sidecar else str(each.audio) for each in samples.valid]
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__KNOWN_GOOD", json.dumps(known))
+    catalog = world.manifest(islice(cycle(samples.valid), 120))
+    world.operator.add_fault("verify", "answer", answer={"good": False, "verdict": "unregistered"})
+    stopped = world.run("verify", catalog)
+    world.operator.clear_faults()
+
+    resumed = world.run("resume")
+
+    outcomes = [row["outcome"] for row in world.rows()]
+    assert (stopped, resumed) == (8, 3)
+    assert len(outcomes) == 120
+    assert outcomes.count("rejected") <= 2 * 49  # of each mode

@@ -1,7 +1,6 @@
 """All times of a catalog shift by an hour, as with FAT, SMB or daylight saving: the same bytes cost no call."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -25,15 +24,8 @@ IDS = ("uploads_request_id", "verify_request_id", "storage_request_id", "answer_
 
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> Path:
-    folder = world.folder / "catalog"
-    folder.mkdir()
     rejected = [sample for sample in samples.files if sample.verdict not in {None, "valid"}]
-    for number, sample in enumerate([*samples.valid[:6], *rejected[:2]]):
-        name = f"{number}{sample.audio.suffix}"
-        shutil.copy(sample.audio, folder / name)
-        if sample.sidecar is not None:
-            shutil.copy(sample.sidecar, folder / f"{name}.sidecar")
-    return folder
+    return world.deliver([*samples.valid[:6], *rejected[:2]])
 
 
 def shift(catalog: Path) -> None:

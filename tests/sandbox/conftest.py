@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Unpack
+from typing import Any, Unpack
 
 import httpx
 import pytest
@@ -52,6 +52,14 @@ def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]
     headers = {"x-api-key": key.api_key}
     with httpx.Client(base_url=running.base_url, headers=headers, verify=TLS, trust_env=False) as client:
         yield client
+
+
+def pages_of(api: httpx.Client, path: str) -> list[dict[str, Any]]:
+    """Read a list in pages of two, by their cursors."""
+    pages = [api.get(path, params={"limit": 2}).json()]
+    while "nextCursor" in pages[-1]:
+        pages.append(api.get(path, params={"limit": 2, "cursor": pages[-1]["nextCursor"]}).json())
+    return pages
 
 
 @pytest.fixture

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -6,26 +5,19 @@ import pytest
 
 import proofsweep_sandbox as sandbox
 
-Issue = Callable[..., sandbox.Issued]
-
-BROKEN = {
-    "rf64": lambda wav: b"RF64" + wav[4:],
-    "riff size zero": lambda wav: wav[:4] + bytes(4) + wav[8:],
-    "truncated": lambda wav: wav[:-10],
-}
+from .conftest import Issue
 
 
-@pytest.mark.parametrize("how", BROKEN)
-def test_a_broken_wav_gets_no_one_file_credential(
-    operator: sandbox.Operator, wav: Path, tmp_path: Path, how: str
-) -> None:
+def test_a_broken_wav_gets_no_one_file_credential(operator: sandbox.Operator, wav: Path, tmp_path: Path) -> None:
     """A signature over a broken WAV protects nothing, so the operator gets an error."""
-    wav.write_bytes(BROKEN[how](wav.read_bytes()))
+    whole = wav.read_bytes()
+    for broken in (b"RF64" + whole[4:], whole[:4] + bytes(4) + whole[8:], whole[:-10]):
+        wav.write_bytes(broken)
 
-    with pytest.raises(sandbox.OperatorError):
-        operator.issue(wav, tmp_path / "sealed.wav")
+        with pytest.raises(sandbox.OperatorError):
+            operator.issue(wav, tmp_path / "sealed.wav")
 
-    assert not (tmp_path / "sealed.wav").exists()
+        assert not (tmp_path / "sealed.wav").exists()
 
 
 def test_the_operator_lists_every_secret(

@@ -5,6 +5,8 @@ import pytest
 
 import proofsweep_sandbox as sandbox
 
+from .conftest import pages_of
+
 HOUR = 3600
 FIRST = {"idempotency-key": "first-rotation-0001"}
 SECOND = {"idempotency-key": "second-rotation-001"}
@@ -25,9 +27,7 @@ def test_limit_or_cursor_turns_on_paging(api: httpx.Client, key: sandbox.NewKey)
     made = [key.key_id, second["keyId"], third["keyId"]]
 
     inventory = api.get("/partner/keys").json()
-    pages = [api.get("/partner/keys", params={"limit": 2}).json()]
-    while "nextCursor" in pages[-1]:
-        pages.append(api.get("/partner/keys", params={"limit": 2, "cursor": pages[-1]["nextCursor"]}).json())
+    pages = pages_of(api, "/partner/keys")
 
     assert [record["keyId"] for record in inventory["keys"]] == made
     assert "nextCursor" not in inventory

@@ -7,7 +7,7 @@ import pytest
 
 import proofsweep_sandbox as sandbox
 
-Issue = Callable[..., sandbox.Issued]
+from .conftest import Issue, pages_of
 
 
 @pytest.fixture
@@ -33,9 +33,7 @@ def test_listing_is_newest_first_and_paged(api: httpx.Client, later: Callable[[f
     later(5)
     made += [issue(legacy=True).proof_id for _ in range(2)]
 
-    pages = [api.get("/proofs", params={"limit": 2}).json()]
-    while "nextCursor" in pages[-1]:
-        pages.append(api.get("/proofs", params={"limit": 2, "cursor": pages[-1]["nextCursor"]}).json())
+    pages = pages_of(api, "/proofs")
 
     assert [len(page["items"]) for page in pages] == [2, 2, 1]
     assert [item["proofId"] for page in pages for item in page["items"]] == made[::-1]

@@ -7,25 +7,7 @@ import pytest
 
 import proofsweep_sandbox as sandbox
 
-Verify = Callable[..., httpx.Response]
-Issue = Callable[..., sandbox.Issued]
-
-
-def test_every_sample_is_answered_as_its_catalog_says(
-    operator: sandbox.Operator, verify: Verify, tmp_path: Path
-) -> None:
-    """Each verdict has its real reason, for any tenant and any file name."""
-    samples = [sample for sample in sandbox.write_catalog(tmp_path, operator, files=40) if not sample.is_ineligible]
-
-    answers = [
-        verify(sample.audio.read_bytes(), sample.sidecar.read_bytes() if sample.sidecar else None).json()
-        for sample in samples
-    ]
-
-    assert [(sample.kind, answer["verdict"]) for sample, answer in zip(samples, answers, strict=True)] == [
-        (sample.kind, sample.verdict) for sample in samples
-    ]
-    assert all(answer["good"] is (answer["verdict"] == "valid") for answer in answers)
+from .conftest import Issue, Verify
 
 
 def test_a_valid_answer_quotes_the_record(verify: Verify, issue: Issue) -> None:

@@ -24,6 +24,12 @@ class Webhook:
     posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # path and JSON of each request
     status: int = 200  # of each answer
     stalled: threading.Event = field(default_factory=threading.Event)  # until it is set, no request is answered
+    secret: str = "s3cr3t-path"  # in its URL, which nobody may print
+
+    @property
+    def url(self) -> str:
+        """The URL as apprise reads it."""
+        return f"json://127.0.0.1:{self.port}/{self.secret}"
 
     @property
     def titles(self) -> list[str]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from shutil import which
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import boto3
@@ -47,17 +47,6 @@ class Bucket:
         return bytes(obstore.get(self.store, key).bytes())
 
 
-class BucketServer(Protocol):
-    url: str
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What no output may contain."""
-        ...
-
-    def new_bucket(self) -> Bucket: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S3Server:
     url: str
@@ -65,18 +54,15 @@ class S3Server:
     secret_key: str
 
     @property
-    def secrets(self) -> tuple[str, ...]:
-        return (self.secret_key,)
-
-    @property
     def client(self) -> Any:  # noqa: ANN401 -- boto makes its types at run time
         """Return boto's client, with which tests prepare objects."""
         return _boto("s3", self.url, self.access_key, self.secret_key)
 
-    def environment(self, url: str | None = None) -> dict[str, str]:
-        """Return the variables that lead to this server, or to a proxy at `url`."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that lead to this server."""
         return {
-            "AWS_ENDPOINT_URL": url or self.url,
+            "AWS_ENDPOINT_URL": self.url,
             "AWS_ALLOW_HTTP": "true",
             "AWS_ACCESS_KEY_ID": self.access_key,
             "AWS_SECRET_ACCESS_KEY": self.secret_key,
@@ -94,7 +80,7 @@ class S3Server:
             secret_access_key=self.secret_key,
             client_options={"allow_http": True},
         )
-        return Bucket(url=f"s3://{name}", environment=self.environment(), store=store)
+        return Bucket(url=f"s3://{name}", environment=self.environment, store=store)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +90,6 @@ class AzureServer:
     url: str
     account: str
     key: str
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        return (self.key,)
 
     def new_bucket(self) -> Bucket:
         name = f"container-{uuid4().hex[:12]}"
@@ -139,6 +121,9 @@ class AzureServer:
         headers["Authorization"] = f"SharedKey {self.account}:{base64.b64encode(mac).decode()}"
         answer = httpx.put(f"{self.url}/{name}?restype=container", headers=headers, trust_env=False)
         assert answer.status_code == 201, answer.text
+
+
+BucketServer = S3Server | AzureServer
 
 
 @cache

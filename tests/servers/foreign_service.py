@@ -96,6 +96,10 @@ class ForeignService:
         self._port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
+    def answer_late(self, seconds: float, calls: Iterable[str] = ("uploads", "verify")) -> None:
+        """Give the usual answers of some calls, but so much later."""
+        self.changes |= dict.fromkeys(calls, answer_after(seconds))
+
     def close(self) -> None:
         """Stop listening, and reset all connections."""
         if self._server is not None:

@@ -58,17 +58,15 @@ class Sending:
     namespace: str = ""
 
     def text(self) -> str:
+        is_old = self.version in ERN_3
         namespace = self.namespace or namespace_of(self.version)
-        head = '<?xml version="1.0" encoding="UTF-8"?>\n'
-        body = _header(self)
-        schema = f' MessageSchemaVersionId="ern/{self.version}"' if self.version in ERN_3 else ""
-        if self.version in ERN_3:
-            body += _leaf("UpdateIndicator", "OriginalMessage")
-        else:
-            body += _parties(self)
-        body += _element("ResourceList", "".join(_resources(self))) + _releases(self) + _deals(self)
-        attributes = f'xmlns:ern="{namespace}"{schema} LanguageAndScriptCode="en"'
-        return f"{head}<ern:NewReleaseMessage {attributes}>{body}</ern:NewReleaseMessage>"
+        attributes = f'xmlns:ern="{namespace}"' + (f' MessageSchemaVersionId="ern/{self.version}"' if is_old else "")
+        parts = [_leaf("UpdateIndicator", "OriginalMessage") if is_old else _parties(self)]
+        parts += [_element("ResourceList", *_resources(self)), _releases(self), _deals(self)]
+        return (
+            f'<?xml version="1.0" encoding="UTF-8"?>\n<ern:NewReleaseMessage {attributes} LanguageAndScriptCode="en">'
+            f"{_header(self)}{''.join(parts)}</ern:NewReleaseMessage>"
+        )
 
     def content(self) -> bytes:
         """Return the message as the file holds it."""
@@ -83,21 +81,15 @@ def namespace_of(version: str) -> str:
 
 def purge(sending: Sending) -> bytes:
     """Return the message that withdraws a release."""
-    ids = _element("PurgedRelease", _element("ReleaseId", _ids(sending)))
+    body = _header(sending) + _element("PurgedRelease/ReleaseId", _ids(sending))
     namespace = namespace_of(sending.version)
-    return (
-        f'<ern:PurgeReleaseMessage xmlns:ern="{namespace}">{_header(sending)}{ids}</ern:PurgeReleaseMessage>'.encode()
-    )
+    return f'<ern:PurgeReleaseMessage xmlns:ern="{namespace}">{body}</ern:PurgeReleaseMessage>'.encode()
 
 
 def batch_manifest(batch: str, urls: Iterable[str]) -> bytes:
     """Return the file that says that a batch is sent."""
-    named = [
-        _element(
-            "MessageInBatch", _leaf("MessageType", "NewReleaseMessage") + _leaf("MessageId", url) + _leaf("URL", url)
-        )
-        for url in urls
-    ]
+    kind = _leaf("MessageType", "NewReleaseMessage")
+    named = [_element("MessageInBatch", kind, _leaf("MessageId", url), _leaf("URL", url)) for url in urls]
     body = _leaf("RootDirectory", f"/{batch}") + _leaf("NumberOfMessages", str(len(named))) + "".join(named)
     namespace = "http://ddex.net/xml/ern-c/14"
     return f'<echo:ManifestMessage xmlns:echo="{namespace}">{body}</echo:ManifestMessage>'.encode()
@@ -123,103 +115,93 @@ def put_release(folder: Path, sending: Sending, files: dict[str, bytes] | None =
     return path
 
 
-def _leaf(name: str, text: object) -> str:
-    return f"<{name}>{escape(str(text))}</{name}>" if text not in ("", None) else ""
+def _leaf(path: str, text: object) -> str:
+    """Write a text into an element, or into one inside others; without a text there is none of them."""
+    return _element(path, escape(str(text))) if text not in ("", None) else ""
 
 
-def _element(name: str, body: str) -> str:
-    return f"<{name}>{body}</{name}>"
+def _element(path: str, *parts: str) -> str:
+    body = "".join(parts)
+    for name in reversed(path.split("/")):
+        body = f"<{name}>{body}</{name}>"
+    return body
 
 
 def _header(sending: Sending) -> str:
-    sender = _leaf("PartyId", sending.sender) + _element("PartyName", _leaf("FullName", "Seed Distribution"))
-    recipient = _leaf("PartyId", "PADPIDA0000000001R") + _element("PartyName", _leaf("FullName", "A shop"))
-    control = _leaf("MessageControlType", "TestMessage" if sending.is_test else "LiveMessage")
     return _element(
         "MessageHeader",
-        _leaf("MessageThreadId", sending.thread_id)
-        + _leaf("MessageId", sending.message_id)
-        + _element("MessageSender", sender)
-        + _element("MessageRecipient", recipient)
-        + _leaf("MessageCreatedDateTime", sending.created)
-        + control,
+        _leaf("MessageThreadId", sending.thread_id),
+        _leaf("MessageId", sending.message_id),
+        _party("MessageSender", sending.sender, "Seed Distribution"),
+        _party("MessageRecipient", "PADPIDA0000000001R", "A shop"),
+        _leaf("MessageCreatedDateTime", sending.created),
+        _leaf("MessageControlType", "TestMessage" if sending.is_test else "LiveMessage"),
     )
+
+
+def _party(role: str, party: str, name: str) -> str:
+    return _element(role, _leaf("PartyId", party), _leaf("PartyName/FullName", name))
 
 
 def _parties(sending: Sending) -> str:
     names = [("PLabel", sending.label)]
     names += [(f"PArtist{number}", track.artist) for number, track in enumerate(sending.tracks, 1)]
-    return _element(
-        "PartyList",
-        "".join(
-            _element("Party", _leaf("PartyReference", reference) + _element("PartyName", _leaf("FullName", name)))
-            for reference, name in names
-        ),
-    )
+    parties = [
+        _element("Party", _leaf("PartyReference", reference), _leaf("PartyName/FullName", name))
+        for reference, name in names
+    ]
+    return _element("PartyList", *parties)
 
 
 def _resources(sending: Sending) -> Iterable[str]:
     for number, track in enumerate(sending.tracks, 1):
-        yield _recording(sending, track, number, track.reference or f"A{number}")
+        yield _recording(sending, track, number)
     for kind, locations in (("Image", sending.images), ("Video", sending.videos)):
         for number, location in enumerate(locations, 1):
-            reference = _leaf("ResourceReference", f"{kind[0]}{number}")
+            file = _file(sending, location)
             if sending.version in ERN_3:
-                technical = _element(f"Technical{kind}Details", _file(sending, location))
-                body = _element(f"{kind}DetailsByTerritory", _leaf("TerritoryCode", "Worldwide") + technical)
+                territory = _leaf("TerritoryCode", "Worldwide")
+                details = _element(f"{kind}DetailsByTerritory", territory, _element(f"Technical{kind}Details", file))
             else:
-                body = _element("TechnicalDetails", _file(sending, location))
-            yield _element(kind, reference + body)
+                details = _element("TechnicalDetails", file)
+            yield _element(kind, _leaf("ResourceReference", f"{kind[0]}{number}"), details)
 
 
-def _recording(sending: Sending, track: Track, number: int, reference: str) -> str:
-    isrc, resource = _leaf("ISRC", track.isrc), _leaf("ResourceReference", reference)
+def _recording(sending: Sending, track: Track, number: int) -> str:
+    isrc = _leaf("ISRC", track.isrc)
+    resource = _leaf("ResourceReference", track.reference or f"A{number}")
+    title = _leaf("TitleText", track.title) + _leaf("SubTitle", track.subtitle)
     if sending.version in ERN_3:
-        titles = _element("ReferenceTitle", _leaf("TitleText", track.title) + _leaf("SubTitle", track.subtitle))
-        artist = _element("DisplayArtist", _element("PartyName", _leaf("FullName", track.artist)))
-        technical = "".join(
-            _element(
-                "TechnicalSoundRecordingDetails",
-                _leaf("TechnicalResourceDetailsReference", f"T{number}_{each}")
-                + _leaf("AudioCodecType", "FLAC")
-                + (_leaf("IsPreview", "true") if track.is_clip else "")
-                + _file(sending, file),
-            )
-            for each, file in enumerate(track.files, 1)
+        flags = _leaf("AudioCodecType", "FLAC") + (_leaf("IsPreview", "true") if track.is_clip else "")
+        details = _element(
+            "SoundRecordingDetailsByTerritory",
+            _leaf("TerritoryCode", "Worldwide"),
+            _leaf("DisplayArtist/PartyName/FullName", track.artist),
+            _technical("TechnicalSoundRecordingDetails", sending, track, number, flags),
         )
-        by_territory = _leaf("TerritoryCode", "Worldwide") + artist + technical
-        details = _element("SoundRecordingDetailsByTerritory", by_territory)
-        return _element(
-            "SoundRecording",
-            _element("SoundRecordingId", isrc) + resource + titles + _leaf("Duration", "PT3M5S") + details,
-        )
-    title = _element("DisplayTitle", _leaf("TitleText", track.title) + _leaf("SubTitle", track.subtitle))
-    artist = _element("DisplayArtist", _leaf("ArtistPartyReference", f"PArtist{number}"))
-    titles = _leaf("DisplayTitleText", track.title) + title
+        ids, titles = _element("SoundRecordingId", isrc), _element("ReferenceTitle", title)
+        return _element("SoundRecording", ids, resource, titles, _leaf("Duration", "PT3M5S"), details)
+    titles = _leaf("DisplayTitleText", track.title) + _element("DisplayTitle", title)
+    titles += _leaf("DisplayArtist/ArtistPartyReference", f"PArtist{number}")
     clip = "IsClip" if sending.version in ERN_4_3 else "IsPreview"
-    flags = (_leaf(clip, "true") if track.is_clip else "") + (
-        "" if track.is_provided is None else _leaf("IsProvidedInDelivery", str(track.is_provided).lower())
-    )
+    flags = _leaf(clip, "true") if track.is_clip else ""
+    flags += "" if track.is_provided is None else _leaf("IsProvidedInDelivery", str(track.is_provided).lower())
+    technical = _technical("TechnicalDetails", sending, track, number, flags)
+    ids = _element("ResourceId", isrc)
     if sending.version in ERN_4_1:
-        technical = "".join(
-            _element(
-                "TechnicalDetails",
-                _leaf("TechnicalResourceDetailsReference", f"T{number}_{each}") + flags + _file(sending, file),
-            )
-            for each, file in enumerate(track.files, 1)
-        )
-        return _element("SoundRecording", resource + _element("ResourceId", isrc) + titles + artist + technical)
-    technical = "".join(
-        _element(
-            "TechnicalDetails",
-            _leaf("TechnicalResourceDetailsReference", f"T{number}_{each}")
-            + flags
-            + _element("DeliveryFile", _leaf("Type", "AudioFile") + _file(sending, file)),
-        )
-        for each, file in enumerate(track.files, 1)
-    )
-    edition = _element("SoundRecordingEdition", _element("ResourceId", isrc) + technical)
-    return _element("SoundRecording", resource + edition + titles + artist)
+        return _element("SoundRecording", resource, ids, titles, technical)
+    return _element("SoundRecording", resource, _element("SoundRecordingEdition", ids, technical), titles)
+
+
+def _technical(name: str, sending: Sending, track: Track, number: int, flags: str) -> str:
+    """Write what is said of each file of a recording."""
+    found = ""
+    for each, file in enumerate(track.files, 1):
+        named = _file(sending, file)
+        if sending.version in ERN_4_3:
+            named = _element("DeliveryFile", _leaf("Type", "AudioFile"), named)
+        found += _element(name, _leaf("TechnicalResourceDetailsReference", f"T{number}_{each}"), flags, named)
+    return found
 
 
 def _file(sending: Sending, file: Sent | str) -> str:
@@ -234,7 +216,7 @@ def _file(sending: Sending, file: Sent | str) -> str:
         digest = _leaf("Algorithm", named.algorithm) + _leaf("DataType", "HexBinary")
         digest += _leaf("HashSumValue", named.digest)
     hash_sum = _element("HashSum", digest) if named.digest else ""
-    return _element("File", where + hash_sum + _leaf("FileSize", named.size_bytes))
+    return _element("File", where, hash_sum, _leaf("FileSize", named.size_bytes))
 
 
 def _ids(sending: Sending) -> str:
@@ -242,42 +224,27 @@ def _ids(sending: Sending) -> str:
 
 
 def _releases(sending: Sending) -> str:
-    ids = _element("ReleaseId", _ids(sending))
+    ids, reference = _element("ReleaseId", _ids(sending)), _leaf("ReleaseReference", "R0")
+    track_ids, track_reference = _leaf("ReleaseId/ISRC", "QZES71982312"), _leaf("ReleaseReference", "R1")
+    title = _leaf("TitleText", sending.title)
     if sending.version in ERN_3:
-        main = _element(
-            "Release",
-            ids
-            + _leaf("ReleaseReference", "R0")
-            + _element("ReferenceTitle", _leaf("TitleText", sending.title))
-            + _element("ReleaseDetailsByTerritory", _leaf("LabelName", sending.label)),
-        ).replace("<Release>", '<Release IsMainRelease="true">')
-        track = _element(
-            "Release", _element("ReleaseId", _leaf("ISRC", "QZES71982312")) + _leaf("ReleaseReference", "R1")
-        )
-        return _element("ReleaseList", track + main)
-    main = _element(
-        "Release",
-        _leaf("ReleaseReference", "R0")
-        + ids
-        + _leaf("DisplayTitleText", sending.title)
-        + _element("DisplayTitle", _leaf("TitleText", sending.title))
-        + _leaf("ReleaseLabelReference", "PLabel"),
-    )
-    track = _element(
-        "TrackRelease", _leaf("ReleaseReference", "R1") + _element("ReleaseId", _leaf("ISRC", "QZES71982312"))
-    )
-    return _element("ReleaseList", main + track)
+        label = _leaf("ReleaseDetailsByTerritory/LabelName", sending.label)
+        main = _element("Release", ids, reference, _element("ReferenceTitle", title), label)
+        main = main.replace("<Release>", '<Release IsMainRelease="true">')
+        return _element("ReleaseList", _element("Release", track_ids, track_reference), main)
+    titles = _leaf("DisplayTitleText", sending.title) + _element("DisplayTitle", title)
+    main = _element("Release", reference, ids, titles, _leaf("ReleaseLabelReference", "PLabel"))
+    return _element("ReleaseList", main, _element("TrackRelease", track_reference, track_ids))
 
 
 def _deals(sending: Sending) -> str:
     """Write what fills most of a real message, and says nothing of files."""
-    terms = _leaf("CommercialModelType", "SubscriptionModel") + _element("Usage", _leaf("UseType", "OnDemandStream"))
+    terms = _leaf("CommercialModelType", "SubscriptionModel") + _leaf("Usage/UseType", "OnDemandStream")
     terms += "".join(_leaf("TerritoryCode", code) for code in ("DE", "FR", "GB", "US"))
-    terms += _element("ValidityPeriod", _leaf("StartDate", "2026-11-20"))
-    deals = (
-        _element(
-            "ReleaseDeal", _leaf("DealReleaseReference", f"R{number}") + _element("Deal", _element("DealTerms", terms))
-        )
-        for number, _ in enumerate((None, *sending.tracks))
-    )
-    return _element("DealList", "".join(deals))
+    terms += _leaf("ValidityPeriod/StartDate", "2026-11-20")
+    numbers = range(len(sending.tracks) + 1)
+    deals = [
+        _element("ReleaseDeal", _leaf("DealReleaseReference", f"R{number}"), _element("Deal/DealTerms", terms))
+        for number in numbers
+    ]
+    return _element("DealList", *deals)

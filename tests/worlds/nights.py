@@ -6,7 +6,7 @@ from pathlib import Path
 
 import proofsweep_sandbox as sandbox
 
-from .core import NothingDue, make_pass, verified
+from .core import NothingDue, verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,3 @@ def verify_night(catalog: Path | str, **selection: object) -> str | None:
         return verified(catalog, **selection)
     except NothingDue:
         return None
-
-
-def ingest_pass(folder: Path) -> None:
-    """Make one pass over a watched folder."""
-    make_pass(str(folder))

@@ -1,6 +1,7 @@
 """A world whose partner is the sandbox, and the sample catalog that its tests share."""
 
 import csv
+import shutil
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ class Samples(NamedTuple):
         """The files that the service accepts."""
         return [sample for sample in self.files if sample.verdict == "valid"]
 
+    @property
+    def one_files(self) -> list[sandbox.Sample]:
+        """The accepted WAVs that carry their credential."""
+        return [sample for sample in self.valid if sample.sidecar is None and sample.audio.suffix == ".wav"]
+
 
 @dataclass(slots=True)
 class SandboxWorld(CommandWorld):
@@ -49,6 +55,22 @@ class SandboxWorld(CommandWorld):
             for number, sample in enumerate(samples):
                 rows.writerow([sample.audio, sample.sidecar or "", f"item-{number}", f"XX{number}"])
         return str(path)
+
+    def deliver(self, samples: Iterable[sandbox.Sample], folder: str = "catalog") -> Path:
+        """Copy samples into a folder, with their sidecars, under two digits each; give its path."""
+        target = self.folder / folder
+        target.mkdir(parents=True, exist_ok=True)
+        for number, sample in enumerate(samples):
+            audio = shutil.copy(sample.audio, target / f"{number:02}{sample.audio.suffix}")
+            if sample.sidecar is not None:
+                shutil.copy(sample.sidecar, f"{audio}.sidecar")
+        return target
+
+    def files_by_run(self) -> list[list[str]]:
+        """Name the files that each run has a row of, without their endings, the oldest run first."""
+        rows = self.rows()
+        runs = sorted({row["run_id"] for row in rows})
+        return [[Path(row["audio"]).stem for row in rows if row["run_id"] == run] for run in runs]
 
     def plan_batches(self, catalog: str, items: int, monkeypatch: pytest.MonkeyPatch) -> str:
         """Plan a run whose batches have so many items; give its ID."""
