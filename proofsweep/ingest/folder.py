@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from proofsweep.config.locations import is_within, path_within
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Row, item_id_of, raw_bytes, utf8_text
+from proofsweep.domain.items import FileFacts, ManifestRow, Row, item_id_of, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.tags import SUPPLIER_TAG
@@ -30,7 +30,6 @@ from proofsweep.ingest.rules import (
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.folder import FolderScan
-from proofsweep.sources.preflight import judge_content
 from proofsweep.store.latest import Latest
 from proofsweep.store.parts import Results
 
@@ -143,10 +142,7 @@ class Scan:
             return False
         try:
             with open_audio(row.audio or "") as audio:
-                if audio.is_cut_short():
-                    return False
-                can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR) is None
-                return row.sidecar is not None or audio.has_credential() or not can_be_pair
+                return not audio.is_cut_short() and (row.sidecar is not None or not audio.needs_sidecar())
         except SourceError:
             return True  # its row will say why
 

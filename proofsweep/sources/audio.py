@@ -8,16 +8,11 @@ from typing import Literal, Self
 from zlib import crc32
 
 from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import Mode
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.files import Files
-from proofsweep.sources.formats import (
-    HEAD_BYTES,
-    AudioFormat,
-    Credential,
-    credential_in,
-    format_of,
-    tag_bytes,
-)
+from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, Credential, credential_in, format_of, tag_bytes
+from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.source import OpenFile
 
 # Measured: reads of 256 KiB to 1 MiB are the fastest to hash and send.
@@ -90,9 +85,10 @@ class AudioFile:
         """Return a checksum of the file's first 64 KiB: equal files have the same."""
         return crc32(self._file.read_at(0, HEAD_DIGEST_BYTES))
 
-    def has_credential(self) -> bool:
-        """Whether this is a WAV with a credential inside: a chunk `C2PA`, or one that holds a C2PA manifest."""
-        return self._credential() is Credential.FOUND
+    def needs_sidecar(self) -> bool:
+        """Whether this may be sent as a pair, and is no WAV with a credential inside."""
+        can_be_pair = judge_content(self.audio_format, Mode.LEGACY_PAIR) is None
+        return can_be_pair and self._credential() is not Credential.FOUND
 
     def is_bare(self) -> bool:
         """Whether this is a whole WAV that has no credential inside for sure; False where there is any doubt."""

@@ -255,8 +255,8 @@ def folders_below(
 ) -> Iterator[Folder]:
     """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
 
-    Of an object below a folder that is left out, only that folder is named; an empty object
-    with a folder's name is no file.
+    Of an object below a folder that is left out, only that folder is named; an empty object with a folder's name is no
+    file.
     """
     location, listed = location.rstrip("/"), iter(listed)
     prefix = root_and_key(location)[1]
@@ -281,12 +281,8 @@ def folders_below(
                     left_out[Cause(why)].append(name)
                 elif name is not None:
                     files[name] = FileFacts(*facts)
-            yield Folder(
-                location=location + path.replace(_STEP, "/"),
-                files=[*files],
-                left_out=left_out,
-                known=files,
-            )
+            folder = location + path.replace(_STEP, "/")
+            yield Folder(location=folder, files=[*files], left_out=left_out, known=files)
 
 
 def _placed(

@@ -5,7 +5,7 @@ import posixpath
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -158,50 +158,29 @@ class SupplierFolder:
         return [*names, SUPPLIER_TAG] if is_new else names
 
 
-def row_with_facts(
-    facts_of: FactsOf,
-    base: CatalogBase,
-    *,
-    number: int,
-    audio: str | None,
-    sidecar: str | None,
-    item_id: str | None = None,
-    tags: Mapping[str, str] = _NO_TAGS,
-    contested_sidecar: str | None = None,
-    refused: Ineligible | None = None,
-    where: str = "",
-) -> ManifestRow:
-    """Make a row with the facts of its files, named as the catalog's base has it; `where` goes before what is wrong.
-
-    Of a row that is `refused` already, nothing is asked.
-    """
-    audio_facts, audio_refused = _facts(facts_of, None if refused else audio, where, Reason.MISSING_AUDIO)
-    sidecar_facts, sidecar_refused = _facts(facts_of, None if refused else sidecar, where, Reason.MISSING_SIDECAR)
-    return ManifestRow(
-        number=number,
-        audio=audio,
-        sidecar=sidecar,
-        named_audio=base.named(audio),
-        named_sidecar=base.named(sidecar),
-        item_id=item_id,
-        tags=tags,
+def with_facts(row: ManifestRow, facts_of: FactsOf, base: CatalogBase) -> ManifestRow:
+    """Return a row with the names and facts of its files; of one that is `refused` already, nothing is asked."""
+    audio_facts, audio_refused = _facts(row, row.audio, facts_of, Reason.MISSING_AUDIO)
+    sidecar_facts, sidecar_refused = _facts(row, row.sidecar, facts_of, Reason.MISSING_SIDECAR)
+    return replace(
+        row,
+        named_audio=base.named(row.audio),
+        named_sidecar=base.named(row.sidecar),
         audio_facts=audio_facts,
         sidecar_facts=sidecar_facts,
-        refused=refused or audio_refused or sidecar_refused,
-        where=where,
-        contested_sidecar=contested_sidecar,
+        refused=row.refused or audio_refused or sidecar_refused,
     )
 
 
 def _facts(
-    facts_of: FactsOf, location: str | None, where: str, missing: Reason
+    row: ManifestRow, location: str | None, facts_of: FactsOf, missing: Reason
 ) -> tuple[FileFacts | Unlisted | None, Ineligible | None]:
-    if location is None:
+    if location is None or row.refused is not None:
         return None, None
     try:
         return facts_of(location), None
     except SourceError as error:
         role = "audio" if missing is Reason.MISSING_AUDIO else "sidecar"
-        words = f"{where}, {role}" if where else f"Of the {role}"
+        words = f"{row.where}, {role}" if row.where else f"Of the {role}"
         reason = missing if error.reason == Reason.MISSING_AUDIO else Reason(error.reason)
         return None, Ineligible(reason, f"{words}: {error.message}")

@@ -14,17 +14,16 @@ from types import MappingProxyType
 from proofsweep.config.locations import one_line, path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow, Mode, raw_bytes, utf8_text
+from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
-from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, with_facts
 from proofsweep.sources.checksums import Checksums, is_list_name
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause, SidecarNames, Sidecars, ignored_words, is_audio_name
-from proofsweep.sources.preflight import judge_content
 from proofsweep.sources.source import Folder
 
 
@@ -140,14 +139,8 @@ class FolderScan(Catalog):
         contested: str | None = None,
         known: Mapping[str, FileFacts] = MappingProxyType({}),
     ) -> ManifestRow:
-        return row_with_facts(
-            lambda path: known.get(posixpath.basename(path)) or self._source.facts(path),
-            self._base,
-            number=next(self._numbers),
-            audio=location,
-            sidecar=sidecar,
-            contested_sidecar=contested,
-        )
+        row = ManifestRow(number=next(self._numbers), audio=location, sidecar=sidecar, contested_sidecar=contested)
+        return with_facts(row, lambda path: known.get(posixpath.basename(path)) or self._source.facts(path), self._base)
 
     def has_no_row(self, location: str) -> bool:
         """Whether a file is never a row, although a message names it: a sidecar, or one that is excluded."""
@@ -205,8 +198,7 @@ def needs_sidecar(source: Files, folder: str, name: str) -> bool:
     """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
     try:
         with open_audio(posixpath.join(folder, name), source) as audio:
-            can_be_pair = judge_content(audio.audio_format, Mode.LEGACY_PAIR) is None
-            return can_be_pair and not audio.has_credential()
+            return audio.needs_sidecar()
     except SourceError as error:
         return error.reason != Reason.OUTSIDE_CATALOG
 

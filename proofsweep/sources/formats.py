@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum, StrEnum
+from typing import NamedTuple
 
 HEAD_BYTES = 4096  # bytes that `format_of` needs from the front of a file
 
@@ -66,7 +66,7 @@ _NEVER_SEARCHED = frozenset({"fmt ", "data"})
 # A C2PA manifest is a JUMBF box, which begins with its description (ISO/IEC 19566-5). XMP may name one elsewhere.
 _MANIFEST = re.compile(rb"jumb.{4}jumd|dcterms:provenance", re.DOTALL)
 # Chunks of the RIFF, BWF and ADM standards, and padding: nobody expects a manifest there. Any other chunk may hold one.
-_PLAIN = _NEVER_SEARCHED | {
+_PLAIN = {
     *("fact", "LIST", "cue ", "smpl", "inst", "plst", "PEAK", "bext", "iXML", "chna", "axml", "cart", "levl", "id3 "),
     *("ID3 ", "JUNK", "junk", "PAD ", "FLLR"),
 }
@@ -121,8 +121,7 @@ def _is_mp3_frame(frame: bytes) -> bool:
     return layer == 3 and bitrate not in _NO_BITRATES and version != _RESERVED_VERSION and rate != _RESERVED_RATE  # noqa: PLR2004 - layer III
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
+class _Chunk(NamedTuple):
     name: str
     start: int
     size_bytes: int
@@ -134,23 +133,20 @@ class _Chunk:
 
 def credential_in(read: Read, size_bytes: int) -> Credential:
     """Look into the chunks of a file of so many bytes."""
-    chunks = []
+    chunks, is_plain = list[_Chunk](), True
     for chunk in _chunks_of(read, size_bytes):
         if chunk.name == _CREDENTIAL_CHUNK:
             return Credential.FOUND
-        content = b""
+        chunks.append(chunk)
         if chunk.name not in _NEVER_SEARCHED:
             content = read(min(chunk.size_bytes, _SEARCHED_BYTES), chunk.start)
             if _MANIFEST.search(content):
                 return Credential.FOUND
-        chunks.append((chunk, _is_plain(chunk, content)))
-    is_bare = all(is_plain for _, is_plain in chunks) and _is_whole(read, size_bytes, [chunk for chunk, _ in chunks])
-    return Credential.NONE if is_bare else Credential.UNKNOWN
+            is_plain = is_plain and _is_plain(chunk, content)
+    return Credential.NONE if is_plain and _is_whole(read, size_bytes, chunks) else Credential.UNKNOWN
 
 
 def _is_plain(chunk: _Chunk, content: bytes) -> bool:
-    if chunk.name in _NEVER_SEARCHED:
-        return True
     text = content.replace(b"\0", b"").lower()  # UTF-16 reads as UTF-8 then
     return chunk.name in _PLAIN and len(content) == chunk.size_bytes and not any(hint in text for hint in _HINTS)
 

@@ -20,7 +20,7 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
-from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, with_facts
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
@@ -134,17 +134,17 @@ class Manifests(Catalog):
         if audio and columns.sidecar is None and line.refused is None:
             sidecar, facts = self._beside(posixpath.dirname(audio)).get(audio, (None, None))
             self.ignored[Cause.SIDECARS_BESIDE] += sidecar is not None
-        row = row_with_facts(
-            lambda location: (location == sidecar and facts) or lookup.facts(location),
-            self._base,
+        item_id = line.item_id or (id_without_audio(self.name, number) if audio is None else None)
+        named = ManifestRow(
             number=number,
             audio=audio,
             sidecar=sidecar,
-            item_id=line.item_id or (id_without_audio(self.name, number) if audio is None else None),
+            item_id=item_id,
             tags=tags,
             refused=line.refused,
             where=line.where,
         )
+        row = with_facts(named, lambda location: (location == sidecar and facts) or lookup.facts(location), self._base)
         if supplier_tags := self._supplier.tags_of(row.named_audio, columns.tags):
             row = replace(row, tags={**tags, **supplier_tags})
         if columns.digests:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts
+from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import CatalogBase, SupplierFolder, row_with_facts
+from proofsweep.sources.catalog import CatalogBase, SupplierFolder, with_facts
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_examined_is_the_fault_of_its_row(
     audio: str | None, sidecar: str | None, reason: Reason, detail: str
 ) -> None:
     """The row says which file it is, the audio first, and why; the other rows go on."""
-    row = row_with_facts(facts_of, CatalogBase("/drop"), number=0, audio=audio, sidecar=sidecar)
+    row = with_facts(ManifestRow(number=0, audio=audio, sidecar=sidecar), facts_of, CatalogBase("/drop"))
 
     assert row.refused == Ineligible(reason, detail)
 
