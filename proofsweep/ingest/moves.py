@@ -198,7 +198,7 @@ class Disposal:
         return FileMove(source=source, target=target, sha256=sha256, owns=held is None) if is_free else None
 
     def _files_of(self, batch: DeliveredBatch) -> list[str]:
-        apart = [at for at, release in batch.releases.items() if release.is_test or release.is_purged]
+        apart = [at for at, release in batch.releases.items() if release.is_apart]
         files = self.moves.files_below(batch.location)
         return [file for file in files if not any(is_within(file, at) for at in apart)]
 

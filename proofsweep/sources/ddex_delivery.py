@@ -38,14 +38,10 @@ _NEVER: Final = (float("-inf"), "", "")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A folder with a message, and what the newest of them that can be read says of the release."""
+    """What the newest message in a folder that can be read says of its release."""
 
-    location: str
-    release_id: str = ""  # the ICPN; else the GRid, the proprietary ID or the catalog number; empty if there is none
-    sender: str = ""  # the DPID, or a name; empty if the message cannot be read
-    message_id: str = ""
-    is_test: bool = False
-    is_purged: bool = False
+    sender: str = ""  # the DPID, or a name; empty if no message can be read
+    is_apart: bool = False  # a test, or withdrawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +65,7 @@ class NamedFiles:
     """What messages say of the files of one release's folder, by their locations."""
 
     here: dict[str, Naming] = field(default_factory=dict)
-    # what is named and not there, with where it should be; and why, if that is not allowed.
-    missing: list[tuple[str, Naming, Ineligible | None]] = field(default_factory=list)
+    missing: list[tuple[str, Naming]] = field(default_factory=list)  # what is not there, with where it should be
     no_rows: dict[str, Cause] = field(default_factory=dict)  # clips, what is no audio, and files that were sent again
 
 
@@ -156,10 +151,9 @@ class Deliveries:
                         yield self._placed(row, row.refused or self._finding(naming.message), release, naming)
                     else:
                         yield self._unnamed(row, release)
-            left_out = ((location, naming, None) for location, naming in found.here.items())
-            for location, naming, refused in (*left_out, *found.missing):
+            for location, naming in (*found.here.items(), *found.missing):
                 if not has_no_row(location):
-                    yield self._missing(row_at(location), naming, refused, release)
+                    yield self._missing(row_at(location), naming, release)
             for each in release.broken:
                 self.counts.unreadable += 1
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
@@ -205,8 +199,8 @@ class Deliveries:
             is_batch = is_below and (above in self._completions or children[above] > 1)
             self._batch_of[location] = above if is_batch else location
         found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
-        for release in self._releases.values():
-            found[self._batch_of[release.location]][release.location] = self._described(release)
+        for location, folder in self._releases.items():
+            found[self._batch_of[location]][location] = self._described(folder.newest)
         self.batches = {
             location: Batch(location=location, completion=self._completions.get(location), releases=releases)
             for location, releases in found.items()
@@ -214,20 +208,17 @@ class Deliveries:
         self.counts.batches = len(self.batches)
         self.counts.releases = self._threads.releases
 
-    def _described(self, folder: _ReleaseFolder) -> Release:
-        newest, at = folder.newest, folder.location
+    def _described(self, newest: ErnMessage | None) -> Release:
         if newest is None:
-            return Release(at)
-        is_withdrawn = self._threads.is_withdrawn(newest)
-        return Release(at, newest.release_id, newest.sender, newest.message_id, newest.is_test, is_withdrawn)
+            return Release()
+        return Release(newest.sender, newest.is_test or self._threads.is_withdrawn(newest))
 
     def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
         """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
         found = NamedFiles()
         found_threads = filter(None, (self._threads.thread_of(each.location) for each in release.messages))
         threads = {thread[-1].location: thread for thread in found_threads}
-        newest_first = sorted(threads.values(), key=lambda thread: thread[-1].order, reverse=True)
-        for thread in sorted(newest_first, key=lambda thread: thread[-1].is_test):
+        for thread in sorted(threads.values(), key=lambda each: (not each[-1].is_test, each[-1].order), reverse=True):
             messages = [self._whole(each) for each in reversed(thread)]
             found.no_rows |= dict.fromkeys(self._add_named(found, messages, release), Cause.REPLACED)
             for message in messages:
@@ -249,7 +240,7 @@ class Deliveries:
             if locations and self._release_of(posixpath.dirname(locations[0])) is release:
                 found.here.setdefault(locations[0], naming)
             elif not locations and posixpath.dirname(naming.message.location) == release.location:
-                found.missing.append(self._expected(naming))
+                found.missing.append((_expected(naming), naming))
             replaced.update(each for each in locations[1:] if each != locations[0])
         return replaced
 
@@ -260,15 +251,6 @@ class Deliveries:
         found = (self._listed.get(composed(path)) for path in paths if is_within(path, folder))
         return [*islice(filter(None, found), 1)]
 
-    def _expected(self, naming: Naming) -> tuple[str, Naming, Ineligible | None]:
-        folder = posixpath.dirname(naming.message.location)
-        paths = list(candidates(naming.file.location)) or [""]
-        outside = next((each for path in paths if not is_within(each := below(folder, path), folder)), None)
-        if outside is not None:
-            leads_out = f"The message names a file outside of its folder {one_line(folder)}."
-            return outside, naming, Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
-        return below(folder, paths[0]), naming, None
-
     def _unnamed(self, row: ManifestRow, release: _ReleaseFolder) -> ManifestRow:
         if row.refused is not None:
             return self._placed(row, row.refused, release)
@@ -277,17 +259,18 @@ class Deliveries:
         detail = f"No message of this delivery names the file.{broken}"
         return self._placed(row, Ineligible(Reason.NOT_IN_MESSAGE, detail), release)
 
-    def _missing(
-        self, row: ManifestRow, naming: Naming, refused: Ineligible | None, release: _ReleaseFolder
-    ) -> ManifestRow:
+    def _missing(self, row: ManifestRow, naming: Naming, release: _ReleaseFolder) -> ManifestRow:
         self.counts.files += 1
-        self.counts.missing += row.audio_facts is None and refused is None
-        refused = self._finding(naming.message) or refused or row.refused
-        if refused is None and row.audio_facts is None:
-            where = path_within(naming.message.location, self._top)
-            because = f"{one_line(where)} names this file, and it is not in the delivery."
-            refused = Ineligible(Reason.MISSING_AUDIO, because)
-        return self._placed(row, refused, release, naming)
+        refused, folder = row.refused, posixpath.dirname(naming.message.location)
+        if not is_within(row.audio or "", folder):
+            leads_out = f"The message names a file outside of its folder {one_line(folder)}."
+            refused = Ineligible(Reason.OUTSIDE_CATALOG, leads_out)
+        elif row.audio_facts is None:
+            self.counts.missing += 1
+            where = one_line(path_within(naming.message.location, self._top))
+            because = f"{where} names this file, and it is not in the delivery."
+            refused = refused or Ineligible(Reason.MISSING_AUDIO, because)
+        return self._placed(row, self._finding(naming.message) or refused, release, naming)
 
     def _placed(
         self, row: ManifestRow, refused: Ineligible | None, release: _ReleaseFolder, naming: Naming | None = None
@@ -318,7 +301,8 @@ class Deliveries:
         release's folder. A completion file that is no manifest, or that cannot be read, names none.
         """
         known = {composed(posixpath.basename(at)) for at in batch.releases}
-        known |= {text for each in batch.releases.values() for text in (each.message_id, each.release_id) if text}
+        newest = filter(None, (self._releases[at].newest for at in batch.releases))
+        known |= {text for each in newest for text in (each.message_id, each.release_id)}
         with suppress(SourceError), self._source.open(batch.completion or "") or nullcontext() as file:
             named_there = () if file is None else messages_named(file)
             return [words[0] for words in named_there if words and known.isdisjoint(map(composed, words))]
@@ -361,6 +345,13 @@ def _keys_of(message: ErnMessage) -> list[tuple[str, ...]]:
     kind, thread = "test" if message.is_test else "live", message.thread_id
     ids = message.ids or ((f"thread:{thread}",) if thread else (f"message:{message.location}",))
     return [(kind, message.sender, each) for each in ids]
+
+
+def _expected(naming: Naming) -> str:
+    """Return where a missing file should be; of the paths that may be meant, one that leads out goes first."""
+    folder = posixpath.dirname(naming.message.location)
+    paths = [below(folder, each) for each in candidates(naming.file.location)] or [folder]
+    return next((each for each in paths if not is_within(each, folder)), paths[0])
 
 
 def candidates(written: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ def row_of(audio: str, batch: str | None = None, release: str | None = None, **c
 
 
 def batch_at(location: str, *releases: str, completion: str | None = None) -> dict[str, Batch]:
-    found = {at: Release(location=at) for at in releases}
+    found = {at: Release() for at in releases}
     return {location: Batch(location=location, completion=completion, releases=found)}
 
 

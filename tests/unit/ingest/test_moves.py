@@ -256,7 +256,7 @@ def delivered(tmp_path: Path) -> DeliveredBatch:
         location=str(folder),
         completion=str(folder / "manifest.xml"),
         needs_completion=True,
-        releases={str(folder / name): Release(location=str(folder / name)) for name in ("r1", "r2")},
+        releases={str(folder / name): Release() for name in ("r1", "r2")},
         rows=rows,
     )
 

@@ -76,7 +76,7 @@ def test_batch_is_the_folder_of_its_completion_file(tmp_path: Path) -> None:
     assert tags == {"B1/1/a.wav": "B1", "B2/2/a.wav": "B2", "B2/3/a.wav": "B2", "B3/4/a.wav": "4", "B4/5/a.wav": "B4"}
     completions = {name: batch.completion and Path(batch.completion).name for name, batch in batches.items()}
     assert completions == {"B1": "manifest.xml", "B2": None, "4": None, "B4": "BatchComplete_B4.xml"}
-    assert [each.release_id for each in batches["B2"].releases.values()] == ["2", "3"]
+    assert [*batches["B2"].releases] == [str(tmp_path / "B2" / name) for name in ("2", "3")]
     assert (batches["B1"].location, [*batches["B1"].releases]) == (str(tmp_path / "B1"), [str(tmp_path / "B1" / "1")])
 
 
@@ -116,7 +116,7 @@ def test_test_message_changes_nothing_of_a_release(tmp_path: Path) -> None:
     catalog = scan(tmp_path)
 
     assert told(catalog) == {"B1/111/1.wav": "I1", "B2/111/1.wav": "test_message"}
-    assert [each.is_test for batch in catalog.batches.values() for each in batch.releases.values()] == [False, True]
+    assert [each.is_apart for batch in catalog.batches.values() for each in batch.releases.values()] == [False, True]
 
 
 def test_purge_withdraws_a_release(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_purge_withdraws_a_release(tmp_path: Path) -> None:
 
     assert told(catalog) == {"111/1.wav": "withdrawn", "222/1.wav": "I1"}
     (batch,) = catalog.batches.values()
-    assert [each.is_purged for each in batch.releases.values()] == [True, False, True]
+    assert [each.is_apart for each in batch.releases.values()] == [True, False, True]
 
 
 @pytest.mark.parametrize("written", ["../../secret.wav", "..%2f..%2fsecret.wav", "..\\..\\secret.wav"])
