@@ -16,7 +16,6 @@ from proofsweep.domain.reasons import reason_entries
 from proofsweep.queries.views import views
 from proofsweep.reports.explain import ENDPOINTS
 from proofsweep.store.tables import TABLES, Column
-from proofsweep_cli.exit_codes import exit_codes_table
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -44,7 +43,6 @@ def rendered(text: str) -> str:
         "views": views_table(),
         "reasons": reasons_table(),
         "endings": endings_table(),
-        "exit codes": exit_codes_table(),
         "alerts": alerts_table(),
         "endpoints": endpoints_table(),
         "rooms": "\n".join(rooms()),

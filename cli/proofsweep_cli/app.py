@@ -55,8 +55,6 @@ _COMMANDS = {
 }
 """The first paragraph of each command's help; a test compares them. All commands together take a second to import."""
 
-_WITH_SUBCOMMANDS = {"alerts", "keys", "proofs", "service", "sandbox"}
-
 _MODULES = {
     "resume": "verify",
     "stop": "status",
@@ -96,8 +94,8 @@ def whole_app() -> typer.Typer:
 
 def _add(app: typer.Typer, name: str) -> None:
     module = import_module(f"proofsweep_cli.{_MODULES.get(name, name)}")
-    if name in _WITH_SUBCOMMANDS:
-        app.add_typer(getattr(module, f"{name}_group"), name=name)
+    if group := getattr(module, f"{name}_group", None):
+        app.add_typer(group, name=name)
     else:
         app.command()(getattr(module, name))
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """The documented exit codes; of 3 to 8 the highest that applies."""
+    """Of 3 to 8 the highest that applies; docs/command-line.md says when each is given."""
 
     ACCEPTED = 0
     BUG = 1
@@ -23,32 +23,6 @@ class ExitCode(IntEnum):
     KEY_REFUSED = 7
     BREAKER = 8
     ACTIVE = 9
-
-
-_MEANINGS = {
-    ExitCode.ACCEPTED: "every row was accepted; or no row is due, or meets the conditions of the command",
-    ExitCode.BUG: "a bug of this program; `demo`: a row with an unexpected result",
-    ExitCode.USAGE: "usage, settings, a catalog that is empty or cannot be read, no such run; `check`: no such file; "
-    "`verify`: an unfinished run of the catalog was planned with "
-    "[other options](catalogs.md#one-run-of-a-catalog-at-a-time)",
-    ExitCode.REJECTED: "finished; some rows are rejected or ineligible; `alerts check`: something needs a person; "
-    "`diff`: something got worse; `audit`: something is wrong",
-    ExitCode.FAILED: "finished; some rows got no verdict; `ingest`: files could not be moved; `alerts`: a receiver did "
-    "not take a message",
-    ExitCode.QUOTA: "stopped: the quota is spent or reserved; rows remain",
-    ExitCode.CANCELLED: "stopped: on request, because its window closed (`--until`, `--max-calls`), or because its "
-    "Prefect server failed; rows remain",
-    ExitCode.KEY_REFUSED: "stopped: the key was refused; `plan`: a run would stop because of it",
-    ExitCode.BREAKER: "stopped: the service is down or throttles for a long time, or files, or a catalog that was "
-    "verified before, are away; rows remain",
-    ExitCode.ACTIVE: "a process works on this run, or on another run of its "
-    "[catalog](catalogs.md#one-run-of-a-catalog-at-a-time)",
-}
-
-
-def exit_codes_table() -> str:
-    lines = [f"| {code.value} | {meaning} |" for code, meaning in _MEANINGS.items()]
-    return "\n".join(["| code | meaning |", "|---|---|", *lines, ""])
 
 
 def code_of_run(run: "RunStatus") -> ExitCode:

@@ -178,17 +178,13 @@ def _print_survey(out: Screen, survey: Survey) -> None:
 
 
 def _print_unsent(rows: Iterable[UnsentRow], form: ListFormat, *, as_json: bool) -> None:
+    cells = (([row.where, row.file, row.reason, row.what_to_do, row.detail], dict(row.tags)) for row in rows)
     if as_json:
-        cells = ([row.where, row.file, row.reason, row.what_to_do, row.detail, dict(row.tags)] for row in rows)
-        print_json_array(dict(zip(_COLUMNS, each, strict=True)) for each in cells)
+        print_json_array(dict(zip(_COLUMNS, (*texts, tags), strict=True)) for texts, tags in cells)
     elif form is ListFormat.CSV:
-        print_csv(_COLUMNS, ([*_texts_of(row), json.dumps(dict(row.tags), ensure_ascii=False)] for row in rows))
+        print_csv(_COLUMNS, ([*texts, json.dumps(tags, ensure_ascii=False)] for texts, tags in cells))
     else:
         _print_list(console(), rows)
-
-
-def _texts_of(row: UnsentRow) -> list[str]:
-    return [row.where, row.file, row.reason, row.what_to_do, row.detail]
 
 
 def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:

@@ -27,7 +27,7 @@ _SECRET_SOURCES = {"service": "api_key_", "alerts": "urls_"}
 
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
-        env_prefix="PROOFSWEEP_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+        env_prefix=_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
     partitions: Annotated[int, Field(ge=1, le=64)] = 1  # of a run; each has a process of its own
@@ -123,18 +123,13 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ConfigError(f"The config {path} is not TOML: {error}.") from error
 
 
-def _members(profile: Mapping[str, Any], section: str) -> dict[str, Any]:
-    members = profile.get(section)
-    return members if isinstance(members, dict) else {}
-
-
 def without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:
     for section, prefix in _SECRET_SOURCES.items():
-        variable = f"PROOFSWEEP_{section}__{prefix}".upper()
-        if any(name.upper().startswith(variable) and value for name, value in os.environ.items()):
-            members = _members(profile, section)
+        variable, members = f"{_PREFIX}{section}__{prefix}".upper(), profile.get(section)
+        is_set = any(name.upper().startswith(variable) and value for name, value in os.environ.items())
+        if is_set and isinstance(members, dict):
             kept = {name: value for name, value in members.items() if not name.startswith(prefix)}
-            profile = profile | ({section: kept} if members else {})
+            profile = profile | {section: kept}
     return profile
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TextIO
+from typing import Self, TextIO
 
 import structlog
 from structlog.typing import EventDict, WrappedLogger
@@ -15,29 +15,25 @@ LOGGER = "proofsweep"
 
 
 class Event(StrEnum):
-    SERVICE_AWAITED = "service_awaited"
-    LEG_OPENED = "leg_opened"
-    LEG_CLOSED = "leg_closed"
-    LEG_TAKEN_OVER = "leg_taken_over"
-    WORKERS_LOWERED = "workers_lowered"
-    CHECK_ENDED = "check_ended"
-    UPDATE_MISSED = "update_missed"
-    STOP_REQUESTED = "stop_requested"
-    ALERT_MISSED = "alert_missed"
+    """What happened, with a sentence for a person who reads the log; its fields follow."""
 
+    sentence: str
 
-SENTENCES = {
-    Event.SERVICE_AWAITED: "The service does not answer yet; it is waited for.",
-    Event.LEG_OPENED: "A leg of the run began.",
-    Event.LEG_CLOSED: "The leg ended; its rows are published.",
-    Event.LEG_TAKEN_OVER: "The last leg was killed; its finished rows are published.",
-    Event.WORKERS_LOWERED: "Few files can be open here (ulimit -n), so fewer workers work than are set.",
-    Event.CHECK_ENDED: "Something whose answer is known was checked, to see whose fault a strange outcome is.",
-    Event.UPDATE_MISSED: "Not all was updated that is kept beside the results; the next leg does it.",
-    Event.STOP_REQUESTED: "A stop was requested; files in flight are finished.",
-    Event.ALERT_MISSED: "An alert was not sent; the run goes on.",
-}
-"""What each event means, for a person who reads the log; its fields follow."""
+    def __new__(cls, word: str, sentence: str = "") -> Self:
+        event = str.__new__(cls, word)
+        event._value_ = word
+        event.sentence = sentence
+        return event
+
+    SERVICE_AWAITED = "service_awaited", "The service does not answer yet; it is waited for."
+    LEG_OPENED = "leg_opened", "A leg of the run began."
+    LEG_CLOSED = "leg_closed", "The leg ended; its rows are published."
+    LEG_TAKEN_OVER = "leg_taken_over", "The last leg was killed; its finished rows are published."
+    WORKERS_LOWERED = "workers_lowered", "Few files can be open (ulimit -n), so fewer workers work than are set."
+    CHECK_ENDED = "check_ended", "Something whose answer is known was checked, to see whose fault an outcome is."
+    UPDATE_MISSED = "update_missed", "Not all was updated that is kept beside the results; the next leg does it."
+    STOP_REQUESTED = "stop_requested", "A stop was requested; files in flight are finished."
+    ALERT_MISSED = "alert_missed", "An alert was not sent; the run goes on."
 
 
 def set_up_logs() -> None:
@@ -57,7 +53,7 @@ _fields = structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=T
 def _as_record(logger: WrappedLogger, method: str, facts: EventDict) -> EventDict:
     """Write a sentence with its fields, for a person; a handler that wants the fields finds them as `facts`."""
     written = _fields(logger, method, dict(facts))  # it empties what it is given
-    return {"msg": f"{SENTENCES[Event(facts['event'])]} {written}", "extra": {"facts": facts}}
+    return {"msg": f"{Event(facts['event']).sentence} {written}", "extra": {"facts": facts}}
 
 
 class JsonLines(logging.Formatter):
@@ -70,7 +66,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": event,
-            "message": record.getMessage() if event is None else SENTENCES[Event(event)],
+            "message": record.getMessage() if event is None else Event(event).sentence,
         }
         return json.dumps(known | facts, default=str)
 

@@ -155,34 +155,26 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     plan = results.plan(run_id)
     receipts = receipts_of(results.store, plan)
     opened = tuple(open_legs(results.store, plan))
-    alive, head = {leg.leg for leg in opened if leg.is_alive}, Ledger(results.store).head()
-    statuses = tuple(
-        LegRecord.of(number, receipt)
+    alive = {leg.leg for leg in opened if leg.is_alive}
+    records = tuple(
+        LegRecord.of(leg, receipt)
         if receipt is not None
-        else LegRecord(leg=number)
-        if number in alive
-        else _killed_leg(results, plan, number)
-        for number, receipt in receipts.items()
+        else LegRecord(leg=leg)
+        if leg in alive
+        else _killed_leg(results, plan, leg)
+        for leg, receipt in receipts.items()
     )
-    if pruned := prunings_of(results.store, run_id)[-1:]:
-        return RunStatus(
-            plan=plan,
-            groups=_outcomes_of(statuses),
-            legs=statuses,
-            pruned_at=pruned[0].decided_at,
-            open_legs=opened,
-            head=head,
-        )
-    killed = [leg.leg for leg in opened if not leg.is_alive]
+    pruned = next(reversed(prunings_of(results.store, run_id)), None)
+    killed = [] if pruned else [leg.leg for leg in opened if not leg.is_alive]
     waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts", OF_GROUP)]
-    groups = _groups(results, plan, receipts, waiting)
     return RunStatus(
         plan=plan,
-        groups=groups,
-        legs=statuses,
+        groups=_outcomes_of(records) if pruned else _groups(results, plan, receipts, waiting),
+        legs=records,
+        pruned_at=pruned.decided_at if pruned else None,
         open_legs=opened,
         unpublished=sum(table.num_rows for table in waiting),
-        head=head,
+        head=Ledger(results.store).head(),
     )
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import date, datetime
-from typing import Any
+from datetime import datetime
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
@@ -33,7 +32,7 @@ class CatalogStatus:
 
     def document(self) -> dict[str, object]:
         facts = {"environment": self.environment, "catalog": self.catalog, **dict.fromkeys(_COUNTS), **self.counts}
-        return facts | {"last_run": self.last_run, "ended_by": self.ended_by, "last_at": self.last_at.isoformat()}
+        return facts | {"last_run": self.last_run, "ended_by": self.ended_by, "last_at": self.last_at}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +58,7 @@ class StoreStatus:
                 {"environment": plan.environment, "catalog": plan.catalog, **leg.document()}
                 for plan, leg in self.active
             ],
-            "quotas": [_texts(asdict(each)) for each in self.quotas],
+            "quotas": [asdict(each) for each in self.quotas],
         }
 
 
@@ -134,7 +133,3 @@ def _quota_of(
     said += [probe] if (probe := newest_quota(results, environment, now.date())) else []
     for as_of, left, resets_at in sorted(said, key=lambda each: each[0])[-1:]:
         yield QuotaStatus(environment=environment, left=left, as_of=as_of, resets_at=resets_at)
-
-
-def _texts(cells: dict[str, Any]) -> dict[str, object]:
-    return {name: cell.isoformat() if isinstance(cell, date) else cell for name, cell in cells.items()}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING, TypeGuard
 
 import duckdb
@@ -41,7 +42,6 @@ _KINDS = {
 # above the store, any folder may have such a name.
 _RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
 _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})/[^/]+$', 1)::DATE AS run_date"
-_NO_ROWS = " WHERE false"
 _PARTS = "{}/*/[!.]*.parquet"  # without hidden files, which a copying tool or a file manager may leave behind
 _LISTINGS = ("run_id", "environment", "identity", "catalog")  # of each catalog the newest run that listed all of it
 _PRUNED = ("run_id", "environment", "identity")
@@ -141,12 +141,9 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
     through = latest.base.through
     legs = [*(leg for leg in settled if leg[2] is not None and leg[2] <= through), *tail]
     _create_from(connection, "entries", (dict(zip(_ENTRIES, leg, strict=True)) for leg in legs), _ENTRIES)
-    parts = [
-        _location_of(results, name)
-        for name in _parts_of_runs(results, {leg.plan.run_id: leg.plan for leg in latest.tail})
-    ]
-    rows = f"({_reading_parts('verdicts', parts)})" if parts else f"({_empty_table('verdicts')})"
-    _create_view(connection, "recent", f"{_ENTERED.format(rows)} WHERE entry > {through}")
+    parts = [_location_of(results, name) for name in _parts_of_runs(results, [leg.plan for leg in latest.tail])]
+    rows = _reading_parts("verdicts", parts) if parts else _empty_table("verdicts")
+    _create_view(connection, "recent", f"{_ENTERED.format(f'({rows})')} WHERE entry > {through}")
     if not latest.base.files:
         _create_view(connection, "newest", newest_per_item("FROM store.recent"))
         return
@@ -158,11 +155,12 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
     _create_view(connection, "newest", both if tail else "FROM store.settled")
 
 
-def _parts_of_runs(results: Results, plans: Mapping[str, Plan]) -> list[str]:
+def _parts_of_runs(results: Results, plans: Sequence[Plan]) -> list[str]:
     """Name the parts of some runs from listings of their days alone."""
-    days = sorted({layout.table_folder("verdicts", plan.run_date) for plan in plans.values()})
+    runs, days = {plan.run_id for plan in plans}, {layout.table_folder("verdicts", plan.run_date) for plan in plans}
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        return [name for names in pool.map(results.store.names, days) for name in names if layout.run_of(name) in plans]
+        names = chain.from_iterable(pool.map(results.store.names, sorted(days)))
+        return [name for name in names if layout.run_of(name) in runs]
 
 
 def _reading_parts(table: str, locations: Sequence[str]) -> str:
@@ -183,8 +181,8 @@ def _location_of(results: Results, name: str) -> str:
 def _reading(schema: pa.Schema, locations: Sequence[str]) -> str:
     """Return what reads Parquet files, by paths or globs, by a schema: a column that a file lacks is null."""
     columns = (
-        f"{quoted(field.name)}: {{name: {quoted(field.name)}, type: {quoted(_KINDS[field.type])}, default_value: NULL}}"
-        for field in schema
+        f"{quoted(name)}: {{name: {quoted(name)}, type: {quoted(kind)}, default_value: NULL}}"
+        for name, kind in _kinds_of(schema).items()
     )
     listed = ", ".join(map(quoted, locations))
     return f"read_parquet([{listed}], schema = MAP {{{', '.join(columns)}}})"
@@ -192,19 +190,22 @@ def _reading(schema: pa.Schema, locations: Sequence[str]) -> str:
 
 def _empty_table(table: str) -> str:
     """Return a query without rows that has the columns of a table; `store.verdicts` has the names of its files too."""
-    further = ", NULL::DATE AS run_date" + (", NULL::VARCHAR AS filename" if table == "verdicts" else "")
-    return f"{_empty(SCHEMAS[table]).removesuffix(_NO_ROWS)}{further}{_NO_ROWS}"
+    further = {"run_date": "DATE"} | ({"filename": "VARCHAR"} if table == "verdicts" else {})
+    return _without_rows(_kinds_of(SCHEMAS[table]) | further)
 
 
-def _empty(schema: pa.Schema) -> str:
-    nulls = (f"NULL::{_KINDS[field.type]} AS {field.name}" for field in schema)
-    return f"SELECT {', '.join(nulls)}{_NO_ROWS}"
+def _without_rows(kinds: Mapping[str, str]) -> str:
+    return f"SELECT {', '.join(f'NULL::{kind} AS {name}' for name, kind in kinds.items())} WHERE false"
+
+
+def _kinds_of(schema: pa.Schema) -> dict[str, str]:
+    return {field.name: _KINDS[field.type] for field in schema}
 
 
 def _items_in(locations: Sequence[str], schema: pa.Schema) -> str:
     """Return the query for the items in some files, each with its run."""
     if not locations:
-        return f"SELECT NULL::VARCHAR AS run_id, {_empty(schema).removeprefix('SELECT ')}"
+        return _without_rows({"run_id": "VARCHAR"} | _kinds_of(schema))
     run_id = "regexp_extract(filename, '_runs/([^/]+)/[^/]+/[^/]+$', 1)"
     return f"SELECT {run_id} AS run_id, {', '.join(schema.names)} FROM {_reading(schema, locations)}"
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import Any
 from unicodedata import category, normalize
 
@@ -27,7 +27,8 @@ _LINE_LETTERS = 78
 
 def sentences_for(reason: str) -> str:
     """Return what the supplier of a file with a reason is told: what is wrong, why, and what is needed."""
-    return f"{_what_and_why(reason)} {_about(reason)['request']}"
+    about = _about(reason)
+    return f"{about['what']}. {about['why']} {about['request']}"
 
 
 def letter_to(supplier: str, rows: Iterable[tuple[Row, Mapping[str, str]]]) -> str:
@@ -61,14 +62,10 @@ def _about(reason: str) -> Mapping[str, str]:
     return texts.get(reason, texts["other"])
 
 
-def _what_and_why(reason: str) -> str:
-    return f"{_about(reason)['what']}. {_about(reason)['why']}"
-
-
 def _part(number: int, reason: str, lines: Iterable[str]) -> str:
-    listed = "\n".join(f"   - {line}" for line in lines)
-    request, about = _about(reason)["request"], _what_and_why(reason)
-    return f"{_indented(request, f'{number}. ')}\n\n{_indented(about, '   ')}\n{listed}"
+    about, listed = _about(reason), "\n".join(f"   - {line}" for line in lines)
+    request, why = _indented(about["request"], f"{number}. "), _indented(f"{about['what']}. {about['why']}", "   ")
+    return f"{request}\n\n{why}\n{listed}"
 
 
 def _line(row: Row, tags: Mapping[str, str]) -> str:
@@ -79,14 +76,9 @@ def _line(row: Row, tags: Mapping[str, str]) -> str:
 
 
 def _indented(text: str, first: str) -> str:
-    return fill(
-        text,
-        _LINE_LETTERS,
-        initial_indent=first,
-        subsequent_indent=" " * len(first),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    rest = " " * len(first)
+    filled = TextWrapper(_LINE_LETTERS, first, rest, break_long_words=False, break_on_hyphens=False)
+    return filled.fill(text)
 
 
 LETTER = "letter"

@@ -1,6 +1,7 @@
 """`--help` of every command, and the docs that are made from it."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import typer
 
 from proofsweep import __version__
 from proofsweep_cli.app import app_for, whole_app
+from proofsweep_cli.exit_codes import ExitCode
 
 from .conftest import Command
 
@@ -90,3 +92,11 @@ def test_generated_blocks_of_the_docs_match_the_code() -> None:
     )
 
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_the_docs_list_every_exit_code() -> None:
+    """Each code has a row with its meaning."""
+    table = (ROOT / "docs" / "command-line.md").read_text().partition("## Exit codes\n")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| (\d+) \|", table, re.MULTILINE)
+
+    assert [int(code) for code in listed] == sorted(ExitCode)
