@@ -72,11 +72,6 @@ class Line:
     newest: int  # number of the last entry
     is_whole: bool  # else it is not known which receipts it lacks
 
-    def says(self, name: str, content: bytes) -> bool | None:
-        """Return whether a receipt is as the ledger has it; None if the ledger has none of the name."""
-        entry = self.entries.get(name)
-        return None if entry is None else entry.sha256 == sha256_hex(content)
-
     def lacks(self, name: str) -> bool:
         """Return whether a receipt has no entry, also none that came while the audit read."""
         if name in self.entries or not self.is_whole:
@@ -198,13 +193,14 @@ class RunAuditor:
         for leg in (int(name) for name in self._store.folders(layout.legs_folder(self._run_id)) if name.isdecimal()):
             name = layout.receipt_name(self._run_id, leg)
             content, is_taken = self._store.read(name), Lease(self._store, self._run_id).is_taken(leg)
-            if content is None and name not in self._line.entries:
+            entry = self._line.entries.get(name)
+            if content is None and entry is None:
                 if is_taken:
                     remedy = "then repeat the operation" if layout.kind_of(self._run_id) else "then resume the run"
                     what = f"leg {leg} has no receipt: it is at work, or was killed ({remedy})"
                     self._audit.note(self._run_id, what)
                 continue
-            if content is None or self._line.says(name, content) is False:
+            if content is None or (entry is not None and entry.sha256 != sha256_hex(content)):
                 are_sound = False  # a finding already
                 continue
             if not is_taken:

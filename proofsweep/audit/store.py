@@ -1,9 +1,7 @@
 """Check a results store, or one run of it: read-only, part by part."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 
 from proofsweep.audit.check import NO_DOCUMENT, Audit, LegReceipt, RunAuditor, read_line
 from proofsweep.domain.errors import ResultsError
@@ -32,36 +30,24 @@ def audit_store(
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
     audit = Audit()
     line = read_line(results.store, head, audit)  # (1)
-    owners: dict[str, _Owner | None] = {}
+    receipts: dict[str, Mapping[int, LegReceipt] | None] = {}
     for each in (each for each in run_ids if _was_planned(results.store, each)) if run_id is None else [run_id]:
         progress(each)
-        receipts = RunAuditor(results, each, line, audit).check()  # (2)
-        owners[each] = None if receipts is None else _owner_of(results, each, receipts)
-    _check_owners(results, owners, _listed(results, run_id), audit)  # (3)
+        receipts[each] = RunAuditor(results, each, line, audit).check()  # (2)
+    _check_owners(results, receipts, _listed(results, run_id), audit)  # (3)
     return audit
-
-
-@dataclass(frozen=True, slots=True)
-class _Owner:
-    """What the receipts of a run, or of an operation, account for."""
-
-    names: AbstractSet[str]  # of parts
-    legs: Mapping[int, LegReceipt]  # that have ended
 
 
 def _was_planned(store: Store, run_id: str) -> bool:  # one that has planned items alone was not planned to the end
     return bool(store.read(layout.plan_name(run_id)) or store.folders(layout.legs_folder(run_id)))
 
 
-def _owner_of(results: Results, run_id: str, receipts: Mapping[int, LegReceipt]) -> _Owner | None:
-    names = {part.name for receipt in receipts.values() for part in receipt.parts}
-    kind = layout.kind_of(run_id)
-    if kind == OperationKind.ROTATION and not is_complete(results.store, run_id):
-        return None  # its row is there before the leg that names it
-    if not kind:
+def _named_by(results: Results, run_id: str, legs: Mapping[int, LegReceipt]) -> Iterator[str]:
+    """Name the parts that the receipts of a run, or of an operation, account for."""
+    yield from (part.name for receipt in legs.values() for part in receipt.parts)
+    if not layout.kind_of(run_id):
         day = results.plan(run_id).run_date
-        names |= {layout.runs_name(run_id, day, leg) for leg in receipts}
-    return _Owner(names, receipts)
+        yield from (layout.runs_name(run_id, day, leg) for leg in legs)
 
 
 def _listed(results: Results, run_id: str | None) -> Iterator[str]:
@@ -76,18 +62,25 @@ def _listed(results: Results, run_id: str | None) -> Iterator[str]:
             yield from (name for name in names if layout.run_of(name) == run_id)
 
 
-def _check_owners(results: Results, owners: Mapping[str, _Owner | None], names: Iterable[str], audit: Audit) -> None:
+def _check_owners(
+    results: Results, receipts: Mapping[str, Mapping[int, LegReceipt] | None], names: Iterable[str], audit: Audit
+) -> None:
     """See that each part is named by a receipt, or is of a leg or an operation that works, or began meanwhile."""
     store = results.store
+    named = {name for run_id, legs in receipts.items() if legs for name in _named_by(results, run_id, legs)}
     for name in names:
-        run_id, table = layout.run_of(name), name.partition("/")[0]
-        if run_id not in owners:
+        run_id, table, leg = layout.run_of(name), name.partition("/")[0], layout.leg_of(name)
+        if run_id not in receipts:
             if store.read(layout.plan_name(run_id)) is None:
                 audit.bad(name, "belongs to no run or operation of this store")
             continue
-        owner, leg = owners[run_id], layout.leg_of(name)
-        if owner is None or name in owner.names or table == "ingest":
+        legs = receipts[run_id]
+        if legs is None or name in named or table == "ingest" or _is_rotating(store, run_id):
             continue
         sign = layout.receipt_name(run_id, leg) if table == "runs" else layout.lease_name(run_id, leg)
-        if leg in owner.legs or store.read(sign) is None:
+        if leg in legs or store.read(sign) is None:
             audit.bad(name, "is named by no receipt")
+
+
+def _is_rotating(store: Store, run_id: str) -> bool:  # its row is there before the leg that names it
+    return layout.kind_of(run_id) == OperationKind.ROTATION and not is_complete(store, run_id)

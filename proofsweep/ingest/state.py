@@ -169,7 +169,7 @@ class Records:
         return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[_Answered]:
-        names = [name for name in self.results.parts_of("verdicts", plan) if layout.leg_of(name) == leg]
+        names = self.results.parts_of("verdicts", plan, leg)
         for name in names:
             rows = self.results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS]).to_pylist()
             answers = {row.pop("manifest_row"): answer_of(row) for row in rows}

@@ -286,7 +286,7 @@ def _outcomes_of(legs: Sequence[LegRecord]) -> tuple[Group, ...]:
 def _killed_leg(results: Results, plan: Plan, leg: int) -> LegRecord:
     """Count the calls of a killed leg that its parts and its journal have."""
     waiting = unpublished(results, plan, leg, "exchanges")
-    names = [name for name in results.parts_of("exchanges", plan) if leg_of(name) == leg]
+    names = results.parts_of("exchanges", plan, leg)
     counts = exchange_counts(chain(results.tables(names), waiting))
     calls = {column: counts[column] for column in ("calls", "throttled", "bytes_sent")}
     return LegRecord(leg=leg, ended_by=str(EndedBy.KILLED), counts=calls)

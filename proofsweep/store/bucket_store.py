@@ -1,6 +1,7 @@
 """A results store in a bucket: it creates an object only if there is none of that name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 import obstore
@@ -62,10 +63,8 @@ class BucketStore:
     def replace(self, name: str, content: bytes) -> None:
         """Put an object, also over one of that name; a page says what it is, since a browser goes by that."""
         attributes = {"Content-Type": "text/html; charset=utf-8"} if name.endswith(".html") else None
-        try:
+        with self._wrapped_errors("written"):
             obstore.put(self._bucket, self._key(name), content, mode="overwrite", attributes=attributes)
-        except FAILURES as error:
-            self._fail("written", error)
 
     def read(self, name: str) -> bytes | None:
         try:
@@ -76,10 +75,8 @@ class BucketStore:
             self._fail("read", error)
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
-        try:
+        with self._wrapped_errors("read"):
             return bytes(obstore.get_range(self._bucket, self._key(name), start=start, end=end))
-        except FAILURES as error:
-            self._fail("read", error)
 
     def names(self, folder: str) -> list[str]:
         return sorted(self.sizes(folder))
@@ -92,11 +89,9 @@ class BucketStore:
         if after:
             # The listing begins behind all that lies in the folder `after`: `0` is the character that follows `/`.
             below = self._key(folder) + "/"
-            try:
+            with self._wrapped_errors("listed"):
                 pages = obstore.list(self._bucket, below, offset=f"{below}{after}0")
                 found = {meta["path"].removeprefix(below).partition("/")[0] for page in pages for meta in page}
-            except FAILURES as error:
-                self._fail("listed", error)
             return sorted(name for name in found if name > after and not name.startswith("."))
         paths = [self._name(prefix.rstrip("/")) for prefix in self._below(folder)["common_prefixes"]]
         return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
@@ -111,23 +106,26 @@ class BucketStore:
     @property
     def _bucket(self) -> "ObjectStore":
         if self._store is None:
-            try:
+            with self._wrapped_errors("opened"):
                 self._store = self._open_root(self._root)
-            except FAILURES as error:
-                self._fail("opened", error)
         return self._store
 
     def _below(self, folder: str) -> "ListResult[list[ObjectMeta]]":
-        try:
+        with self._wrapped_errors("listed"):
             return obstore.list_with_delimiter(self._bucket, self._key(f"{folder}/"))  # type: ignore[return-value]
-        except FAILURES as error:
-            self._fail("listed", error)
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}" if self._prefix else name
 
     def _name(self, key: str) -> str:
         return key.removeprefix(f"{self._prefix}/") if self._prefix else key
+
+    @contextmanager
+    def _wrapped_errors(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except FAILURES as error:
+            self._fail(what, error)
 
     def _fail(self, what: str, error: Exception) -> NoReturn:
         failure = failure_of(error)

@@ -1,7 +1,9 @@
 """Which rows of a run are finished: the only answer to what remains."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
+
+import pyarrow as pa
 
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Plan
@@ -37,17 +39,13 @@ class CompletedRows:
     def read(self) -> None:
         """Read what is finished by now; ResultsError if the store cannot be read."""
         results, plan = self._results, self._plan
-        lease = Lease(results.store, plan.run_id)
-        for leg in map(
-            int, results.store.folders(layout.journals_folder(plan.run_id))
-        ):  # before parts: rows move there
+        lease, journals = Lease(results.store, plan.run_id), layout.journals_folder(plan.run_id)
+        for leg in map(int, results.store.folders(journals)):  # before parts: rows move there
             if self._is_own(leg) and lease.receipt(leg) is None:
                 folder = layout.journal_folder(plan.run_id, leg)
-                for rows in read_journal(results.store, folder, "verdicts", _COLUMN).values():
-                    self._add(rows["manifest_row"].to_pylist())
+                self._add(read_journal(results.store, folder, "verdicts", _COLUMN).values())
         parts = (name for name in results.parts_of("verdicts", plan) if self._is_own(layout.leg_of(name)))
-        for rows in results.tables(parts, _COLUMN):
-            self._add(rows["manifest_row"].to_pylist())
+        self._add(results.tables(parts, _COLUMN))
         if self.before is None:
             self.before = len(self.own) - self.remaining
 
@@ -80,7 +78,7 @@ class CompletedRows:
     def _is_own(self, leg: int) -> bool:
         return self._partition in {None, self._plan.partition_of_leg(leg)}
 
-    def _add(self, rows: Sequence[int | None]) -> None:
-        for row in rows:
+    def _add(self, tables: Iterable[pa.Table]) -> None:
+        for row in (row for table in tables for row in table["manifest_row"].to_pylist()):
             if row is not None and 0 <= row < self._plan.items:
                 self._done[row] = 1

@@ -119,10 +119,11 @@ def unpublished(
 ) -> list[pa.Table]:
     """Read what a leg without a receipt has journalled, and none of its parts has; one that is closed has nothing."""
     found = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table, columns)
-    names = [name for name in results.parts_of(table, plan) if layout.leg_of(name) == leg]
+    names = results.parts_of(table, plan, leg)
     mark = results.marked_part(names[-1])[1] if names else Mark(journal={}, is_closing=False)
-    taken = mark.journal
-    return [] if mark.is_closing else [rows for each, rows in found.items() if each.number > taken.get(each.writer, 0)]
+    if mark.is_closing:
+        return []
+    return [rows for each, rows in found.items() if each.number > mark.journal.get(each.writer, 0)]
 
 
 def arrow_of(rows: pa.Table) -> bytes:

@@ -156,17 +156,15 @@ class PastAnswers:
             if len(self._failures) > failures:
                 raise ResultsError(self._failures[-1])
             if self._digests is None:
-                self._read()
-
-    def _read(self) -> None:
-        self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
-        try:
-            self._digests = HashedItems(map(hash, self._noted()))
-        except ResultsError as error:
-            self._failures.append(error.message)
-            raise
+                try:
+                    self._digests = HashedItems(map(hash, self._noted()))
+                except ResultsError as error:
+                    self._failures.append(error.message)
+                    raise
 
     def _noted(self) -> Iterator[str]:
+        """Yield what tells each acceptance apart, and keep the smallest files."""
+        self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
         erased = pa.array(self._erased(), pa.string())
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
         for rows in self._tables([*_OF_ACCEPTANCE, "accepted"]):

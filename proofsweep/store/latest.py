@@ -12,12 +12,11 @@ import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -111,16 +110,10 @@ class Latest:
     @cached_property
     def tail(self) -> list[TailLeg]:
         """The legs that the base lacks; the oldest first, those without an entry last."""
-        runs = self.index.records.values()
-        left = [
-            TailLeg(plan=run.plan, leg=leg.leg, entry=_NO_ENTRY, rows=leg.rows)
-            for run in runs
-            for leg in run.legs
-            if leg.entry is None
-        ]
-        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            for at_work in pool.map(self._legs_at_work, [run for run in runs if not run.is_over]):
-                left += at_work
+        left = [leg for leg in _ended_legs(self.index) if leg.entry == _NO_ENTRY]
+        open_runs = (run for run in self.index.records.values() if not run.is_over)
+        for at_work in some_at_once(open_runs, self._legs_at_work, REQUESTS_AT_ONCE):
+            left += at_work
         left.sort(key=lambda leg: (leg.plan.run_id, leg.leg))
         numbered = [replace(leg, entry=number) for number, leg in enumerate(left, _NO_ENTRY)]
         return [*_entered(self.base, self.index), *numbered]
@@ -130,14 +123,10 @@ class Latest:
 
         `items`, in their order, spare to read files of the base that have none of them.
         """
-        for file in self.base.files:
-            if not items or _may_hold(file, items):
-                for table in self._steps_of(file, columns):
-                    yield table.filter(pc.field("environment") == environment).select(list(columns))
-        for leg in self.tail:
-            if leg.plan.environment == environment:
-                for table in self._rows_of(leg, columns):
-                    yield table.filter(pc.field("environment") == environment).select(list(columns))
+        files = (self._steps_of(file, columns) for file in self.base.files if not items or _may_hold(file, items))
+        legs = (self._rows_of(leg, columns) for leg in self.tail if leg.plan.environment == environment)
+        for table in chain.from_iterable(chain(files, legs)):
+            yield table.filter(pc.field("environment") == environment).select(list(columns))
 
     def answers(self, environment: str, item_ids: Iterable[str], columns: Sequence[str]) -> dict[str, Row]:
         """Return the newest answer, `accepted` or `rejected`, of each of these items that has one; by item."""
@@ -195,7 +184,7 @@ class Latest:
             journal = layout.journal_folder(leg.plan.run_id, leg.leg)
             for table in read_journal(self._results.store, journal, "verdicts", own).values():
                 yield _marked(table, leg.entry, None)
-        names = parts_of_leg(self._results, leg)
+        names = self._results.parts_of("verdicts", leg.plan, leg.leg)
         for name, table in zip(names, some_at_once(names, partial(self._part, own), _PARTS_AT_ONCE), strict=True):
             yield _marked(table, leg.entry, name)
 
@@ -241,20 +230,22 @@ def refresh_if_due(results: Results) -> None:
 
 def _entered(base: Base, index: IndexedRuns) -> list[TailLeg]:
     """Return the legs that the ledger has, and a base lacks; the oldest first."""
-    legs = ((run.plan, leg) for run in index.records.values() for leg in run.legs)
-    found = [
-        TailLeg(plan=plan, leg=leg.leg, entry=leg.entry, rows=leg.rows)
-        for plan, leg in legs
-        if leg.entry is not None and leg.entry > base.through
-    ]
+    found = [leg for leg in _ended_legs(index) if base.through < leg.entry < _NO_ENTRY]
     return sorted(found, key=lambda leg: leg.entry)
+
+
+def _ended_legs(index: IndexedRuns) -> Iterator[TailLeg]:
+    for run in index.records.values():
+        for leg in run.legs:
+            yield TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry or _NO_ENTRY, rows=leg.rows)
 
 
 def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterator[pa.Table]:
     """Yield the newest rows of some legs and of a base, sorted by item, in tables as large as a base's files."""
     import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
 
-    parts = [name for names in some_at_once(legs, partial(parts_of_leg, results), REQUESTS_AT_ONCE) for name in names]
+    listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
+    parts = [name for names in listed for name in names]
     with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=_OFFLINE) as connection:
         for setting in (f"memory_limit = '{_MEMORY}'", f"temp_directory = '{folder}/spilled'", "TimeZone = 'UTC'"):
             connection.execute(f"SET {setting}")
@@ -288,10 +279,6 @@ def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
         yield f"item_id >= {low} AND item_id < {high}"
     if quoted:
         yield f"item_id >= {quoted[-1]}"
-
-
-def parts_of_leg(results: Results, leg: TailLeg) -> list[str]:
-    return [name for name in results.parts_of("verdicts", leg.plan) if layout.leg_of(name) == leg.leg]
 
 
 def newest_per_item(rows: str) -> str:

@@ -24,7 +24,6 @@ _OPERATION_ID = re.compile(r"\d{8}T\d{6}Z_\d{3}_([a-z]+)_[0-9a-f]+", re.ASCII)
 
 
 def is_run_id(text: str) -> bool:
-    """Return whether a text can be a run ID: up to 64 letters, digits and underscores."""
     return _RUN_ID.fullmatch(text) is not None
 
 
@@ -47,7 +46,7 @@ def items_folder(run_id: str) -> str:
 
 
 def items_name(run_id: str, number: int) -> str:
-    """Some planned items; `number` counts such objects from 0, in manifest order."""
+    """Name some planned items; `number` counts such objects from 0, in manifest order."""
     return f"{items_folder(run_id)}/{number:05}.parquet"
 
 
@@ -57,7 +56,6 @@ def listed_folder(run_id: str) -> str:
 
 
 def listed_name(run_id: str, number: int) -> str:
-    """Some items of the whole catalog; `number` counts such objects from 0, in manifest order."""
     return f"{listed_folder(run_id)}/{number:05}.parquet"
 
 
@@ -66,7 +64,7 @@ def gone_folder(run_id: str) -> str:
 
 
 def gone_name(run_id: str) -> str:
-    """The items that the listing before had, and that of this run has not."""
+    """Name the items that the listing before had, and that of this run has not."""
     return f"{gone_folder(run_id)}/00000.parquet"
 
 
@@ -75,7 +73,7 @@ def table_folder(table: str, run_date: date) -> str:
 
 
 def part_name(table: str, run_id: str, run_date: date, seq: int, leg: int) -> str:
-    """One part of a leg's verdicts or exchanges; `seq` counts the leg's parts of this table from 0."""
+    """Name a part of a leg; `seq` counts the leg's parts of this table from 0."""
     return f"{table_folder(table, run_date)}/{run_id}-{seq:05}-{leg:03}.parquet"
 
 
@@ -84,7 +82,7 @@ def runs_name(run_id: str, run_date: date, leg: int) -> str:
 
 
 def ingest_name(run_id: str, run_date: date, leg: int) -> str:
-    """What became of the files that a leg has verified; leg 0 stands for files that were answered before."""
+    """Name what became of the files that a leg has verified; leg 0 stands for files that were answered before."""
     return f"{table_folder('ingest', run_date)}/{run_id}-{leg:03}.parquet"
 
 
@@ -101,17 +99,14 @@ def leg_folder(run_id: str, leg: int) -> str:
 
 
 def lease_name(run_id: str, leg: int) -> str:
-    """Which process works on a leg; a leg exists if it exists."""
     return f"{leg_folder(run_id, leg)}/lease.json"
 
 
 def heartbeat_name(run_id: str, leg: int) -> str:
-    """That a leg's process is alive, and how far it is; replaced every ten seconds."""
     return f"{leg_folder(run_id, leg)}/heartbeat.json"
 
 
 def stop_name(run_id: str, leg: int, token: str) -> str:
-    """That somebody asked the process whose lease has this token to stop; created once."""
     return f"{leg_folder(run_id, leg)}/stop-{token}.json"
 
 
@@ -124,12 +119,10 @@ def journals_folder(run_id: str) -> str:
 
 
 def journal_folder(run_id: str, leg: int) -> str:
-    """Where a leg writes finished work that is not in a part yet."""
     return f"{journals_folder(run_id)}/{leg:03}"
 
 
 def pruning_name(run_id: str, number: int) -> str:
-    """What a pruning of a run deletes: written before the first deletion; `number` counts from 1."""
     return f"{PRUNED_FOLDER}/{run_id}-{number:03}.json"
 
 
@@ -150,7 +143,6 @@ def catalog_folder(environment: str, identity: str) -> str:
 
 
 def key_name(fingerprint: str) -> str:
-    """The record of which service a key belongs to."""
     return f"_keys/{fingerprint}.json"
 
 
@@ -159,7 +151,6 @@ def rotation_name(fingerprint: str) -> str:
 
 
 def rate_leases_folder(fingerprint: str, base_url: str) -> str:
-    """Where the processes with one key at one service tell each other how they share its rate limit."""
     return f"_rates/{fingerprint}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"
 
 

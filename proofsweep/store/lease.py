@@ -23,7 +23,7 @@ from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
-from proofsweep.store.objects import Store, json_bytes, read_object
+from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +92,12 @@ class Holder:
 
     @classmethod
     def of_this_process(cls, now: datetime, facts: Row) -> "Holder":
-        pid = os.getpid()
+        pid, (host, boot, pid_namespace) = os.getpid(), _here()
         return cls(
-            host=socket.gethostname(),
-            boot=boot_id(),
+            host=host,
+            boot=boot,
             pid=pid,
-            pid_namespace=_pid_namespace(),
+            pid_namespace=pid_namespace,
             process_started=_process_started(pid),
             taken_at=now,
             token=secrets.token_hex(8),
@@ -111,7 +111,7 @@ class Holder:
     @property
     def is_here(self) -> bool:
         """Whether its process ID has a meaning here."""
-        return (self.host, self.boot, self.pid_namespace) == (socket.gethostname(), boot_id(), _pid_namespace())
+        return (self.host, self.boot, self.pid_namespace) == _here()
 
     @property
     def is_gone(self) -> bool:
@@ -227,7 +227,7 @@ class Lease:
 
     def receipt(self, number: int) -> dict[str, object] | None:
         """Read how a term ended; None while it lasts. ResultsError if it is damaged."""
-        return read_object(self.store, layout.receipt_name(self.name, number))
+        return read_document(self.store, layout.receipt_name(self.name, number), JSON_OBJECT)
 
     def is_taken(self, number: int) -> bool:
         return self.store.read(layout.lease_name(self.name, number)) is not None
@@ -291,16 +291,12 @@ class Lease:
         return RunIsActive(self.busy.format(holder=where, name=self.name, number=number))
 
 
-def boot_id() -> str:
-    """Return what identifies this boot of this machine; empty where the system does not tell."""
-    return _text_of("/proc/sys/kernel/random/boot_id")
-
-
-def _pid_namespace() -> str:
-    try:
-        return str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        return ""
+def _here() -> tuple[str, str, str]:
+    """Return where a process ID has a meaning: host, boot and PID namespace, empty where the system does not tell."""
+    namespace = ""
+    with suppress(OSError):
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    return socket.gethostname(), _text_of("/proc/sys/kernel/random/boot_id"), namespace
 
 
 def _process_started(pid: int) -> str:

@@ -12,7 +12,7 @@ from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease, OpenTerm
-from proofsweep.store.objects import Store, json_bytes, read_object
+from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Legs(Lease):
 
     def stop_asked(self, leg: int, token: str) -> RunMustStop | None:
         """Return why somebody asked the process of a leg to stop; None if nobody did."""
-        request = read_object(self.store, layout.stop_name(self.name, leg, token))
+        request = read_document(self.store, layout.stop_name(self.name, leg, token), JSON_OBJECT)
         if request is None:
             return None
         return RunMustStop(printable(str(request.get("why"))), ended_by=EndedBy(request.get("ended_by")))

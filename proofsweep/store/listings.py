@@ -10,7 +10,8 @@ import pyarrow as pa
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.store import layout, schemas
 from proofsweep.store.known_rows import HashedItems
-from proofsweep.store.parts import Results, parquet_of
+from proofsweep.store.objects import read_required
+from proofsweep.store.parts import Results, parquet_of, table_of
 from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex, RunRecord
 
@@ -98,4 +99,4 @@ def listing_objects(results: Results, run: RunRecord) -> list[str]:
 
 def _items_listed_by(results: Results, run: RunRecord) -> Iterator[str]:
     for name in listing_objects(results, run):
-        yield from map(str, results.object_table(name, ["item_id"])["item_id"].to_pylist())
+        yield from map(str, table_of(read_required(results.store, name), ["item_id"])["item_id"].to_pylist())

@@ -8,12 +8,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+from pydantic import TypeAdapter
 
 from proofsweep.config.local_files import make_folder, sync_file, sync_folder
 from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, path_of
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
+
+Document = TypeVar("Document")
+
+JSON_OBJECT = TypeAdapter(dict[str, object])
 
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
@@ -198,9 +204,8 @@ def delete_all(store: Store, names: Iterable[str]) -> None:
         continue
 
 
-def damaged(store: Store, name: str, why: str = "") -> ResultsError:
-    because = f": {why}" if why else ""
-    return ResultsError(f"{name} in the results store {store.url} is damaged{because}. Restore it from a backup.")
+def damaged(store: Store, name: str, why: str) -> ResultsError:
+    return ResultsError(f"{name} in the results store {store.url} is damaged: {why}. Restore it from a backup.")
 
 
 def read_required(store: Store, name: str) -> bytes:
@@ -211,16 +216,13 @@ def read_required(store: Store, name: str) -> bytes:
     return content
 
 
-def read_object(store: Store, name: str) -> dict[str, object] | None:
-    """Read a JSON object; None if there is none of the name. ResultsError if it is not whole."""
+def read_document(store: Store, name: str, kind: TypeAdapter[Document]) -> Document | None:
+    """Read a JSON document; None if there is none of the name. ResultsError if it is not whole."""
     content = store.read(name)
     try:
-        document = None if content is None else json.loads(content)
+        return None if content is None else kind.validate_json(content)
     except ValueError as damage:
         raise damaged(store, name, "it is not whole") from damage
-    if content is not None and not isinstance(document, dict):
-        raise damaged(store, name, "it is not whole")
-    return document
 
 
 def json_bytes(document: object) -> bytes:

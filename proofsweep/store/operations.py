@@ -19,7 +19,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.operations import Operation
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
-from proofsweep.store.objects import Store, damaged, json_bytes
+from proofsweep.store.objects import Store, json_bytes, read_document
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.schemas import SCHEMAS
 
@@ -40,12 +40,8 @@ def operation_ids(store: Store, kind: str = "") -> list[str]:
 
 def operation_of(store: Store, operation_id: str) -> Operation | None:
     """Read an operation; None if there is no such one. ResultsError if it is damaged."""
-    name = layout.plan_name(operation_id)
-    content = store.read(name) if layout.kind_of(operation_id) else None
-    try:
-        return None if content is None else _OPERATION.validate_json(content)
-    except ValueError as damage:
-        raise damaged(store, name, "it is not whole") from damage
+    is_one = layout.kind_of(operation_id)
+    return read_document(store, layout.plan_name(operation_id), _OPERATION) if is_one else None
 
 
 def is_complete(store: Store, operation_id: str) -> bool:

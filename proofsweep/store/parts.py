@@ -5,24 +5,32 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
+from typing import Annotated
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, TypeAdapter
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.legs import receipts_of
-from proofsweep.store.objects import Store, damaged, json_bytes, read_required, sha256_hex
+from proofsweep.store.objects import Store, damaged, json_bytes, read_document, read_required, sha256_hex
 from proofsweep.store.prunings import pruned_names
 from proofsweep.store.rows import planned_item
 from proofsweep.store.schemas import SCHEMAS, conformed
 
 # Planned items that are made of an object at once, some 3 KB each while they are made.
 _ITEMS_AT_ONCE = 500
-_PLAN = TypeAdapter(Plan)
+
+
+def _dated(plan: Plan) -> Plan:
+    plan.run_date.isoformat()  # ValueError if it cannot be read
+    return plan
+
+
+_PLAN: TypeAdapter[Plan] = TypeAdapter(Annotated[Plan, AfterValidator(_dated)])
 _JOURNAL, _CLOSING = b"proofsweep.journal", b"proofsweep.closing"
 
 
@@ -68,21 +76,16 @@ class Results:
     def plan(self, run_id: str) -> Plan:
         """Read a run's plan; ResultsError if there is no such run here."""
         is_one = layout.is_run_id(run_id) and not layout.kind_of(run_id)
-        content = self.store.read(layout.plan_name(run_id)) if is_one else None
-        if content is None:
+        plan = read_document(self.store, layout.plan_name(run_id), _PLAN) if is_one else None
+        if plan is None:
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
-        try:
-            plan = _PLAN.validate_json(content)
-            plan.run_date.isoformat()  # ValueError if it cannot be read
-        except ValueError as damage:
-            raise damaged(self.store, layout.plan_name(run_id), "it is not a whole plan") from damage
         return plan
 
     def plan_digest(self, run_id: str) -> str:
         return sha256_hex(read_required(self.store, layout.plan_name(run_id)))
 
-    def parts_of(self, table: str, plan: AnyRun) -> list[str]:
-        """List the names of one run's parts of a table, sorted.
+    def parts_of(self, table: str, plan: AnyRun, leg: int | None = None) -> list[str]:
+        """List the names of one run's parts of a table, or of one of its legs, sorted.
 
         A leg that has ended has the parts that its receipt names, whatever the listing shows. What a pruning has
         deleted, or will delete, is left out.
@@ -92,7 +95,8 @@ class Results:
         listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
         named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
         found = {*named, *(name for name in listed if layout.leg_of(name) not in ended)}
-        return sorted(found if table == "runs" else found - pruned_names(self.store, plan.run_id))
+        gone = frozenset[str]() if table == "runs" else pruned_names(self.store, plan.run_id)
+        return sorted(name for name in found - gone if leg in {None, layout.leg_of(name)})
 
     def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> list[int]:
         """Count the rows of each partition's verdicts; those of `own` parts, and of ended legs, need not be read."""
@@ -100,7 +104,7 @@ class Results:
         known = {part.name: part for part in (*chain.from_iterable(ended.values()), *own)}
         rows = [0] * plan.partitions
         for name in self.parts_of("verdicts", plan):
-            rows[plan.partition_of_leg(layout.leg_of(name))] += (known.get(name) or self.part(name)).rows
+            rows[plan.partition_of_leg(layout.leg_of(name))] += (known.get(name) or self.marked_part(name)[0]).rows
         return rows
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table, mark: Mark | None = None) -> Part:
@@ -114,9 +118,6 @@ class Results:
         written = parquet_of(whole)
         self.store.create(name, written)
         return Part(name=name, rows=whole.num_rows, sha256=sha256_hex(written))
-
-    def part(self, name: str) -> Part:
-        return self.marked_part(name)[0]
 
     def marked_part(self, name: str) -> tuple[Part, Mark]:
         """Read a part of a leg, and what it says of the leg; ResultsError if it is missing or damaged."""
@@ -137,10 +138,6 @@ class Results:
 
     def tables(self, names: Iterable[str], columns: list[str] | None = None) -> Iterator[pa.Table]:
         return (self._table(name, columns) for name in names)
-
-    def object_table(self, name: str, columns: list[str]) -> pa.Table:
-        """Read columns of one Parquet object; ResultsError if it is missing."""
-        return table_of(read_required(self.store, name), columns)
 
     def all_parts(self, table: str) -> Iterator[str]:
         for folder in self.store.folders(table):

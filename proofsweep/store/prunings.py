@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from proofsweep.store import layout
-from proofsweep.store.objects import Store, damaged
+from proofsweep.store.objects import Store, read_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,8 @@ _PRUNING = TypeAdapter(Pruning)
 def prunings_of(store: Store, run_id: str) -> list[Pruning]:
     """Read the prunings of a run, the oldest first, none if it had none; ResultsError if one is damaged."""
     found: list[Pruning] = []
-    while (content := store.read(name := layout.pruning_name(run_id, len(found) + 1))) is not None:
-        try:
-            found.append(_PRUNING.validate_json(content))
-        except ValueError as damage:
-            raise damaged(store, name) from damage
+    while (pruning := read_document(store, layout.pruning_name(run_id, len(found) + 1), _PRUNING)) is not None:
+        found.append(pruning)
     return found
 
 

@@ -8,7 +8,6 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from typing import Annotated
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from proofsweep.config.locations import resolved_location
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
@@ -52,10 +52,10 @@ class LegRecord:
     in_doubt: Sequence[int] = ()  # rows that were tried, and no check could decide about them
 
     @classmethod
-    def of(cls, leg: int, receipt: Row) -> "LegRecord":
+    def of(cls, leg: int, receipt: Row, entry: int | None = None) -> "LegRecord":
         """Read a receipt; ResultsError if it is damaged."""
         try:
-            return _LEG.validate_python({**receipt, "leg": leg})
+            return _LEG.validate_python({**receipt, "leg": leg, "entry": entry})
         except ValidationError as damage:
             where = f"The receipt of leg {leg} of run {receipt.get('run_id')}"
             raise ResultsError(f"{where} is damaged. Restore it from a backup.") from damage
@@ -200,25 +200,26 @@ class RunIndex:
         there = (name for name in self._store.folders("_runs", index.complete_to) if not kind_of(name))
         later = [name for name in there if name not in index.records]
         wanted = {name for name in (*later, *(run_id for run_id, _ in numbers), *pruned) if name not in index.pruned}
-        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            found = {record.plan.run_id: record for record in pool.map(self.record_of, sorted(wanted)) if record}
+        read = some_at_once(sorted(wanted), partial(self.record_of, entries=numbers), REQUESTS_AT_ONCE)
+        found = {record.plan.run_id: record for record in read if record}
         gone = {run_id: record.plan for run_id, record in found.items() if run_id in pruned}
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
         return IndexedRuns(
-            records={run_id: _with_entries(record, numbers) for run_id, record in found.items()},
+            records=found,
             pruned={run_id: [plan.environment, plan.identity] for run_id, plan in gone.items()},
             complete_to=max((name for name in (*index.records, *later) if name < limit), default=""),
             entries_to=entries[-1].number if entries else 0,
         )
 
-    def record_of(self, run_id: str) -> RunRecord | None:
-        """Read a run from its plan and receipts; None if it has no plan."""
+    def record_of(self, run_id: str, entries: Mapping[tuple[str, int], int]) -> RunRecord | None:
+        """Read a run from its plan and receipts; None if it has no plan. `entries` of the ledger, by run and leg."""
         try:
             plan = self._results.plan(run_id)
         except (ResultsError, ValueError):
             return None
-        receipts = receipts_of(self._store, plan)
-        return RunRecord(plan=plan, legs=[LegRecord.of(leg, receipt) for leg, receipt in receipts.items() if receipt])
+        receipts = receipts_of(self._store, plan).items()
+        legs = [LegRecord.of(leg, receipt, entries.get((run_id, leg))) for leg, receipt in receipts if receipt]
+        return RunRecord(plan=plan, legs=legs)
 
     def _read(self) -> IndexedRuns:
         """Read the index; one that is damaged is made anew."""
@@ -226,8 +227,3 @@ class RunIndex:
         with suppress(OSError, EOFError, ValueError, zlib.error):
             return IndexedRuns() if content is None else _INDEX.validate_json(gzip.decompress(content))
         return IndexedRuns()
-
-
-def _with_entries(record: RunRecord, numbers: Mapping[tuple[str, int], int]) -> RunRecord:
-    run_id = record.plan.run_id
-    return replace(record, legs=[replace(leg, entry=numbers.get((run_id, leg.leg))) for leg in record.legs])

@@ -93,12 +93,19 @@ def removing(name: str) -> Change:
 
 
 def edited(name: str, **members: object) -> Change:
+    """Change members of a document; the newest entry follows the newest receipt."""
+
     def change(root: Path) -> None:
         (root / name).write_text(json.dumps(json.loads((root / name).read_text()) | members))
         if name == RECEIPT:
             forge_newest_entry(root)
 
     return change
+
+
+def pruning_of_more(root: Path) -> None:
+    deleted = json.loads((root / PRUNING).read_text())["deleted"]
+    edited(PRUNING, deleted=deleted | {"another": 1})(root)
 
 
 def row_of_runs(root: Path) -> None:
@@ -149,6 +156,7 @@ def leg_without_entry(root: Path) -> None:
         (second_entry, ENTRY.format(6)),
         (leg_without_entry, f"{receipt_name(LATER, 1)} has no entry in the ledger, though its row in runs comes"),
         (writing(PRUNING, b"["), f"{PRUNED} has a damaged pruning"),
+        (pruning_of_more, f"{PRUNING} was changed"),
     ],
 )
 def test_what_was_changed_is_named(results: Results, root: Path, change: Change, found: str) -> None:
@@ -161,11 +169,54 @@ def test_what_was_changed_is_named(results: Results, root: Path, change: Change,
     assert len(done) == 1 or found.startswith((RECEIPT, PRUNED, PART)), done  # of these, other things follow
 
 
+def places(done: Audit) -> set[str]:
+    return {finding.where for finding in done.wrong}
+
+
+def test_a_receipt_rewritten_is_found(results: Results, root: Path) -> None:
+    """Also with the entry that names it: the next entry has the digest of that one."""
+    receipt = receipt_name(TWO_LEGS, 1)
+    edited(receipt, why="another reason")(root)
+    assert places(audit_store(results)) == {receipt}
+
+    edited(ENTRY.format(2), sha256=sha256_hex((root / receipt).read_bytes()))(root)
+    assert places(audit_store(results)) == {ENTRY.format(2)}
+
+
+def test_the_newest_receipt_rewritten_is_found_by_a_head_kept_elsewhere(results: Results, root: Path) -> None:
+    """Nothing in the store holds the newest entry, and the audit cannot know it without the head."""
+    head = audit_store(results).head
+
+    edited(RECEIPT, why="another reason")(root)
+
+    assert audit_store(results).wrong == []
+    assert places(audit_store(results, head=head)) == {f"head {head}"}
+
+
+def test_a_run_that_vanished_whole_is_found(results: Results, root: Path) -> None:
+    """The ledger names its receipts."""
+    for path in [*root.glob(f"*/*/{TWO_LEGS}*")]:
+        path.unlink()
+    shutil.rmtree(root / "_runs" / TWO_LEGS)
+
+    assert receipt_name(TWO_LEGS, 2) in places(audit_store(results))
+
+
+def test_a_forged_pruning_is_found(results: Results, root: Path) -> None:
+    """A document that hides all answers of a run: each has an entry before anything is deleted."""
+    forged = PRUNING.replace(PRUNED, NEWEST)
+    shutil.copyfile(root / PRUNING, root / forged)
+    edited(forged, run_id=NEWEST, deleted={PART: 1})(root)
+    removing(PART)(root)
+
+    assert places(audit_store(results)) == {PART}
+
+
 @pytest.mark.parametrize("content", [b"", b"null", b"{}", b"\xff", b'{"run_id": "r", "leg": []}'])
 def test_what_is_no_receipt_is_one_finding(results: Results, root: Path, content: bytes) -> None:
     """Even if the ledger has its digest."""
     (root / RECEIPT).write_bytes(content)
-    assert [finding.where for finding in audit_store(results).wrong] == [RECEIPT]
+    assert places(audit_store(results)) == {RECEIPT}
 
     forge_newest_entry(root)
     assert wrong(audit_store(results)) == [f"{RECEIPT} cannot be read as a receipt"]

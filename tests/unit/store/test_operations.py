@@ -1,19 +1,24 @@
-"""What an operation leaves is found again by its ID, which names its kind; damage is named."""
+"""What an operation leaves is found again by its ID, which names its kind; a day of monitoring is one part."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.queries.connection import opened
+from proofsweep.results import open_results
 from proofsweep.store.operations import is_complete, operation_ids, operation_of, write_operation
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
+from ..passes_of_monitoring import leave_passes
 from ..scripted_service import NOW
 
+PASS = datetime(2026, 11, 20, 23, 50, tzinfo=UTC)
 FIRST, SECOND = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1, 2))
 
 
@@ -52,3 +57,28 @@ def test_damage_is_one_line(results: Results, content: bytes) -> None:
 
     with pytest.raises(ResultsError, match=rf"_runs/{FIRST.operation_id}.* is damaged"):
         operation_of(results.store, FIRST.operation_id)
+
+
+def test_a_day_of_an_environment_is_one_part(results: Results) -> None:
+    """Two environments do not wait for each other; the view and Python show each probe once."""
+    beta, other = leave_passes(results, PASS, 4), leave_passes(results, PASS + timedelta(days=1), 2, "other")
+
+    with opened(results, "beta") as store:
+        view = store.execute("SELECT operation_id, call FROM probes").fetchall()
+    python = open_results(results.store.url).table("probes", columns=["operation_id"])["operation_id"].to_pylist()
+
+    assert len([*results.all_parts("probes")]) == 3
+    assert sorted(view) == sorted((each, call) for each in beta for call in ("health", "usage"))
+    assert sorted(python) == sorted(2 * [*beta, *other])
+
+
+def test_a_damaged_part_is_an_error_and_is_not_replaced(results: Results) -> None:
+    """A person decides what becomes of it."""
+    leave_passes(results, PASS, 1)
+    [name] = results.all_parts("probes")
+    results.store.replace(name, b"PAR1")
+
+    with pytest.raises(ResultsError, match="damaged"):
+        leave_passes(results, PASS, 1)
+
+    assert results.store.read(name) == b"PAR1"

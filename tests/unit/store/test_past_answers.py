@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow as pa
-
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Mode, Row
 from proofsweep.domain.runs import Plan
@@ -16,7 +14,6 @@ from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.store.latest import refresh
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from .. import left_behind
@@ -97,14 +94,9 @@ def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) ->
 
 
 def erase(results: Results, proof_id: str) -> None:
-    blank = {field.name: None if field.nullable else _blank(field.type) for field in SCHEMAS["erasures"]}
-    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [blank | {"proof_id": proof_id}])
-
-
-def _blank(kind: pa.DataType) -> object:
-    if pa.types.is_timestamp(kind):
-        return datetime(2026, 11, 20, tzinfo=UTC)
-    return "x" if pa.types.is_string(kind) or pa.types.is_dictionary(kind) else 0
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    row: Row = {"operation_id": "x", "environment": "sandbox", "proof_id": proof_id, "asked_at": at, "answered_at": at}
+    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [row])
 
 
 def test_files_that_earlier_legs_read_are_named(results: Results) -> None:

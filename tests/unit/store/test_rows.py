@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -56,17 +55,22 @@ def answered(**members: object) -> Outcome:
     return outcome_of(Answer(VerifyResponse.model_validate({"good": True, "verdict": "valid"} | members), "bb"))
 
 
+def read_back(row: Row, schema: pa.Schema) -> Row:
+    """Write a row to Parquet and read it, as a reader sees it."""
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([row], schema=schema), file)
+    table = pq.read_table(file)
+    assert table.schema.equals(schema)
+    cells: Row = table.to_pylist()[0]
+    return cells
+
+
 def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read: AudioRead | None = READ) -> Row:
     """Make a row, write it to Parquet and read it."""
     finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read, exchanges=exchanges)
     row = row_of(finished, RowContext("r1", 2, "sandbox"))
     assert list(row) == SCHEMAS["verdicts"].names
-    file = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist([row], schema=SCHEMAS["verdicts"]), file)
-    table = pq.read_table(file)
-    assert table.schema.equals(SCHEMAS["verdicts"])
-    cells: Row = table.to_pylist()[0]
-    return cells
+    return read_back(row, SCHEMAS["verdicts"])
 
 
 @pytest.mark.parametrize(
@@ -180,8 +184,7 @@ def test_an_acceptance_of_unknown_bytes_is_never_written(read: AudioRead | None)
 )
 def test_a_sidecar_that_a_recovery_has_written_is_marked(place: str, digest: str, source: str) -> None:
     """As long as it lies there with these bytes."""
-    item = WorkItem(manifest_row=0, item_id="i", audio="/music/a.mp3", sidecar="/music/a.sidecar")
-    read = AudioRead(audio_format="mp3", size_bytes=1, version=None, sha256="aa", sidecar_sha256="cc")
+    item, read = replace(ITEM, sidecar="/music/a.sidecar"), replace(READ, sidecar_sha256="cc")
     finished = Finished(item=item, outcome=answered(), started_at=NOON, finished_at=NOON, read=read, exchanges=())
 
     row = row_of(finished, RowContext("r1", 2, "sandbox", frozenset({(place, digest)})))
@@ -196,7 +199,7 @@ def audit_row(exchange: Exchange, manifest_row: int | None = 5) -> Row:
     return exchange_row(exchange, run_id="r", leg=1, manifest_row=manifest_row)
 
 
-def test_an_exchange_is_kept_with_all_that_its_headers_said(read_back: Callable[[Row, pa.Schema], Row]) -> None:
+def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:
     """Durations, counts and instants have a column each."""
     headers = AnswerHeaders(
         retry_after_seconds=2.0, rate_limit=10, rate_remaining=0, rate_reset=NOON, partner_date=NOON, sunset="soon"
@@ -250,7 +253,7 @@ def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str 
         WorkItem(manifest_row=3, item_id="i", audio="/b/r/a.wav", is_delivered=True),
     ],
 )
-def test_a_planned_item_is_read_as_it_was_written(item: WorkItem, read_back: Callable[[Row, pa.Schema], Row]) -> None:
+def test_a_planned_item_is_read_as_it_was_written(item: WorkItem) -> None:
     """Its locations are the same bytes, also if a file's name is not UTF-8."""
     assert planned_item(read_back(planned_row(item), schemas.ITEMS)) == item
 
@@ -284,21 +287,15 @@ def deep_in_the_stack(levels: int, answer: VerifyResponse) -> Row:
     """Make the row of an answer some frames deeper in the stack, as an orchestrator's thread does."""
     if levels:
         return deep_in_the_stack(levels - 1, answer)
-    item = WorkItem(manifest_row=0, item_id="i", audio="/a.wav")
-    outcome, read = (
-        outcome_of(Answer(answer, "aa")),
-        AudioRead(audio_format="wav", size_bytes=1, version=None, sha256="b"),
-    )
-    finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read)
+    outcome = outcome_of(Answer(answer, "aa"))
+    finished = Finished(item=ITEM, outcome=outcome, started_at=NOON, finished_at=NOON, read=READ)
     return row_of(finished, RowContext("r", 1, "sandbox"))
 
 
 @settings(deadline=None)
 @given(ANSWERS)
 @example({"good": True, "verdict": "valid", "issuedAt": 253_402_300_799.9999999, "grade": {"human": "1" * 4000}})
-def test_any_answer_that_can_be_read_has_a_row(
-    read_back: Callable[[Row, pa.Schema], Row], document: dict[str, object]
-) -> None:
+def test_any_answer_that_can_be_read_has_a_row(document: dict[str, object]) -> None:
     """It is accepted if and only if `good` is true and the verdict is `valid`; nothing else matters."""
     received = json_of(json.dumps(document).encode())
     assume(received is not None)
@@ -315,7 +312,7 @@ def test_any_answer_that_can_be_read_has_a_row(
 
 
 @pytest.mark.parametrize("levels", [10, 97, 98, 800, 850, 900])
-def test_each_depth_that_is_read_can_be_written(read_back: Callable[[Row, pa.Schema], Row], levels: int) -> None:
+def test_each_depth_that_is_read_can_be_written(levels: int) -> None:
     """A row is made deeper in the stack than its answer was read, and must not reach the recursion limit."""
     grade = b"[" * levels + b"]" * levels
     received = json_of(b'{"good": true, "verdict": "valid", "grade": ' + grade + b"}")

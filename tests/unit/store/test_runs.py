@@ -82,7 +82,7 @@ def test_a_leg_has_its_number_in_the_ledger_as_soon_as_it_has_one(results: Resul
     older = index.refreshed()
     end_leg(results, plan_of_run(RUNS[1]))
     end_leg(results, plan, [answered(plan, 1, "b")], leg=2)
-    unknowing = index.record_of(RUNS[0])
+    unknowing = index.record_of(RUNS[0], {})
     assert unknowing is not None
 
     found = index.refreshed()

@@ -12,7 +12,7 @@ from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import Selection
 from proofsweep.store.layout import listed_name
 from proofsweep.store.objects import open_store
-from proofsweep.store.parts import Results
+from proofsweep.store.parts import Results, table_of
 from proofsweep.verify.plan import DueRows, most_rows
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -49,7 +49,7 @@ def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None)
 def items_in(rows: DueRows) -> list[str]:
     with TemporaryDirectory() as folder:
         rows.listing.write(results := Results(open_store(folder)), "run")
-        ids: list[str] = results.object_table(listed_name("run", 0), ["item_id"])["item_id"].to_pylist()
+        ids: list[str] = table_of(results.store.read(listed_name("run", 0)) or b"")["item_id"].to_pylist()
         return ids
 
 

@@ -166,7 +166,7 @@ def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan) 
 
 def count(results: Results, leg: int) -> Row:
     verdicts, exchanges = (
-        [results.part(name) for name in results.parts_of(table, SAMPLE) if layout.leg_of(name) == leg]
+        [results.marked_part(name)[0] for name in results.parts_of(table, SAMPLE, leg)]
         for table in ("verdicts", "exchanges")
     )
     return count_leg(results, SAMPLE, leg, verdicts, exchanges)[0]
