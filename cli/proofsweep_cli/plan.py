@@ -16,8 +16,8 @@ from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Forecast
+from proofsweep.verify.plan import Survey, UnsentRow, ignored_entries
 from proofsweep.verify.service import ServiceStatus
-from proofsweep.verify.survey import Survey, UnsentRow, ignored_entries
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import (

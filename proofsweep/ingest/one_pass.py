@@ -38,7 +38,7 @@ from proofsweep.store.legs import Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.item import Clock
-from proofsweep.verify.survey import ignored_entries
+from proofsweep.verify.plan import ignored_entries
 
 _NAMED_FILES = 20  # on a screen; the table names all
 _WAITING = {

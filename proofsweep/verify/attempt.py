@@ -27,7 +27,6 @@ from proofsweep.verify.service import Service
 
 # Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"
-_NO_ANSWER = {EndedBy.BREAKER, EndedBy.KEY_REFUSED}
 
 
 @contextmanager
@@ -46,11 +45,9 @@ def leg_of(
     """Begin the next leg of a partition, and settle it however the work inside ends.
 
     (1) examine the service and share the lane, (2) take its lease, (3) keep it alive, (4) settle the legs that died
-    before it, (5) settle it. `bounds` are of all `sharers` together, which are legs that
-    begin now: each has its part.
+    before it, (5) settle it. `bounds` are of all `sharers` together, which are legs that begin now: each has its part.
 
-    RunIsActive if another leg of the partition is alive. ConfigError, ResultsError or RunMustStop if it was not
-    begun.
+    RunIsActive if another leg of the partition is alive. ConfigError, ResultsError or RunMustStop if it was not begun.
     """
     settings = service.settings
     plan = plan_to_work_on(results, run_id, settings.environment, sidecar_field=settings.sidecar_field)
@@ -104,37 +101,30 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
         raise
     finally:
         leg.dispatcher.on_open = None
-        facts = facts | {"started_at": started_at, "quota_after": _headroom(leg)}
+        reason = leg.stop.reason
+        ended_by = EndedBy.COMPLETE if reason is None else reason.ended_by
+        facts = facts | {"started_at": started_at, "quota_after": _headroom(leg, ended_by)}
         facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
-        _settle(leg, facts, clock)  # (5)
+        leg.trail.flush()
+        with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
+            row = settle_leg(  # (5)
+                plan,
+                leg.parts,
+                Legs(results.store, plan.run_id, clock),
+                ended_by,
+                facts,
+                why=None if reason is None else reason.message,
+                quota_reset=leg.budget.quota_reset,  # as the service last said
+                in_doubt=sorted(leg.attribution.put_aside),  # rows that were tried and remain
+            )
+        log(Event.LEG_CLOSED, run_id=plan.run_id, leg=leg.number, ended_by=str(row["ended_by"]))
         note_leg(results, plan)
 
 
-def _settle(leg: Leg, facts: Row, clock: Clock) -> None:
-    leg.trail.flush()
-    with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
-        row = settle_leg(
-            leg.plan,
-            leg.parts,
-            Legs(leg.results.store, leg.plan.run_id, clock),
-            _ended_by(leg),
-            facts,
-            why=leg.stop.reason.message if leg.stop.reason else None,
-            quota_reset=leg.budget.quota_reset,  # as the service last said
-            in_doubt=sorted(leg.attribution.put_aside),  # rows that were tried and remain; the next leg tries them last
-        )
-    log(Event.LEG_CLOSED, run_id=leg.plan.run_id, leg=leg.number, ended_by=str(row["ended_by"]))
-
-
-def _ended_by(leg: Leg) -> EndedBy:
-    reason = leg.stop.reason
-    return EndedBy.COMPLETE if reason is None else reason.ended_by
-
-
-def _headroom(leg: Leg) -> int | None:
-    if _ended_by(leg) in _NO_ANSWER:
+def _headroom(leg: Leg, ended_by: EndedBy) -> int | None:
+    if ended_by in {EndedBy.BREAKER, EndedBy.KEY_REFUSED}:
         return None
-    if _ended_by(leg) is EndedBy.QUOTA and not leg.budget.ran_out:
+    if ended_by is EndedBy.QUOTA and not leg.budget.ran_out:
         return 0  # the service said so, and is left alone
     try:
         return leg.verify.partner.with_attempts(1).usage(days=1)[1].rate_remaining
@@ -146,11 +136,8 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: 
     """Take the next leg of a partition for this process; give its number. It must settle the legs before it first.
 
     A run of which no leg has ended is superseded if another run of its catalog is worked on, or was since it was
-    planned. `facts` are cells of the `runs` row that only this process knows.
-
-    Raises:
-        RunIsActive: another leg of this partition or of its catalog is alive; the message names its holder.
-        ResultsError: the run was superseded.
+    planned: ResultsError from then on. RunIsActive, with its holder, if another leg of this partition or of its catalog
+    is alive. `facts` are cells of the `runs` row that only this process knows.
     """
     legs = legs_of(results.store, plan, clock)[partition]
     leg = _taken(legs, facts)

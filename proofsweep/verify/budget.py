@@ -1,23 +1,26 @@
-"""How much of the key's quota a leg has spent, and whether another item may begin (contract, Limits)."""
+"""What a leg has spent and written down, and whether another item may begin (contract, Limits)."""
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from proofsweep.client.client import Partner
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import proof_id_of
+from proofsweep.domain.items import Row, proof_id_of
+from proofsweep.domain.outcomes import Finished, word_for
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import reset_clause
-
-if TYPE_CHECKING:  # what reads a store starts without it
-    from proofsweep.client.client import Partner
+from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import Journal
+from proofsweep.store.rows import exchange_row
 
 CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
@@ -41,15 +44,15 @@ class Budget:
     """
 
     bounds: Bounds
-    partner: "Partner"
+    partner: Partner
     stop: StopSwitch
     clock: Callable[[], datetime]  # a window closes by the wall clock
     probe_seconds: float = math.inf  # between two probes of the quota
     kept: int = LAST_PROBE_CALLS  # calls that no item may use
     quota_reset: datetime | None = None  # by the last reading
     ran_out: RunMustStop | None = None  # why no other item may begin
+    spent: int = 0  # keyed calls
     _owed: dict[int, set[Call]] = field(default_factory=dict)
-    _spent: int = 0
     _headroom: int | None = None
     _spent_before: int = 0  # of these calls, those that the headroom includes
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -59,7 +62,7 @@ class Budget:
     def left(self) -> int | None:
         """How many calls should be left in the key's quota; None if the service did not say."""
         with self._lock:
-            return None if self._headroom is None else max(0, self._headroom - self._spent + self._spent_before)
+            return None if self._headroom is None else max(0, self._headroom - self.spent + self._spent_before)
 
     @property
     def in_flight(self) -> int:
@@ -111,7 +114,7 @@ class Budget:
         if not exchange.is_charged:
             return
         with self._lock:
-            self._spent += 1
+            self.spent += 1
             self._spent_before += exchange.call is Call.USAGE  # its own answer includes it
             if row is not None:
                 self._owed.get(row, set()).discard(exchange.call)
@@ -125,7 +128,7 @@ class Budget:
             return
         with self._lock:
             self._headroom, self.quota_reset = headroom, reset
-            self._spent_before = self._spent if spent is None else spent
+            self._spent_before = self.spent if spent is None else spent
 
     def probe(self) -> None:
         """Ask for the headroom if a call is left for that; without an answer the count so far stands."""
@@ -154,16 +157,16 @@ class Budget:
     def _shortage(self, calls: int, sharers: int) -> EndedBy | None:
         """Return how the leg ends because so many calls more are not covered; None if they are."""
         needed = calls + sum(map(len, self._owed.values()))
-        if self.bounds.max_calls is not None and self._spent + needed > self.bounds.max_calls:
+        if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:
             return EndedBy.WINDOW
         if self._headroom is None:
             return None
         share = (self._headroom - self.bounds.reserve) / sharers
-        return EndedBy.QUOTA if share < self._spent - self._spent_before + needed else None
+        return EndedBy.QUOTA if share < self.spent - self._spent_before + needed else None
 
     def _probe(self) -> None:
         with self._lock:
-            spent = self._spent
+            spent = self.spent
             if self._shortage(1 + self.kept, sharers=1) is not None:
                 return
         try:
@@ -189,3 +192,37 @@ class Budget:
         left = max(0, (self.left or 0) - sum(map(len, self._owed.values())))
         when = reset_clause(self.quota_reset, self.clock())
         return f"Calls left in the key's quota: {left:,}, reserved: {bounds.reserve:,}; {when}."
+
+
+@dataclass(slots=True)
+class AuditTrail:
+    """The rows and exchanges of a leg on their way to the journal, each as soon as it is over; safe for threads."""
+
+    journal: Journal
+    budget: Budget
+    unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
+    completed: CompletedRows
+    rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def write(self, done: Finished, row: Row) -> None:
+        self.journal.add(row, [])
+        self.completed.add(int(str(row["manifest_row"])))
+        with self._lock:
+            self.rows[word_for(done.outcome)] += 1
+
+    def note(self, manifest_row: int | None, exchange: Exchange) -> None:
+        """Write down an exchange of a row; of no row for None."""
+        run_id, leg = self.journal.run_id, self.journal.leg
+        self.journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
+        self.budget.note(exchange, manifest_row)
+
+    def flush(self) -> None:
+        """Make all of it durable; ResultsError if the store cannot be written: it is kept for the next time."""
+        self.write_unattributed()
+        self.journal.flush()
+
+    def write_unattributed(self) -> None:
+        with suppress(IndexError):  # another thread may take the last one
+            while self.unattributed:
+                self.note(None, self.unattributed.pop(0))

@@ -3,7 +3,6 @@
 All of it is derived from receipts and parts: it may be deleted, and no leg fails because it cannot be written.
 """
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -24,23 +23,22 @@ _LEAST_ROWS = 20  # a leg of fewer shows how the program starts, not how fast it
 
 def note_leg(results: Results, plan: Plan) -> None:
     """Let what is derived know that a leg has ended; what fails now, a later leg does."""
-    _try_to(plan.run_id, "index", lambda: RunIndex(results).refreshed())
-    _try_to(plan.run_id, "latest", lambda: _refresh_latest(results, plan))
+    for what, update in (("index", _refresh_index), ("latest", _refresh_latest)):
+        try:
+            update(results, plan)
+        except Exception as error:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
+            why = error.message if isinstance(error, ProofsweepError) else type(error).__name__
+            log(Event.UPDATE_MISSED, run_id=plan.run_id, what=what, why=why)
+
+
+def _refresh_index(results: Results, _: Plan) -> None:
+    RunIndex(results).refreshed()
 
 
 def _refresh_latest(results: Results, plan: Plan) -> None:
     """Begin to make the next base, unless another leg of the run works: the last one does it."""
     if not any(leg.is_alive for leg in open_legs(results.store, plan)):
         refresh_if_due(results)
-
-
-def _try_to(run_id: str, what: str, update: Callable[[], object]) -> None:
-    try:
-        update()
-    except ProofsweepError as error:
-        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=error.message)
-    except Exception as mistake:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
-        log(Event.UPDATE_MISSED, run_id=run_id, what=what, why=type(mistake).__name__)
 
 
 def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: datetime) -> float | None:

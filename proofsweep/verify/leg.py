@@ -30,8 +30,7 @@ from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Attribution
-from proofsweep.verify.audit_trail import AuditTrail
-from proofsweep.verify.budget import Budget
+from proofsweep.verify.budget import AuditTrail, Budget
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
@@ -78,24 +77,21 @@ class Heartbeat:
     def store_is_well(self) -> bool:
         """Whether the results store takes what is written; read by threads beside the one that writes."""
         since = self._writing_since
-        return self._failing_since is None and (since is None or time.monotonic() - since < _SLOW_WRITE_SECONDS)
+        return self._failing_since is None and (since is None or self.uptime() - since < _SLOW_WRITE_SECONDS)
 
     def keep(self, over: threading.Event) -> None:
         """Write every second until `over` is set, and once more then.
 
         A store that fails at that last moment is waited for as well, unless the leg was stopped.
         """
-        while True:
-            is_last = over.is_set()
-            if not is_last:
-                self.budget.stop_at_closing()
-            self._write_or_complain()
-            if is_last and (self._failing_since is None or self.stop.reason is not None):
-                return
-            if is_last:
-                time.sleep(FLUSH_SECONDS)
-            else:
-                over.wait(FLUSH_SECONDS)
+        while not over.is_set():
+            self.budget.stop_at_closing()
+            self.write()
+            over.wait(FLUSH_SECONDS)
+        self.write()
+        while self._failing_since is not None and self.stop.reason is None:
+            time.sleep(FLUSH_SECONDS)
+            self.write()
 
     def send_heartbeats(self, over: threading.Event) -> None:
         """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
@@ -107,10 +103,9 @@ class Heartbeat:
     def write(self) -> None:
         """Hear who asks the leg to stop, give a sign of life when it is due, and flush.
 
-        Raises:
-            ResultsError: the store failed; what could not be written is kept for the next time.
+        What cannot be written is kept for the next time; a store that fails for too long ends the leg.
         """
-        self._writing_since = time.monotonic()
+        self._writing_since = self.uptime()
         try:
             self._look_for_stop()
             if self._is_due():
@@ -119,9 +114,15 @@ class Heartbeat:
                     self.stop.pull(RunMustStop("Another process took this leg over.", ended_by=EndedBy.ERROR))
             self.flush()
             self.progress()  # so that its rates are over the last minute, also between two heartbeats
+            self._failing_since = None
+        except ProofsweepError as error:
+            now = self.uptime()
+            self._failing_since = self._failing_since or now
+            if now - self._failing_since >= self.store_outage_seconds:
+                why = f"The run's own records cannot be kept: {error.message}"
+                self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
         finally:
             self._writing_since = None
-        self._failing_since = None
 
     def _look_for_stop(self) -> None:
         """Look for a request when that is due, and abandon what is in flight when its time is over."""
@@ -141,17 +142,6 @@ class Heartbeat:
             log(Event.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, why=reason.message)
             self.stop.pull(reason)
 
-    def _write_or_complain(self) -> None:
-        try:
-            self.write()
-        except ResultsError as error:
-            now = time.monotonic()
-            self._failing_since = self._failing_since or now
-            if now - self._failing_since >= self.store_outage_seconds:
-                self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.BREAKER))
-        except ProofsweepError as error:
-            self.stop.pull(RunMustStop(_complaint(error), ended_by=EndedBy.ERROR))
-
     def _is_due(self) -> bool:
         is_news = self.stop.reason is not None and not self._has_told_stop
         return is_news or abs((self.legs.clock() - self._beaten_at).total_seconds()) >= HEARTBEAT_SECONDS
@@ -160,10 +150,6 @@ class Heartbeat:
         self._has_told_stop = self.stop.reason is not None
         self.legs.beat(self.leg, self.progress())
         self._beaten_at = self.legs.clock()
-
-
-def _complaint(error: ProofsweepError) -> str:
-    return f"The run's own records cannot be kept: {error.message}"
 
 
 class ProgressMeter:
@@ -249,7 +235,7 @@ class Leg:
             finished_before=before,
             counts=dict(trail.rows),
             rate=rate,
-            calls=trail.calls,
+            calls=self.budget.spent,
             seconds_left=remaining / rate if rate and not waiting else None,
             lane_rate=lane.rate,
             quota_left=self.budget.left,

@@ -4,22 +4,29 @@ Rows are chosen by a condition, by their answer or its age, perhaps the oldest f
 """
 
 import heapq
+import posixpath
 import secrets
-from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from functools import partial
+from itertools import chain, tee
 
 from proofsweep import __version__
-from proofsweep.config.locations import is_bucket, resolved_location, url_of
+from proofsweep.config.locations import is_bucket, one_line, resolved_location, url_of
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain import runs
-from proofsweep.domain.errors import CatalogError, NothingDue
+from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, SourceError
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
-from proofsweep.domain.items import FileFacts, ManifestRow, item_id_of, sidecar_key, utf8_text
+from proofsweep.domain.items import FileFacts, ManifestRow, Mode, WorkItem, item_id_of, sidecar_key, utf8_text
+from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
+from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
+from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
@@ -33,16 +40,57 @@ from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.item import Clock
-from proofsweep.verify.survey import (
-    CredentialCheck,
-    Survey,
-    UnsentRow,
-    ignored_entries,
-    items_of,
-    refuse_hopeless,
-    survey_catalog,
-    unsent_rows,
+
+_AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket
+_NO_CREDENTIAL = Ineligible(
+    Reason.NO_CREDENTIAL,
+    "The WAV has no sidecar, and its chunks hold no manifest: catalog.skip_without_credential leaves such files out.",
 )
+_LAST = datetime.max.replace(tzinfo=UTC)
+# An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
+# differ by minutes.
+_CLOCKS_DIFFER = timedelta(days=1)
+
+
+@dataclass(slots=True)
+class Survey:
+    """What a catalog holds: rows, and how many of them can be sent."""
+
+    items: int = 0
+    eligible: int = 0
+    pairs: int = 0
+    audio_bytes: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)  # of each reason, what is wrong with the first row
+
+    def note(self, item: WorkItem) -> None:
+        self.items += 1
+        if item.ineligible is not None:
+            reason = str(item.ineligible.reason)
+            self.reasons[reason] += 1
+            self.examples.setdefault(reason, item.ineligible.detail)
+            return
+        self.eligible += 1
+        self.pairs += item.mode is Mode.LEGACY_PAIR
+        self.audio_bytes += item.audio_bytes or 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnsentRow:
+    where: str  # the manifest and the line; empty in a folder
+    file: str  # the audio as seen from the catalog's root; empty if the row names none
+    reason: str
+    detail: str
+    tags: Mapping[str, str]
+
+    @property
+    def what_to_do(self) -> str:
+        return remedy_for(self.reason)
+
+
+def ignored_entries(catalog: Catalog) -> dict[str, int]:
+    """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
+    return {cause.value: count for cause in Cause if (count := catalog.ignored[cause])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +145,30 @@ class Planner:
             only=only,
         )
 
+    def items(self, listing: Catalog, rows: Iterable[ManifestRow] | None = None) -> Iterator[WorkItem]:
+        """Yield chosen rows as items, each judged by its listing, and a WAV perhaps by a look for its credential."""
+        rows = listing.rows() if rows is None else rows
+        items = (work_item_of(row, listing.name, self.service.sidecar_field) for row in rows)
+        if not self.catalogs.skip_without_credential or listing.kind == INGEST:  # a pass asks for each file
+            return items
+        return some_at_once(items, partial(_with_credential, Files(listing.root)), _AT_ONCE)
+
     def survey(self, listing: Catalog) -> Survey:
         """Read chosen rows once; NothingDue if there is none, ConfigError if none could ever be sent."""
-        survey = survey_catalog(listing, self.service.sidecar_field, self._credential_check(listing))
-        self._refuse_unsendable(survey, listing)
+        survey = Survey()
+        for item in self.items(listing):
+            survey.note(item)
+        self._refuse_hopeless(survey, listing)
         return survey
 
     def unsent(self, listing: Catalog) -> Iterator[UnsentRow]:
         """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
-        return unsent_rows(listing, self.service.sidecar_field, self._credential_check(listing))
+        rows, same_rows = tee(listing.rows())
+        for row, item in zip(rows, self.items(listing, same_rows), strict=True):
+            if (unfit := item.ineligible) is not None:
+                file = (item.relative_path or utf8_text(item.audio)) if item.audio else ""
+                detail = unfit.detail.removeprefix(f"{row.where}: ")
+                yield UnsentRow(row.where, file, str(unfit.reason), detail, row.tags)
 
     def plan(
         self,
@@ -118,21 +181,17 @@ class Planner:
     ) -> Plan:
         """Write a run's items and then its plan; without a plan there is no run. One of few files has one partition.
 
-        `may_begin` is called when the catalog is read and counted; if it raises, nothing was written.
-
-        Raises:
-            CatalogError: the catalog cannot be read, or is empty; nothing was written.
-            RunIsActive: a run of the catalog is worked on.
-            ResultsError: the results store cannot be written.
+        `may_begin` is called when the catalog is read and counted. If it raises, or the catalog cannot be read
+        (CatalogError) or is worked on (RunIsActive), nothing was written.
         """
         identity, now, store = self.identity_of(listing), self.clock(), self.results.store
         term = None if listing.kind == INGEST else CatalogLease(store, self.environment, identity).last_over()
         after_entry = Ledger(store).newest()
         run_id, survey, items = run_id or new_run_id(now, secrets.token_hex(3)), Survey(), Listing()
-        for item in items_of(listing.rows(), listing.name, self.service.sidecar_field, self._credential_check(listing)):
+        for item in self.items(listing):
             survey.note(item)
             items.add(item)
-        self._refuse_unsendable(survey, listing)
+        self._refuse_hopeless(survey, listing)
         may_begin()
         plan = Plan(
             run_id=run_id,
@@ -168,32 +227,50 @@ class Planner:
         self.results.write_plan(plan)
         return plan
 
-    def _credential_check(self, listing: Catalog) -> CredentialCheck | None:
-        """Return what leaves out WAVs without a credential, if wanted; passes over folders ask for each file."""
-        is_wanted = self.catalogs.skip_without_credential and listing.kind != INGEST
-        return CredentialCheck(Files(listing.root)) if is_wanted else None
+    def _refuse_hopeless(self, survey: Survey, listing: Catalog) -> None:
+        """Refuse a run that could send nothing for a reason that a person corrects at once.
 
-    def _refuse_unsendable(self, survey: Survey, listing: Catalog) -> None:
-        """Refuse a run that could send nothing because of a wrong setting."""
+        If rows were left out, it is not the whole catalog that cannot be sent; a pass over a watched folder says of
+        each file that it leads outside.
+        """
         known_good_items(self.service)
-        refuse_hopeless(survey, listing)
+        if listing.skipped or not survey.items:
+            return
+        if survey.reasons[Reason.SIDECAR_FIELD_UNKNOWN] == survey.items:
+            raise ConfigError(
+                f"The catalog holds nothing but legacy pairs ({survey.items:,}), and the sidecar's wire name is not "
+                "set: ask the partner for it and set service.sidecar_field."
+            )
+        if survey.reasons[Reason.OUTSIDE_CATALOG] == survey.items and listing.kind != INGEST:
+            root = one_line(posixpath.join(listing.root or "", ""))
+            raise CatalogError(
+                f"{listing.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "
+                'meant, set catalog.root to the folder that holds the files, or to "anywhere"'
+            )
+
+
+def _with_credential(files: Files, item: WorkItem) -> WorkItem:
+    """Return an item, ineligible if it is a WAV that carries no credential for sure."""
+    if item.ineligible is not None or item.mode is not Mode.ONE_FILE:
+        return item
+    try:
+        with open_audio(item.audio, files) as audio:
+            is_as_listed = item.audio_version in (None, audio.facts.version)  # another one may still be written
+            is_bare = is_as_listed and audio.is_bare()
+    except SourceError:  # it may be readable when its turn comes
+        return item
+    return replace(item, ineligible=_NO_CREDENTIAL) if is_bare else item
 
 
 def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool:
-    """Return whether the catalog is not what it was when the run was planned; one that is gone has changed too.
+    """Whether the catalog is not what it was when the run was planned; one that is gone has changed too.
 
-    The files of an ingest pass are a part of their catalog; each is compared with its plan when read.
+    Of an ingest pass, each file is compared with its plan when it is read.
     """
     try:
         return plan.catalog_kind != INGEST and open_catalog().digest() != plan.catalog_digest
     except CatalogError:
         return True
-
-
-_LAST = datetime.max.replace(tzinfo=UTC)
-# An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
-# differ by minutes.
-_CLOCKS_DIFFER = timedelta(days=1)
 
 
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
@@ -218,36 +295,27 @@ class DueRows(PartOfCatalog):
     ) -> None:
         """Take the whole catalog, and how it is chosen which of its rows are due.
 
-        The oldest come first only if `max_calls` says how many are taken; an answer much later than `now` is of unknown
-        age; items with the versions that a run has `planned` already are not due. Of `only` these items rows are taken;
-        None for any.
-
-        Raises:
-            UsageError: the condition is none.
-            CatalogError: the columns that it may name cannot be read.
+        The oldest come first only if `max_calls` says how many are taken; items with the versions that a run has
+        `planned` already are not due; of `only` these items rows are taken, None for any. UsageError if the condition
+        is none, CatalogError if the columns that it may name cannot be read.
         """
         super().__init__(whole)
         self.unmet = 0  # of the skipped rows, those that do not meet the conditions, whether they have an answer or not
         self.listing = Listing()  # all items of the whole catalog; complete after the last row, as `skipped` is
-        self._sidecar_field = sidecar_field
-        self._conditions = selection.conditions
+        self._sidecar_field, self._conditions = sidecar_field, selection.conditions
         self._choice = RowChoice(
             selection.where, selection.modified_since(now), catalog_name=whole.name, tag_names=whole.tag_names
         )
-        self._since, self._most = selection.answered_since(now), most_rows(selection, max_calls)
-        self._answered_at = answered_at
-        self._tried_at = tried_at
-        self._now = now
+        self._since = selection.answered_since(now)
+        self._until = _LAST if self._since == ANY_AGE else now + _CLOCKS_DIFFER
+        self._most: int | None = None
+        if selection.oldest_first and max_calls is not None:
+            self._most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
+        self._answered_at, self._tried_at = answered_at, tried_at
         self._planned, self._only = planned, only
 
     def rows(self) -> Iterator[ManifestRow]:
-        """Yield the rows that are due.
-
-        Raises:
-            NothingDue: there is none.
-            CatalogError, ResultsError: the catalog or the answers cannot be read.
-            UsageError: the condition cannot be worked out for a row.
-        """
+        """Yield the rows that are due; NothingDue if none is, UsageError if the condition cannot be worked out."""
         self.listing, self.unmet, number = Listing(), 0, 0
         for row in self._due() if self._most is None else self._longest_ago(self._most):
             yield replace(row, number=number)
@@ -280,12 +348,10 @@ class DueRows(PartOfCatalog):
         return self._is_answered(item_id, *version_of_size(facts.size_bytes, is_pair=row.sidecar is not None))
 
     def _is_answered(self, item_id: str, audio_version: str | None, sidecar: str | None) -> bool:
-        since = self._since
-        answered_at = None if since is None else self._answered_at(item_id, audio_version, sidecar)
-        if since is None or answered_at is None:
+        if self._since is None:
             return False
-        until = _LAST if since == ANY_AGE else self._now + _CLOCKS_DIFFER
-        return since <= answered_at <= until
+        answered_at = self._answered_at(item_id, audio_version, sidecar)
+        return answered_at is not None and self._since <= answered_at <= self._until
 
     def _longest_ago(self, most: int) -> list[ManifestRow]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
@@ -296,10 +362,3 @@ class DueRows(PartOfCatalog):
             return self._tried_at(item_id_of(row, self.name), row.audio_version, sidecar) or never, row.number
 
         return heapq.nsmallest(most, self._due(), key=tried)
-
-
-def most_rows(selection: Selection, max_calls: int | None) -> int | None:
-    """Return how many rows are taken at most, the longest untried first; None for all."""
-    if not selection.oldest_first or max_calls is None:
-        return None
-    return max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)

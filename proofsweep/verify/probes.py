@@ -22,7 +22,7 @@ from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store.known_rows import AcceptedItem
-from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.budget import AuditTrail
 from proofsweep.verify.fault import REFUSED_CONTENT
 from proofsweep.verify.item import VerifyContext, verify_item
 from proofsweep.verify.known_files import KnownFiles

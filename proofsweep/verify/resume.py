@@ -1,10 +1,9 @@
 """Runs that somebody must go on with: which they are, and how a catalog goes on."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -30,11 +29,7 @@ def resumable_since(now: datetime) -> datetime:
 def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) -> Plan | None:
     """Return the first of some unfinished runs whose remaining rows no other run has finished; None if there is none.
 
-    Those on the way are marked as superseded.
-
-    Raises:
-        RunIsActive: the run is worked on.
-        ResultsError: the store cannot be read.
+    Those on the way are marked as superseded. RunIsActive if one is worked on.
     """
     for plan in unfinished:
         settle_last_legs(results, plan, clock)
@@ -56,11 +51,8 @@ def runs_in_turn(
 
     (1) a catalog's unfinished run, (2) a run of what is due, if calls and time are left. Rows that stay in doubt do not
     stop the second run: they remain for the first one's next leg. The bounds are of both runs together;
-    `calls_if_done` returns what the last leg of a run has called, or None if somebody must go on with it.
-
-    Raises:
-        NothingDue: there was no run to resume, and no row is due.
-        CatalogError, ConfigError, ResultsError, RunMustStop: nothing can be planned.
+    `calls_if_done` returns what the last leg of a run has called, or None if somebody must go on with it. NothingDue if
+    there was no run to resume, and no row is due; else what `plan` raises.
     """
     if unfinished is None:
         yield plan(bounds).run_id, bounds  # (2)
@@ -68,20 +60,17 @@ def runs_in_turn(
     yield unfinished.run_id, bounds  # (1)
     calls = calls_if_done(unfinished.run_id)
     rest = None if calls is None else left_of(bounds, calls, clock())
-    planned = None if rest is None else _planned_if_worthwhile(plan, rest)
-    if rest is not None and planned is not None:
-        yield planned.run_id, rest  # (2)
-
-
-def _planned_if_worthwhile(plan: Callable[[Bounds], Plan], bounds: Bounds) -> Plan | None:
+    if rest is None:
+        return
     try:
-        return plan(bounds)
+        due = plan(rest)
     except NothingDue:
-        return None
+        return
     except RunMustStop as stop:
         if stop.ended_by == EndedBy.QUOTA:
-            return None
+            return
         raise
+    yield due.run_id, rest  # (2)
 
 
 def rest_of_retry(
@@ -104,15 +93,13 @@ def rest_of_retry(
     receipts = [legs.receipt(leg) or {} for leg in together.values()]
     if last not in own or not any(receipt.get("ended_by") == EndedBy.KILLED for receipt in receipts):
         return run_id, bounds
+    left = _BOUNDS.validate_python(noted)
+    if left.max_calls is not None:
+        counts = (receipt.get("counts") for receipt in receipts)
+        spent = sum(int(row["calls"] or 0) for row in counts if isinstance(row, dict))
+        left = replace(left, max_calls=max(0, left.max_calls - spent))
     has_planned = min(holders) in own
-    return run_id if has_planned else None, _left_of(noted, receipts)
-
-
-def _left_of(noted: object, receipts: Sequence[Mapping[str, Any]]) -> Bounds:
-    """Return what is left of the bounds that some legs had together."""
-    bounds = _BOUNDS.validate_python(noted)
-    spent = sum(int((receipt.get("counts") or {}).get("calls") or 0) for receipt in receipts)
-    return bounds if bounds.max_calls is None else replace(bounds, max_calls=max(0, bounds.max_calls - spent))
+    return run_id if has_planned else None, left
 
 
 @contextmanager

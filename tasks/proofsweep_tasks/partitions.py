@@ -51,7 +51,7 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, flow_run_id: str | None) ->
         stopped = leg.stop.reason
         if stopped is not None and stopped.ended_by != EndedBy.BREAKER:
             return
-        rest = left_of(rest, leg.trail.calls, utc_now())
+        rest = left_of(rest, leg.budget.spent, utc_now())
 
 
 def _work_elsewhere(

@@ -10,7 +10,6 @@ from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ConfigError, UsageError
 from proofsweep.domain.runs import INGEST, Bounds
 from proofsweep.sources.catalog import PartOfCatalog
-from proofsweep.verify.survey import items_of
 
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
@@ -91,7 +90,7 @@ def test_items_have_one_id_however_the_catalog_is_spelled(
     monkeypatch.chdir(catalog)
     places = [".", "../music", "../music/../link", catalog, "m.csv", "../link/m.csv", "../link/*.csv"]
 
-    opened, limits = {place: App(settings).catalog(place) for place in places}, settings.service.sidecar_field
-    ids = {place: [item.item_id for item in items_of(each.rows(), each.name, limits)] for place, each in opened.items()}
+    planner, opened = App(settings).planner, {place: App(settings).catalog(place) for place in places}
+    ids = {place: [item.item_id for item in planner.items(each)] for place, each in opened.items()}
 
     assert len(set(map(tuple, ids.values()))) == 1, ids

@@ -13,7 +13,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep.store.layout import listed_name
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results, table_of
-from proofsweep.verify.plan import DueRows, most_rows
+from proofsweep.verify.plan import DueRows
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
@@ -61,11 +61,12 @@ def test_rows_with_a_young_answer_are_left_out(catalog: Catalog) -> None:
 
 
 def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> None:
-    """Those that never were come before them; the others wait for the next time."""
+    """A file takes two calls, and three are kept to begin. Those that never were tried come first; the others wait."""
     names, rows = due_of(catalog, Selection(oldest_first=True), 9)
 
     assert (names, rows.skipped) == (["c.wav", "a.wav", "d.wav"], 1)
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
+    assert due_of(catalog, Selection(oldest_first=True), 1)[0] == ["c.wav"]
 
 
 def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,11 +83,3 @@ def test_rows_that_do_not_meet_a_condition_are_left_out_and_listed(catalog: Cata
 
     assert (names, rows.skipped, rows.unmet) == (["c.wav", "d.wav"], 2, 1)
     assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]
-
-
-def test_the_oldest_rows_are_as_many_as_the_calls_are_enough_for() -> None:
-    """A file takes two calls, and three are kept to begin."""
-    oldest = Selection(oldest_first=True)
-
-    assert [most_rows(oldest, calls) for calls in (103, 1)] == [50, 1]
-    assert most_rows(Selection(), 100) is None

@@ -170,19 +170,11 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
 
 
 @pytest.mark.parametrize(("seconds", "is_well"), [(4.0, True), (6.0, False)])
-def test_nothing_begins_while_a_write_is_unanswered(
-    leg: Leg, monkeypatch: pytest.MonkeyPatch, seconds: float, *, is_well: bool
-) -> None:
+def test_nothing_begins_while_a_write_is_unanswered(leg: Leg, seconds: float, *, is_well: bool) -> None:
     """After five seconds the store counts as failing, though it has not said so."""
-    now = [50.0]
-    monkeypatch.setattr("proofsweep.verify.leg.time.monotonic", lambda: now[0])
     said: list[bool] = []
+    leg.journal.seconds, leg.journal.during = seconds, lambda: said.append(leg.heartbeat.store_is_well)
 
-    def wait() -> None:
-        now[0] += seconds
-        said.append(leg.heartbeat.store_is_well)
-
-    leg.journal.during = wait
     leg.heartbeat.write()
 
     assert said == [is_well]
@@ -194,8 +186,7 @@ def test_a_request_to_stop_is_seen_although_nothing_can_be_written(leg: Leg) -> 
     leg.journal.error = ResultsError("It is full.")
     ask(leg)
 
-    with pytest.raises(ResultsError):
-        leg.heartbeat.write()
+    leg.heartbeat.write()
 
     assert leg.stop.reason is not None
 
