@@ -59,10 +59,8 @@ class AssetFile(LocalFile):
 def download_asset(partner: Partner, proof_id: str, most_bytes: int) -> AudioFile:
     """Return the asset of a proof as an audio file: (1) GET the asset's URL, (2) GET the asset.
 
-    Raises:
-        CallFailed: it cannot be had.
-        RunMustStop: the leg ends, also where the disk has no room: that says nothing about the proof.
-        SourceError: `no_asset`, or `too_large` above `most_bytes`.
+    SourceError: `no_asset`, or `too_large` above `most_bytes`. RunMustStop also where the disk has no room: that says
+    nothing about the proof.
     """
     try:
         with ExitStack() as unless_kept:

@@ -166,7 +166,7 @@ def supersede(results: Results, plan: Plan, clock: Clock) -> None:
 
 def _taken(legs: Legs, facts: Row) -> int:
     last = legs.last_over()
-    if last and (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
+    if (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
         raise ResultsError(f"Run {legs.name} was superseded by another run of its catalog: verify the catalog.")
     leg = legs.after(last)  # no later one: a rival may have taken this number meanwhile
     legs.take(leg, facts)
@@ -174,9 +174,8 @@ def _taken(legs: Legs, facts: Row) -> int:
 
 
 def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
-    now = legs.clock()
-    parts = LegParts.found(results, plan, leg)
-    settle_leg(plan, parts, legs, EndedBy.SUPERSEDED, {"started_at": now, "finished_at": now})
+    facts: Row = dict.fromkeys(("started_at", "finished_at"), legs.clock())
+    settle_leg(plan, LegParts.found(results, plan, leg), legs, EndedBy.SUPERSEDED, facts)
     note_leg(results, plan)
 
 
@@ -191,8 +190,7 @@ def settle_last_legs(results: Results, plan: Plan, clock: Clock) -> None:
 
 def unfinished_partitions(results: Results, plan: Plan) -> list[int]:
     """Return the partitions whose last leg did not end with all of their rows; of a killed one, its journal may."""
-    last = [(legs, legs.last()) for legs in legs_of(results.store, plan)]
-    ends = [(legs.receipt(number) or {}).get("ended_by") if number else None for legs, number in last]
+    ends = [(legs.receipt(legs.last()) or {}).get("ended_by") for legs in legs_of(results.store, plan)]
     return [partition for partition, ended_by in enumerate(ends) if ended_by != EndedBy.COMPLETE]
 
 
@@ -200,8 +198,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
     """See that each leg of its partition before one has its receipt, its entry and its row in `runs`, and no journal.
 
     In the order of the legs, so that a receipt shows that no row before it is missing: (1) close a dead leg, (2) write
-    what the last processes did not come to: the row, which comes after the entry, (3) delete what a process that was
-    frozen has journalled since.
+    the row, which comes after the entry, (3) delete what a process that was frozen has journalled since.
     """
     legs = legs_of(results.store, plan, clock)[plan.partition_of_leg(leg)]
     written = set(results.store.names(layout.table_folder("runs", plan.run_date)))

@@ -130,11 +130,7 @@ class Attribution:
                 self._settle(Question(InQuestion.SERVICE, self.mode))
 
     def ask_store(self, ask: Callable[[], _Answer]) -> _Answer:
-        """Return what the results store answers; wait for one that fails.
-
-        Raises:
-            RunMustStop: the leg ends meanwhile, or because of that.
-        """
+        """Return what the results store answers; wait for one that fails, until that ends the leg (RunMustStop)."""
         lost_at = self.dispatcher.clock() + self.outage_seconds
         while True:
             try:
@@ -153,11 +149,9 @@ class Attribution:
     def _was_accepted(self, done: Finished) -> bool:
         """Whether the bytes that are refused now were accepted before."""
         read, mode, past = done.read, done.item.mode, self.checks.known.past
-        if not isinstance(done.outcome, Rejected) or done.earlier is not None or read is None:
+        if not isinstance(done.outcome, Rejected) or done.earlier is not None or read is None or read.sha256 is None:
             return False
-        if (audio := read.sha256) is None:
-            return False
-        return self.ask_store(lambda: past.was_accepted(mode, audio, read.sidecar_sha256))
+        return self.ask_store(partial(past.was_accepted, mode, read.sha256, read.sidecar_sha256))
 
     def _put_aside(self, done: Finished, row: Row, question: Question, began_at: float) -> None:
         """Let an outcome wait for evidence. A first failure that a wait may heal is tried again instead.

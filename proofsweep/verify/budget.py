@@ -56,7 +56,7 @@ class Budget:
     _headroom: int | None = None
     _spent_before: int = 0  # of these calls, those that the headroom includes
     _lock: threading.RLock = field(default_factory=threading.RLock)
-    _probing: threading.Lock = field(default_factory=threading.Lock)
+    _probing: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def left(self) -> int | None:
@@ -81,7 +81,7 @@ class Budget:
             with self._probing:
                 shortage = self._begin(row, calls)
                 if shortage is EndedBy.QUOTA and self.ran_out is None:
-                    self._probe()
+                    self.probe()
                     shortage = self._begin(row, calls)
         if shortage is not None:
             self._run_out(shortage)
@@ -90,7 +90,7 @@ class Budget:
     def admits_probe(self) -> bool:
         """Whether a probe may be made; `release` its row afterwards.
 
-        It may use calls that are kept for items in flight, since these wait for it. If there are none, the leg ends.
+        It may use calls that are owed to items in flight, since these wait for it. If there are none, the leg ends.
         """
         self.stop_at_closing()
         if self.stop.reason is not None:
@@ -133,10 +133,15 @@ class Budget:
     def probe(self) -> None:
         """Ask for the headroom if a call is left for that; without an answer the count so far stands."""
         with self._probing:
-            self._probe()
+            with self._lock:
+                spent = self.spent
+                if self._shortage(1 + self.kept, sharers=1) is not None:
+                    return
+            with suppress(CallFailed, RunMustStop):
+                headers = self.partner.usage(days=1)[1]
+                self.take_reading(headers.rate_remaining, headers.rate_reset, spent)
 
     def keep_probing(self, over: threading.Event) -> None:
-        """Probe the headroom from time to time (contract, Versioning 7: about every five minutes)."""
         while not over.wait(min(self.probe_seconds, threading.TIMEOUT_MAX)):
             self.probe()
 
@@ -163,17 +168,6 @@ class Budget:
             return None
         share = (self._headroom - self.bounds.reserve) / sharers
         return EndedBy.QUOTA if share < self.spent - self._spent_before + needed else None
-
-    def _probe(self) -> None:
-        with self._lock:
-            spent = self.spent
-            if self._shortage(1 + self.kept, sharers=1) is not None:
-                return
-        try:
-            headers = self.partner.usage(days=1)[1]
-        except (CallFailed, RunMustStop):
-            return
-        self.take_reading(headers.rate_remaining, headers.rate_reset, spent)
 
     def _run_out(self, shortage: EndedBy) -> None:
         with self._lock:

@@ -17,11 +17,7 @@ from proofsweep.verify.service import Service
 
 
 def located_item(audio: str, sidecar: str | None, sidecar_field: str | None, files: Files) -> WorkItem:
-    """Return a file or pair as an item, with why it cannot be sent.
-
-    Raises:
-        CatalogError: a location is a URL of a kind that is not read, or holds credentials.
-    """
+    """Return a file or pair as an item, with why it cannot be sent; CatalogError for a URL that is not read at all."""
     here = str(Path.cwd())
     audio_path, sidecar_path = path_of(audio, here), None if sidecar is None else path_of(sidecar, here)
     facts, refused = _facts(files, audio_path)

@@ -48,11 +48,8 @@ def settle_leg(
 
     (1) what the journal has and no part becomes the closing parts, (2) the receipt is written, (3) its entry in the
     ledger, then its row in `runs`, (4) and the journal is deleted. If it breaks off, the next process does all of it
-    again. `facts` are cells of the row that only the leg's own process knows; `why` it ended early is one sentence for
-    a person, and `said` what the receipt says besides.
-
-    Raises:
-        RunIsActive: another process has ended this leg.
+    again; RunIsActive if one did. `facts` are cells of the row that only the leg's own process knows, and `said` stands
+    in the receipt alone.
     """
     results, leg = parts.results, parts.leg
     parts.close()  # (1)
@@ -134,11 +131,7 @@ class LegParts:
     def publish(self, journal: Journal) -> None:
         """Publish what this process has journalled, exchanges first, and delete it from the journal.
 
-        Only the process of the leg does this, from one thread.
-
-        Raises:
-            RunIsActive: another process has closed the leg.
-            ResultsError: the store failed; what is left is published later.
+        Only the process of the leg does this, from one thread. RunIsActive if another process has closed the leg.
         """
         last = journal.last_segments()
         for table in reversed(self.parts):

@@ -28,8 +28,7 @@ class DuplicateKey:
 class DuplicateCache:
     """The newest answers of a leg by duplicate key; safe to use from several threads.
 
-    A file with a known key is read once more to compare its sha256, which costs less than sending it. Any other file
-    is read no more often than without the cache.
+    A file with a known key is read once more to compare its sha256, which costs less than sending it.
     """
 
     def __init__(self, stop: StopSwitch, make_room: Callable[[], None] = lambda: None) -> None:
@@ -42,11 +41,7 @@ class DuplicateCache:
     def original_of(self, key: DuplicateKey, audio: AudioFile) -> Finished | None:
         """Give the answered item that has the same bytes, waiting for one in flight; None when the caller must verify.
 
-        The first item with a key must `settle` it, however its work ends.
-
-        Raises:
-            RunMustStop: the leg ends while the first item is still in flight.
-            SourceError: the file cannot be read, or changes meanwhile.
+        The first item with a key must `settle` it, however its work ends. RunMustStop if the leg ends meanwhile.
         """
         with self._lock:
             first = self._originals.get(key)

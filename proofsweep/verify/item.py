@@ -118,22 +118,18 @@ class ItemWork:
         if proof_id is not None:
             if self._asset is None:
                 asset = download_asset(self.partner, proof_id, SLOT_BYTES)
-                self._audio = self._asset = self._kept.enter_context(asset)
+                self._asset = self._kept.enter_context(asset)
             return nullcontext(self._asset)
-        with ExitStack() as unless_kept:
-            audio = unless_kept.enter_context(open_audio(self._item.audio, self._context.files, is_sent=True))
-            if self._context.is_as_planned:
-                _require_planned(self._item.audio_version, audio.facts)
-            last = self._audio  # with an earlier slot
-            is_compared = last is not None and last.declared is None and last.facts == audio.facts
-            if self._item.declared is not None and not is_compared:
-                audio.declared = self._item.declared.strongest
-            unless_kept.pop_all()
-        self._audio = audio
-        return audio
+        return open_audio(self._item.audio, self._context.files, is_sent=True)
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
+        if self._context.is_as_planned:
+            _require_planned(self._item.audio_version, audio.facts)
+        last, self._audio = self._audio, audio  # with an earlier slot
+        is_compared = last is not None and last.declared is None and last.facts == audio.facts
+        if self._item.declared is not None and not is_compared:
+            audio.declared = self._item.declared.strongest
         unfit = self._unfit(audio)
         if unfit is not None:
             return unfit

@@ -52,11 +52,8 @@ class KnownFiles:
     def is_away(self, root: str, missing: Iterable[WorkItem], files: Files) -> bool:
         """Whether a root lacks more than half of the files that were read before; if none were, whether it is empty.
 
-        A root that never held a file that we know of is taken as it is.
-
-        Raises:
-            ResourceShortage: this process cannot open a file now.
-            ResultsError: the answers of earlier runs cannot be read.
+        A root that never held a file that we know of is taken as it is. ResourceShortage if this process cannot open a
+        file now, ResultsError if the answers of earlier runs cannot be read.
         """
         if is_bucket(root):
             files.buckets.reopen(root)  # its credentials may have been renewed

@@ -256,9 +256,7 @@ class Leg:
 
 
 def _say_if_fewer(wanted: int, workers: int) -> None:
-    """Say in the log and on stderr that fewer workers work than are set; a command mutes the log."""
     if workers < wanted:
         log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
-        sys.stderr.write(
-            f"proofsweep: pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)\n"
-        )
+        said = f"pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)"
+        sys.stderr.write(f"proofsweep: {said}\n")  # a command mutes the log

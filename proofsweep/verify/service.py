@@ -179,9 +179,17 @@ class Service:
         return self._status
 
     def usable(self, reserve: int = 0) -> ServiceStatus:
-        """Return its status; ConfigError or RunMustStop if it cannot be worked with, or only the reserve is left."""
-        refuse_without_quota(self.status(), reserve, self.clock())
-        return self.status()
+        """Return its status; ConfigError or RunMustStop if it cannot be worked with.
+
+        Such as if the quota, less the reserve, is known to leave too few calls for a single item.
+        """
+        status = self.status()
+        if status.headroom is None or status.headroom - reserve >= CALLS_TO_BEGIN:
+            return status
+        few = f"has too few calls left ({status.headroom:,}, reserved: {reserve:,})"
+        when = reset_clause(status.quota_reset, self.clock())
+        why = f"The key's quota {few if status.headroom else 'is used up'}; {when}."
+        raise RunMustStop(why, ended_by=EndedBy.QUOTA, quota_reset=status.quota_reset)
 
     def awaited(self, reserve: int = 0) -> ServiceStatus:
         """Do the same for a run, which waits while the service is down for at most `breaker_seconds`."""
@@ -211,9 +219,7 @@ class Service:
 def examine_service(partner: Partner) -> ServiceStatus:
     """Ask GET /health and GET /partner/usage; one keyed call. A leg can work without an answer about the quota.
 
-    Raises:
-        ConfigError: another service answers.
-        RunMustStop: the service does not answer, says that it is not well, or refuses the key.
+    ConfigError if another service answers; RunMustStop if none does, it says that it is not well, or refuses the key.
     """
     brief = partner.with_attempts(_ATTEMPTS)
     health = asked_or_explained(brief, Partner.health)
@@ -235,11 +241,8 @@ def await_service(
 ) -> ServiceStatus:
     """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
 
-    One that was never reached is waited for a short time only: its address may be wrong.
-
-    Raises:
-        ConfigError: another service answers.
-        RunMustStop: the service is still down, refuses the key, or the run was asked to stop.
+    One that was never reached is waited for a short time only: its address may be wrong. Raises as `examine_service`,
+    and RunMustStop if the run was asked to stop.
     """
     stop, retry, transport = partner.session.stop, partner.session.retry, partner.session.context.transport
     due_at, examinations = clock() + outage_seconds, 0
@@ -269,16 +272,6 @@ def _quota_headers(partner: Partner) -> AnswerHeaders:
         if stopped.ended_by != "quota":
             raise
         return AnswerHeaders(rate_remaining=0, rate_reset=stopped.quota_reset)
-
-
-def refuse_without_quota(service: ServiceStatus, reserve: int, now: datetime) -> None:
-    """Raise RunMustStop if the quota, less a reserve, is known to leave too few calls for a single item."""
-    headroom = service.headroom
-    if headroom is None or headroom - reserve >= CALLS_TO_BEGIN:
-        return
-    left = f"has too few calls left ({headroom:,}, reserved: {reserve:,})" if headroom else "is used up"
-    when = reset_clause(service.quota_reset, now)
-    raise RunMustStop(f"The key's quota {left}; {when}.", ended_by=EndedBy.QUOTA, quota_reset=service.quota_reset)
 
 
 def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:

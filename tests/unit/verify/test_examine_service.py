@@ -11,7 +11,7 @@ from proofsweep.config.sections import RetrySettings
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.verify.service import ServiceStatus, await_service, examine_service, refuse_without_quota
+from proofsweep.verify.service import Service, ServiceStatus, await_service, examine_service
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 
@@ -55,23 +55,24 @@ def test_a_quota_that_is_not_told_is_unknown(partner: Partner, service: Scripted
 @pytest.mark.parametrize(
     ("headroom", "reserve", "sentence"),
     [
-        (None, 1_000, None),
-        (3, 0, None),
-        (13, 10, None),
+        (None, 1_000, ""),
+        (3, 0, ""),
+        (13, 10, ""),
         (0, 0, "The key's quota is used up; it resets 2026-11-21 18:00 UTC."),
         (2, 0, "The key's quota has too few calls left (2, reserved: 0); it resets"),
         (1_012, 1_010, "The key's quota has too few calls left (1,012, reserved: 1,010); it resets"),
     ],
 )
 def test_a_leg_begins_with_calls_for_one_item_and_the_last_probe(
-    headroom: int | None, reserve: int, sentence: str | None
+    opened: Service, service: ScriptedService, headroom: int | None, reserve: int, sentence: str
 ) -> None:
     """Or with a quota that is not told; else the sentence says why not, and when to come back."""
-    with nullcontext() if sentence is None else pytest.raises(RunMustStop) as stopped:
-        refuse_without_quota(ServiceStatus(headroom=headroom, quota_reset=RESET), reserve, NOW)
+    service.usual[Call.USAGE] = Scripted(document={}, remaining=headroom, reset=RESET)
 
-    if sentence is not None:
-        assert stopped is not None
+    with pytest.raises(RunMustStop) if sentence else nullcontext() as stopped:
+        assert opened.usable(reserve).headroom == headroom
+
+    if stopped is not None:
         assert stopped.value.message.startswith(sentence)
         assert (stopped.value.ended_by, stopped.value.quota_reset) == ("quota", RESET)
 
