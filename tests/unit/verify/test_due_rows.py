@@ -53,13 +53,6 @@ def items_in(rows: DueRows) -> list[str]:
         return ids
 
 
-def test_rows_with_a_young_answer_are_left_out(catalog: Catalog) -> None:
-    """Those with an old one are due."""
-    names, rows = due_of(catalog, Selection(max_age="30d"))
-
-    assert (names, rows.skipped) == (["a.wav", "c.wav"], 2)
-
-
 def test_the_rows_that_were_tried_longest_ago_come_first(catalog: Catalog) -> None:
     """A file takes two calls, and three are kept to begin. Those that never were tried come first; the others wait."""
     names, rows = due_of(catalog, Selection(oldest_first=True), 9)

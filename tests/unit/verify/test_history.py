@@ -1,6 +1,5 @@
 """What legs leave follows them, heals by itself, never fails a leg, and tells a forecast what they took."""
 
-import shutil
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,8 +8,6 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.results import open_results
-from proofsweep.store.latest import refresh
 from proofsweep.store.legs import Legs, legs_of
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -18,7 +15,6 @@ from proofsweep.store.runs import RunIndex
 from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..left_behind import base_rows
 
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 6)]
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -73,33 +69,6 @@ def test_a_full_store_does_not_fail_a_leg_and_the_next_leg_heals(tmp_path: Path,
 
     assert before == []
     assert entries_of_legs(results)[RUNS[0]] == [1]
-
-
-@pytest.fixture
-def two_nights(results: Results) -> Results:
-    for run_id, word in zip(RUNS, ("accepted", "failed"), strict=False):
-        plan = plan_of_run(run_id, items=3)
-        end_leg(results, plan, [answered(plan, 0, "a"), answered(plan, 1, "b", word)])
-        note_leg(results, plan)
-        refresh(results)
-    return results
-
-
-def said(results: Results) -> tuple[dict[str, int], list[dict[str, object]]]:
-    """Return what index and base say."""
-    return {name: len(run.legs) for name, run in RunIndex(results).refreshed().records.items()}, base_rows(results)
-
-
-@pytest.mark.parametrize("lost", ["nothing", "_index", "_latest"])
-def test_what_was_kept_and_what_is_made_anew_are_the_same(tmp_path: Path, two_nights: Results, lost: str) -> None:
-    """Whatever was deleted, and however often it is done; readers give the same before it is done."""
-    before, latest = said(two_nights), open_results(str(tmp_path)).latest().sort_by("item_id").to_pylist()
-    shutil.rmtree(tmp_path / lost, ignore_errors=True)
-
-    assert open_results(str(tmp_path)).latest().sort_by("item_id").to_pylist() == latest
-    for _ in range(2):
-        refresh(two_nights)
-        assert said(two_nights) == before
 
 
 @pytest.mark.parametrize(

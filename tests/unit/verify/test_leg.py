@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -131,35 +130,23 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
     assert service.calls.count(Call.USAGE) == asks
 
 
-def test_what_is_still_in_memory_at_the_end_is_written(planned: Planned, new_leg: LegBuilder) -> None:
-    """Rows, and exchanges of no row: the last is that of the quota."""
+def test_the_end_writes_what_is_in_memory_and_names_the_rows_in_doubt(
+    planned: Planned, new_leg: LegBuilder, service: ScriptedService
+) -> None:
+    """Exchanges of no row too, of which the last is that of the quota; the next leg tries last what was in doubt."""
     new_leg.service.unattributed.append(exchange(Call.HEALTH))
+    service.script[Call.VERIFY] = [Scripted(status=422), Scripted(status=503), Scripted(status=503)]
 
-    def one_file(leg: Leg) -> None:
-        verify_batch(leg, range(1))
+    def two_files(leg: Leg) -> None:
+        verify_batch(leg, range(1, 3))
         new_leg.service.unattributed.append(exchange(Call.HEALTH))
         end_by("cancelled")(leg)
 
-    run(planned, one_file)
+    run(planned, two_files)
 
-    assert row_of(planned.results, planned.plan)["accepted"] == 1
-    assert rows_of(planned.results, planned.plan) == [0]
-    assert rows_of(planned.results, planned.plan, "exchanges").count(None) == 3
-
-
-def test_the_receipt_names_the_rows_in_doubt(planned: Planned, new_leg: LegBuilder, service: ScriptedService) -> None:
-    """They were tried and remain; the next leg reads there which rows come last."""
-    service.script[Call.VERIFY] = [Scripted(status=422)]
-
-    def one_file(leg: Leg) -> None:
-        verify_batch(leg, range(1, 2))
-        end_by("cancelled")(leg)
-
-    run(planned, one_file)
-
-    assert receipt_of(planned, new_leg)["in_doubt"] == [1]
+    assert (receipt_of(planned, new_leg)["in_doubt"], new_leg.legs(planned.plan).in_doubt_before(2)) == ([1, 2], {1, 2})
     assert row_of(planned.results, planned.plan)["remaining"] == 3
-    assert new_leg.legs(planned.plan).in_doubt_before(2) == {1}
+    assert rows_of(planned.results, planned.plan, "exchanges").count(None) == 3
 
 
 def break_down(*_arguments: object) -> None:
@@ -213,50 +200,25 @@ def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
     return results.table("runs", results.parts_of("runs", plan)).to_pylist()
 
 
-def test_a_leg_that_died_is_settled_before_the_next(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """Its journal becomes its own part, its lease's facts its row in `runs`, and its ending is `killed`."""
-    open_next(results, plan)
-    write_journal(results, plan, 1, [2, 0])
-    let_holder_die(results, plan, 1)
-
-    leg = begin_next(results, plan)
-
-    receipt = new_leg.legs(plan).receipt(1)
-    (row,) = runs_rows(results, plan)
-    assert leg == 2
-    assert rows_of(results, plan) == [0, 2]
-    assert receipt is not None
-    assert receipt["ended_by"] == "killed"
-    assert (row["ended_by"], row["accepted"], row["remaining"], row["quota_before"]) == ("killed", 2, 2, 900)
-    assert journal_rows(results, plan, 1) == []
-
-
-def test_a_folder_without_a_claim_is_no_leg(results: Results, plan: Plan, tmp_path: Path) -> None:
-    """A process that takes a leg makes its folder first: the next one must not take that leg for a dead one."""
-    folder = tmp_path / "results" / layout.leg_folder(plan.run_id, 1)
-    folder.mkdir(parents=True)
-
-    settle_last_legs(results, plan, lambda: NOW)
-    leg = open_next(results, plan)
-
-    assert leg == 1
-    assert results.parts_of("verdicts", plan) == []
-
-
 def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
-    """A process may be killed between its lease and the settling of the leg before it."""
-    for leg, numbers in enumerate(([0, 1], [2]), start=1):
+    """Each journal becomes a part of its leg, each lease's facts a row in `runs`, and the ending is `killed`."""
+    for leg, numbers in enumerate(([2, 0], [3]), start=1):
         open_next(results, plan)
         write_journal(results, plan, leg, numbers)
         let_holder_die(results, plan, leg)
 
-    settle_last_legs(results, plan, lambda: NOW)
+    leg = begin_next(results, plan)
 
-    receipts = [new_leg.legs(plan).receipt(leg) or {} for leg in (1, 2)]
-    assert rows_of(results, plan) == [0, 1, 2]
+    receipts = [new_leg.legs(plan).receipt(number) or {} for number in (1, 2)]
+    rows = [
+        (row["ended_by"], row["accepted"], row["remaining"], row["quota_before"]) for row in runs_rows(results, plan)
+    ]
+    assert (leg, rows_of(results, plan)) == (3, [0, 2, 3])
     assert [receipt["ended_by"] for receipt in receipts] == ["killed"] * 2
+    assert rows == [("killed", 2, 2, 900), ("killed", 1, 1, 900)]
+    assert journal_rows(results, plan, 1) == []
     assert [entry.name for entry in Ledger(results.store).entries()] == [
-        layout.receipt_name(plan.run_id, leg) for leg in (1, 2)
+        layout.receipt_name(plan.run_id, number) for number in (1, 2)
     ]
 
 

@@ -1,6 +1,5 @@
 """What a leg counts and tells of its progress, and the rates that it goes by."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,9 +8,6 @@ import pytest
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.domain.items import WorkItem
-from proofsweep.domain.models import VerifyResponse
-from proofsweep.domain.outcomes import Accepted, Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.lease import LegProgress, together
 from proofsweep.store.parts import Results
@@ -20,16 +16,6 @@ from proofsweep.verify.leg import ProgressMeter
 from ..conftest import LegBuilder
 from ..left_behind import write_part
 from ..scripted_service import NOW
-
-ITEM = WorkItem(manifest_row=0, item_id="a", audio="/a.wav")
-ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "d"))
-REJECTED = outcome_of(Answer(VerifyResponse(good=False, verdict="tampered"), "d"))
-FAILED = Failed(reason="timeout", detail="")
-
-
-def ended(outcome: Outcome) -> Finished:
-    read = AudioRead(audio_format="wav", size_bytes=100, version="v")
-    return Finished(item=ITEM, outcome=outcome, started_at=NOW, finished_at=NOW, read=read)
 
 
 def test_earlier_legs_are_asked_only_once_the_work_has_begun(results: Results, new_leg: LegBuilder) -> None:
@@ -75,17 +61,6 @@ def test_the_rate_is_that_of_the_last_minute() -> None:
     rates = [meter.rate(float(second), 2 * (second - 600)) for second in range(600, 661)]
 
     assert (first, rates[-1]) == (None, 2.0)
-
-
-def test_rows_are_counted_by_outcome(new_leg: LegBuilder) -> None:
-    """No thread loses one."""
-    trail = new_leg.leg(new_leg.plan(1)).trail
-
-    with ThreadPoolExecutor(4) as pool:
-        rows = [ended(outcome) for outcome in (ACCEPTED, ACCEPTED, REJECTED, FAILED)] * 300
-        list(pool.map(lambda done: trail.write(done, {"manifest_row": 0}), rows))
-
-    assert trail.rows == {"accepted": 600, "rejected": 300, "failed": 300}
 
 
 def test_a_run_is_as_far_as_its_legs_together() -> None:

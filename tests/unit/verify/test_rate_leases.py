@@ -55,16 +55,23 @@ def test_two_processes_share_a_rate_and_one_that_ends_leaves_it(store: FolderSto
     assert store.names(FOLDER) == []
 
 
-def test_a_process_that_comes_knows_of_the_pause_that_another_was_told(store: FolderStore) -> None:
-    """What is left of it."""
-    one = Process(store)
-    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 40.0)
+@pytest.mark.parametrize(
+    ("told_seconds", "later_seconds", "is_heeded_alone", "least", "most"),
+    [(40.0, 10, False, 29.0, 34.5), (40.0, 0, True, 38.0, 44.5), (3_600.0, 0, True, 100.0, 120.0)],
+)
+def test_a_process_that_comes_knows_of_the_pause_that_another_was_told(
+    store: FolderStore, *, told_seconds: float, later_seconds: int, is_heeded_alone: bool, least: float, most: float
+) -> None:
+    """Of what is left of it, and of at most two minutes: a clock may have jumped. `check` writes no lease for that."""
+    one, other = Process(store), Process(store, now=NOW + timedelta(seconds=later_seconds))
+    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, told_seconds)
     one.leases.look()
 
-    other = Process(store, now=NOW + timedelta(seconds=10))
-    other.leases.look()
+    (other.leases.heed if is_heeded_alone else other.leases.look)()
 
-    assert 29.0 < other.dispatcher.status().pause_seconds < 34.5
+    assert least < other.dispatcher.status().pause_seconds <= most
+    assert other.dispatcher.status().is_shared is not is_heeded_alone
+    assert len(store.names(FOLDER)) == 2 - is_heeded_alone
 
 
 def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStore) -> None:
@@ -77,30 +84,6 @@ def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStor
 
     assert other.dispatcher.status().pause_seconds > 38.0
     assert not other.dispatcher.status().is_shared
-
-
-def test_who_makes_a_few_calls_keeps_to_a_pause_and_takes_no_part(store: FolderStore) -> None:
-    """As `check` does: nothing is stored."""
-    one, check = Process(store), Process(store)
-    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 40.0)
-    one.leases.look()
-
-    check.leases.heed()
-
-    assert check.dispatcher.status().pause_seconds > 38.0
-    assert not check.dispatcher.status().is_shared
-    assert len(store.names(FOLDER)) == 1
-
-
-def test_nobody_heeds_a_pause_for_longer_than_two_minutes(store: FolderStore) -> None:
-    """A clock may have jumped; and a command does not wait for an hour without a call of its own."""
-    one, check = Process(store), Process(store)
-    one.dispatcher.pause_all(exchange(Call.VERIFY, 429), None, 3_600.0)
-    one.leases.look()
-
-    check.leases.heed()
-
-    assert 100.0 < check.dispatcher.status().pause_seconds <= 120.0
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"lease": 3}'])

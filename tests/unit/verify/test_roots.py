@@ -66,7 +66,10 @@ def known(root: Path, past: KnownPast) -> KnownFiles:
 def deliver(root: Path, *names: str) -> list[str]:
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(WAV)
+        if name.endswith("/"):
+            (root / name).mkdir()
+        else:
+            (root / name).write_bytes(WAV)
     return [str(root / name) for name in names]
 
 
@@ -95,38 +98,40 @@ def note_read(known: KnownFiles, location: str) -> None:
     known.note(Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW, read=read))
 
 
-def test_a_file_that_is_missing_beside_one_that_can_be_read_is_at_fault(known: KnownFiles, root: Path) -> None:
-    """The root is there."""
-    note_read(known, *deliver(root, "a.wav"))
-
-    assert is_there(known, "b.wav")
-
-
-def test_a_root_that_is_empty_is_away(known: KnownFiles) -> None:
-    """It is the point of a mount, mostly; one that never held a file is taken as it is."""
-    assert not is_there(known, "a.wav")
-    assert is_there(known, "a.wav", ineligible=MISSING)
-
-
-def test_a_root_that_lists_files_is_there(known: KnownFiles, root: Path) -> None:
-    """Nothing else was read of it yet, and the suspect was deleted since the run was planned."""
-    deliver(root, "sub/b.wav")
-
-    assert is_there(known, "a.wav")
-    assert is_there(known, "gone/b.wav")
-
-
-@pytest.mark.parametrize(("lost", "kept", "expected"), [(2, 2, True), (3, 2, False), (1, 0, False)])
-def test_a_root_that_lacks_most_of_what_was_read_is_away(
-    known: KnownFiles, root: Path, *, lost: int, kept: int, expected: bool
+@pytest.mark.parametrize(
+    ("there", "read", "lost", "suspect", "expected"),
+    [
+        # beside one that can be read, a missing file is at fault
+        ("", "a.wav", "", "b.wav", True),
+        # an empty root is the point of a mount, mostly
+        ("", "", "", "a.wav", False),
+        # nothing else was read of it yet, and the suspect was deleted since the run was planned
+        ("sub/b.wav", "", "", "a.wav", True),
+        ("sub/b.wav", "", "", "gone/b.wav", True),
+        # most of what was read is gone, whatever stands there now; some may have been moved
+        ("lost+found.txt", "a.wav b.wav", "c.wav d.wav", "e.wav", True),
+        ("lost+found.txt", "a.wav b.wav", "c.wav d.wav e.wav", "f.wav", False),
+        ("lost+found.txt", "", "c.wav", "d.wav", False),
+        # an empty folder in the root is a mount too; the root lists what lies in other folders
+        ("here/a.wav away/", "", "", "away/deep/b.wav", False),
+        ("here/a.wav away/", "", "", "here/b.wav", True),
+    ],
+)
+def test_a_root_is_there_or_away(
+    known: KnownFiles, root: Path, *, there: str, read: str, lost: str, suspect: str, expected: bool
 ) -> None:
-    """Whatever stands there now; some may have been moved."""
-    read_then_lost(known, deliver(root, *(f"lost-{number}.wav" for number in range(lost))))
-    for location in deliver(root, *(f"kept-{number}.wav" for number in range(kept))):
+    """By what stands in it now, and by what was read of it."""
+    read_then_lost(known, deliver(root, *lost.split()))
+    for location in deliver(root, *read.split()):
         note_read(known, location)
-    deliver(root, "lost+found.txt")
+    deliver(root, *there.split())
 
-    assert is_there(known, "d.wav") is expected
+    assert is_there(known, suspect) is expected
+
+
+def test_a_root_that_never_held_a_file_is_taken_as_it_is(known: KnownFiles) -> None:
+    """The listing did not show the file either."""
+    assert is_there(known, "a.wav", ineligible=MISSING)
 
 
 def test_what_was_read_before_counts_where_a_leg_has_read_nothing_yet(
@@ -158,15 +163,6 @@ def test_a_process_that_is_short_of_open_files_cannot_look(known: KnownFiles, ro
 
     with pytest.raises(ResourceShortage):
         is_there(known, "b.wav", files=ClosedFiles(SHORT))
-
-
-def test_an_empty_folder_in_the_root_is_a_mount_that_is_away(known: KnownFiles, root: Path) -> None:
-    """The root lists what lies in other folders."""
-    deliver(root, "here/a.wav")
-    (root / "away").mkdir()
-
-    assert not is_there(known, "away/deep/b.wav")
-    assert is_there(known, "here/b.wav")
 
 
 @pytest.mark.parametrize(

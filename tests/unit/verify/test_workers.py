@@ -92,22 +92,6 @@ def test_items_wait_for_the_threads_that_exist_if_no_other_can_start(
     assert left == [0]
 
 
-def test_the_end_finishes_what_is_begun_and_takes_no_more(shop: Shop) -> None:
-    """No new item begins once the leg is over."""
-    futures = submit(shop, 30)
-    wait_for(lambda: len(shop.begun) == 8)
-    ending = threading.Thread(target=shop.workers.shutdown, kwargs={"cancel_futures": True})
-    ending.start()
-
-    shop.let_through(8)
-    ending.join(10.0)
-
-    assert [future.result(10.0) for future in futures[:8]] == list(range(8))
-    assert len(shop.begun) == 8
-    with pytest.raises(RuntimeError):
-        shop.workers.submit(int)
-
-
 @pytest.mark.parametrize(
     ("wanted", "open_files", "workers"),
     [(60, 150, 21), (128, 160, 24), (128, 576, 128), (128, 575, 127), (128, 2**63 - 1, 128), (60, 64, 1), (60, 0, 1)],
