@@ -1,11 +1,10 @@
-"""What a leg has spent and written down, and whether another item may begin (contract, Limits)."""
+"""How much of the key's quota a leg has spent, and whether another item may begin (contract, Limits)."""
 
 import math
 import threading
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -14,13 +13,9 @@ from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
-from proofsweep.domain.items import Row, proof_id_of
-from proofsweep.domain.outcomes import Finished, word_for
+from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import reset_clause
-from proofsweep.store.completed_rows import CompletedRows
-from proofsweep.store.journal import Journal
-from proofsweep.store.rows import exchange_row
 
 CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
@@ -87,22 +82,25 @@ class Budget:
             self._run_out(shortage)
         return shortage is None
 
-    def admits_probe(self) -> bool:
-        """Whether a probe may be made; `release` its row afterwards.
+    @contextmanager
+    def for_probe(self) -> Iterator[None]:
+        """Cover the calls of a probe that is made inside; RunMustStop if the leg ends instead.
 
         It may use calls that are owed to items in flight, since these wait for it. If there are none, the leg ends.
         """
         self.stop_at_closing()
-        if self.stop.reason is not None:
-            return False
+        self.stop.check()
         shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
         if shortage is EndedBy.QUOTA and not self._owed:
             self.probe()
             shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
         if shortage is not None and not self._owed:
             self._run_out(shortage)
-            return False
-        return True
+            self.stop.check()
+        try:
+            yield
+        finally:
+            self.release(_NO_ROW)
 
     def release(self, row: int) -> None:
         """Take note that an item has ended; the last one in flight ends a leg that has run out."""
@@ -186,37 +184,3 @@ class Budget:
         left = max(0, (self.left or 0) - sum(map(len, self._owed.values())))
         when = reset_clause(self.quota_reset, self.clock())
         return f"Calls left in the key's quota: {left:,}, reserved: {bounds.reserve:,}; {when}."
-
-
-@dataclass(slots=True)
-class AuditTrail:
-    """The rows and exchanges of a leg on their way to the journal, each as soon as it is over; safe for threads."""
-
-    journal: Journal
-    budget: Budget
-    unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
-    completed: CompletedRows
-    rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def write(self, done: Finished, row: Row) -> None:
-        self.journal.add(row, [])
-        self.completed.add(int(str(row["manifest_row"])))
-        with self._lock:
-            self.rows[word_for(done.outcome)] += 1
-
-    def note(self, manifest_row: int | None, exchange: Exchange) -> None:
-        """Write down an exchange of a row; of no row for None."""
-        run_id, leg = self.journal.run_id, self.journal.leg
-        self.journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
-        self.budget.note(exchange, manifest_row)
-
-    def flush(self) -> None:
-        """Make all of it durable; ResultsError if the store cannot be written: it is kept for the next time."""
-        self.write_unattributed()
-        self.journal.flush()
-
-    def write_unattributed(self) -> None:
-        with suppress(IndexError):  # another thread may take the last one
-            while self.unattributed:
-                self.note(None, self.unattributed.pop(0))

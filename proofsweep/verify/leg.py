@@ -30,7 +30,8 @@ from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import RowContext
 from proofsweep.verify.attribution import Attribution
-from proofsweep.verify.budget import AuditTrail, Budget
+from proofsweep.verify.audit_trail import AuditTrail
+from proofsweep.verify.budget import Budget
 from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache

@@ -22,7 +22,7 @@ from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.files import Files
 from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store.known_rows import AcceptedItem
-from proofsweep.verify.budget import AuditTrail
+from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.fault import REFUSED_CONTENT
 from proofsweep.verify.item import VerifyContext, verify_item
 from proofsweep.verify.known_files import KnownFiles
@@ -80,17 +80,14 @@ class Checks:
 
         So does a status that speaks of what was sent, unless such statuses are in question.
         """
-        if not self.trail.budget.admits_probe():
-            return _NOT_NOW
         try:
-            return self._probed(mode)
+            with self.trail.budget.for_probe():
+                return self._probed(mode)
         except RunMustStop:
             return _NOT_NOW
         except (CallFailed, SlotRefused) as error:
             is_of_content = error.stage == Call.VERIFY and error.reason in {f"http_{each}" for each in REFUSED_CONTENT}
             return RIGHT if is_of_content and not needs_verdict else _failed(error)
-        finally:
-            self.trail.budget.release(_NO_ROW)
 
     def _probed(self, mode: Mode) -> Result:
         partner = self.verify.partner.for_probes().in_new_session(partial(self.trail.note, None))
@@ -113,9 +110,9 @@ class Checks:
                 sent.append(done)
             if len(sent) == _KNOWN_SENT:
                 break
-        others = [each.outcome for each in sent if isinstance(each.outcome, Failed | Rejected)]
         if not sent:
             return Result(CheckFinding.NOTHING_KNOWN)
+        others = [each.outcome for each in sent if isinstance(each.outcome, Failed | Rejected)]
         if 2 * len(others) < len(sent):
             return RIGHT
         why = (
@@ -137,14 +134,12 @@ class Checks:
 
     def _sent(self, item: WorkItem, files: Files) -> Finished | Deferred:
         """Take an item through the core flow, if there are calls and time for it."""
-        if not self.trail.budget.admits_probe():
-            return Deferred(item)
-        partner, clock = self.verify.partner.for_probes(), self.verify.clock
-        context = VerifyContext(partner=partner, files=files, clock=clock)
+        context = VerifyContext(partner=self.verify.partner.for_probes(), files=files, clock=self.verify.clock)
         try:
-            return verify_item(item, context, partial(self.trail.note, None))
-        finally:
-            self.trail.budget.release(_NO_ROW)
+            with self.trail.budget.for_probe():
+                return verify_item(item, context, partial(self.trail.note, None))
+        except RunMustStop:
+            return Deferred(item)
 
     def look_at_root(self, root: str, missing: Sequence[Finished]) -> Result:
         try:
