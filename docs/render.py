@@ -21,10 +21,10 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 
 USES = {
-    Call.HEALTH: (("service health", "service monitor", "doctor"), "monitor_service", ("probes",)),
+    Call.HEALTH: (("service health", "service monitor", "doctor"), "check_service", ("probes",)),
     Call.KEYS: (("keys list",), None, ()),
     Call.ROTATE: (("keys rotate",), None, ("rotations",)),
-    Call.USAGE: (("service usage", "service monitor"), "monitor_service", ("probes",)),
+    Call.USAGE: (("service usage", "service monitor"), "check_service", ("probes",)),
     Call.PROOFS: (("proofs inventory", "proofs list"), "run_operation", ("proofs",)),
     Call.PROOF: (("proofs recover", "proofs show"), None, ("recoveries",)),
     Call.ERASE: (("proofs erase",), None, ("erasures",)),

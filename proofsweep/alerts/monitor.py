@@ -123,7 +123,9 @@ class Check:
             usage, said = self.ask_usage()
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
-                yield from facts.end_of_flow("check-alerts", state_of_ending(error.ended_by), error.message)()[0]
+                yield from facts.end_of_flow("check-service alerts", state_of_ending(error.ended_by), error.message)()[
+                    0
+                ]
             else:
                 self.skipped.append(f"The quota was not checked: {error.message}")
             return

@@ -77,7 +77,7 @@ def test_the_test_message_arrives(world: SandboxWorld, hook: Webhook, monkeypatc
     assert hook.titles[0] == "proofsweep: a test message"
 
 
-@pytest.mark.parametrize("flow", ["verify-catalog", "check-alerts"])
+@pytest.mark.parametrize("flow", ["verify-catalog", "check-service"])
 def test_each_state_of_each_flow_is_told_by_the_settings(
     world: SandboxWorld, hook: Webhook, monkeypatch: pytest.MonkeyPatch, flow: str
 ) -> None:

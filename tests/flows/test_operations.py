@@ -23,7 +23,7 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     world: SandboxWorld, hook: Webhook, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the command and by the flow; one failed probe alarms nobody, and an event stays off the terminal."""
-    from proofsweep_flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.check_service import check_service  # noqa: PLC0415 - Prefect reads its settings on import
 
     world.operator.add_fault("health", "answer", answer={"uptime": 1})  # a new member, which is an event
     codes = [world.run("service", "monitor", "--json")]
@@ -34,7 +34,7 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
         world.operator.add_fault(fault, "status", status=503)
 
     codes += [world.run("service", "monitor")]
-    states = [monitor_service(results=str(world.results), return_state=True) for _ in range(2)]
+    states = [check_service("probe", results=str(world.results), return_state=True) for _ in range(2)]
     codes += [world.run("service", "monitor")]
 
     store = open_results(str(world.results))
@@ -51,12 +51,12 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
 
 def test_a_key_that_stays_refused_is_a_state_of_the_flow(world: SandboxWorld) -> None:
     """Prefect's automations know it by its name; one refused probe is none."""
-    from proofsweep_flows.monitor_service import monitor_service  # noqa: PLC0415 - Prefect reads its settings on import
+    from proofsweep_flows.check_service import check_service  # noqa: PLC0415 - Prefect reads its settings on import
 
     world.key_file.write_text("pk_wrong")
 
     codes = [world.run("service", "monitor") for _ in range(2)]
-    state = monitor_service(results=str(world.results), return_state=True)
+    state = check_service("probe", results=str(world.results), return_state=True)
 
     assert (codes, state.name) == ([7, 7], "KeyRefused")
 
