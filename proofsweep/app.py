@@ -352,17 +352,16 @@ class App:
 
     # --- Other operations
 
-    @property
-    def operations(self) -> "Operator":
+    def operations(self, max_calls: int | None = None) -> "Operator":
         from proofsweep.operations.operation import Operator
 
-        return Operator(results=self.results, service=self.service, bounds=self.bounds())
+        return Operator(results=self.results, service=self.service, bounds=self.bounds(max_calls=max_calls))
 
     def rotate_key(self, key_store: "KeyStore") -> "Rotated":
         """Rotate the key, or go on with it."""
         from proofsweep.operations.rotate import rotate_key
 
-        return rotate_key(self.operations, key_store, self._try_key)
+        return rotate_key(self.operations(), key_store, self._try_key)
 
     def _try_key(self, key: SecretStr, record: "Record") -> None:
         """Make one call with a key, apart: a refusal must not stop other work of this process."""

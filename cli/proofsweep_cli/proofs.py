@@ -10,9 +10,10 @@ from rich.table import Table
 
 from proofsweep.app import App
 from proofsweep.domain.errors import CallFailed, UsageError
+from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
 from proofsweep.domain.text import counted
-from proofsweep.operations.erase import DISPOSABLE, Erasure, ProofList, erase_proofs, names_of, read_proof_list
+from proofsweep.operations.erase import DISPOSABLE, ProofList, erase_proofs, names_of, read_proof_list
 from proofsweep.operations.inventory import inventory_proofs, newest_proofs
 from proofsweep.operations.notes import refresh_notes
 from proofsweep.operations.recover import recover_sidecars
@@ -79,7 +80,7 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
 
     Example: `proofsweep proofs inventory --config production`
     """
-    found = inventory_proofs(open_app(config, results).operations)
+    found = inventory_proofs(open_app(config, results).operations())
     document = {"operation_id": found.operation_id, **found.states, "listed": found.listed}
     all_of_them = f"proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\""
     notes = [found.note(), f"all of them: {all_of_them}"]
@@ -145,7 +146,7 @@ def recover(
     Example: `proofsweep proofs recover --to recovered`
     """
     with interrupted_by_signals():
-        done = recover_sidecars(open_app(config, results).operations, below, to, max_calls)
+        done = recover_sidecars(open_app(config, results).operations(max_calls), below, to)
     answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()], as_json=as_json)
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
@@ -169,7 +170,7 @@ def notes(
     Example: `proofsweep proofs notes --max-calls 2000 --config production`
     """
     with interrupted_by_signals():
-        done = refresh_notes(open_app(config, results).operations, max_calls)
+        done = refresh_notes(open_app(config, results).operations(max_calls))
     document = {"operation_id": done.operation_id, "wanted": done.wanted, **done.states}
     answer(document, [done.line()], as_json=as_json)
     return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
@@ -204,10 +205,10 @@ def _erase(app: App, wanted: ProofList, *, as_json: bool) -> int:
     done = count(1)
     with stopped_on_signals(app), console(to_stderr=as_json).status("erasing …") as status:
 
-        def told(_erasure: Erasure) -> None:
+        def told(_row: Row) -> None:
             status.update(f"erasing … {next(done):,} of {len(wanted.proof_ids):,}")
 
-        report = erase_proofs(app.operations, wanted, told)
+        report = erase_proofs(app.operations(), wanted, told)
     answer(report.document(), report.lines(), as_json=as_json)
     if report.stopped is not None:
         print_error(report.stopped.message)

@@ -8,8 +8,7 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 
@@ -38,31 +37,17 @@ class ProofList:
     empty: int = 0  # lines and cells without an ID
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erasure:
-    """What became of one proof: the cells of a row of `erasures`."""
-
-    proof_id: str
-    asked_at: datetime
-    answered_at: datetime
-    outcome: str | None = None
-    erased_at: datetime | None = None
-    request_id: str | None = None
-    http_status: int | None = None
-    reason: str | None = None
-
-
 @dataclass(slots=True)
 class ErasureReport:
     operation_id: str = ""
-    erasures: list[Erasure] = field(default_factory=list)  # of the proofs that were asked for
+    rows: list[Row] = field(default_factory=list)  # of `erasures`, of the proofs that were asked for
     known: int = 0  # proofs that earlier commands were told are gone
     not_asked: int = 0  # proofs that were not asked for, and are not known to be gone
     stopped: RunMustStop | None = None  # why not all were asked for
 
     @property
-    def failed(self) -> list[Erasure]:
-        return [each for each in self.erasures if each.reason is not None]
+    def failed(self) -> list[Row]:
+        return [row for row in self.rows if row["reason"] is not None]
 
     def lines(self) -> Iterator[str]:
         """Yield the counts, some failures, and what to do."""
@@ -71,8 +56,8 @@ class ErasureReport:
             f"{counts['erased']:,} erased, {counts['already_erased']:,} already erased or never there, "
             f"{counts['failed']:,} failed, {self.known:,} known to be gone, {self.not_asked:,} not asked for."
         )
-        for each in self.failed[:_MOST_NAMED]:
-            yield f"  failed: {each.proof_id} · {each.reason} · {each.request_id or 'no request ID'}"
+        for row in self.failed[:_MOST_NAMED]:
+            yield f"  failed: {row['proof_id']} · {row['reason']} · {row['request_id'] or 'no request ID'}"
         if len(self.failed) > _MOST_NAMED:
             yield f"  and {len(self.failed) - _MOST_NAMED:,} more in the table `erasures`"
         if self.failed or self.not_asked:
@@ -80,18 +65,18 @@ class ErasureReport:
 
     def document(self) -> Row:
         counts = {**self._counts, "known": self.known, "not_asked": self.not_asked}
-        return {"operation_id": self.operation_id, **counts, "proofs": list(map(asdict, self.erasures))}
+        return {"operation_id": self.operation_id, **counts, "proofs": self.rows}
 
     @property
     def _counts(self) -> Mapping[str, int]:
-        words = Counter("failed" if each.reason else each.outcome for each in self.erasures)
+        words = Counter("failed" if row["reason"] else row["outcome"] for row in self.rows)
         return {word: words[word] for word in (*GONE, "failed")}
 
 
 def erase_proofs(
-    operator: Operator, wanted: ProofList, told: Callable[[Erasure], object] = lambda _erasure: None
+    operator: Operator, wanted: ProofList, told: Callable[[Row], object] = lambda _row: None
 ) -> ErasureReport:
-    """Erase the proofs of a list for good, one by one, and call `told` with each."""
+    """Erase the proofs of a list for good, one by one, and call `told` with the row of each."""
     report = ErasureReport(not_asked=len(wanted.proof_ids))
     try:
         with operator.begun(OperationKind.ERASURE) as work:
@@ -100,12 +85,12 @@ def erase_proofs(
             left = [proof_id for proof_id in wanted.proof_ids if proof_id not in gone]
             report.known, report.not_asked = len(wanted.proof_ids) - len(left), len(left)
             for proof_id in left:
-                erasure = _erased(work, proof_id)
-                work.add([asdict(erasure)])
+                row = _erased(work, proof_id)
+                work.add([row])
                 work.flush()
-                report.erasures.append(erasure)
+                report.rows.append(row)
                 report.not_asked -= 1
-                told(erasure)
+                told(row)
     except RunMustStop as stop:
         report.stopped = stop
     return report
@@ -117,17 +102,16 @@ def _gone(operator: Operator) -> set[str]:
     return {row["proof_id"] for row in rows if row["environment"] == operator.environment and row["reason"] is None}
 
 
-def _erased(work: OperationLeg, proof_id: str) -> Erasure:
-    clock = work.service.clock
-    asked_at = clock()
-    answer, exchange = work.ask(Call.ERASE, lambda partner: partner.erase(proof_id)[0])
-    blank = Erasure(proof_id=proof_id, asked_at=asked_at, answered_at=clock())
+def _erased(work: OperationLeg, proof_id: str) -> Row:
+    asked_at = work.service.clock()
+    answer, request_id = work.ask(Call.ERASE, lambda partner: partner.erase(proof_id)[0])
+    row: Row = {"proof_id": proof_id, "asked_at": asked_at, "answered_at": work.service.clock()}
+    row |= {"outcome": None, "erased_at": None, "request_id": request_id, "http_status": None}
     if isinstance(answer, CallFailed):
-        return replace(blank, http_status=answer.status, reason=answer.reason, request_id=answer.request_id)
+        return row | {"http_status": answer.status, "reason": answer.reason}
     is_of_another = answer.proof_id not in {None, proof_id}  # it is no receipt, nor is one with another word
     reason = "bad_answer" if is_of_another else None if answer.outcome in GONE else "unknown_outcome"
-    request_id = None if exchange is None else exchange.request_id
-    return replace(blank, outcome=answer.outcome, erased_at=answer.erased_at, request_id=request_id, reason=reason)
+    return row | {"outcome": answer.outcome, "erased_at": answer.erased_at, "reason": reason}
 
 
 def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:

@@ -53,11 +53,11 @@ class NotesRefreshed:
         return f"{counted(self.wanted, 'proof')} without a note: {states}"
 
 
-def refresh_notes(operator: Operator, max_calls: int | None = None) -> NotesRefreshed:
+def refresh_notes(operator: Operator) -> NotesRefreshed:
     wanted = wanted_notes(operator.results, operator.environment, operator.service.clock())
     if not wanted:
         return NotesRefreshed(operation_id=None, wanted=0, states={})
-    with operator.begun(OperationKind.INTERPRETATIONS, max_calls=max_calls) as work:
+    with operator.begun(OperationKind.INTERPRETATIONS) as work:
         states = Counter(some_at_once(wanted, partial(_refreshed, work), CALLS_AT_ONCE))
     return NotesRefreshed(operation_id=work.operation.operation_id, wanted=len(wanted), states=states)
 
@@ -71,7 +71,7 @@ def wanted_notes(results: Results, environment: str, now: datetime) -> list[tupl
 def _refreshed(work: OperationLeg, wanted: tuple[str, str]) -> str:
     """Ask for one note, and give its status, as its row in the journal has it."""
     (proof_id, item_id), asked_at = wanted, work.service.clock()
-    answer, exchange = work.ask(Call.INTERPRETATION, lambda partner: partner.interpretation(proof_id))
+    answer, request_id = work.ask(Call.INTERPRETATION, lambda partner: partner.interpretation(proof_id))
     if isinstance(answer, CallFailed):
         answer = Interpretation(status="gone" if answer.status == HTTPStatus.NOT_FOUND else "failed")
     row: Row = {
@@ -81,8 +81,8 @@ def _refreshed(work: OperationLeg, wanted: tuple[str, str]) -> str:
         "text": answer.text,
         "policy_version": answer.policy_version,
         "retry_after_seconds": answer.retry_after_seconds,
-        "asked_at": asked_at if exchange is None else exchange.started_at,
-        "request_id": None if exchange is None else exchange.request_id,
+        "asked_at": asked_at,
+        "request_id": request_id,
     }
     work.add([row])
     return answer.status

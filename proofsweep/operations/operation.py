@@ -8,7 +8,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import TypeVar
@@ -45,18 +45,17 @@ _Answer = TypeVar("_Answer")
 class OperationLeg:
     """What a process does of an operation; safe to use from several threads."""
 
-    def __init__(self, operator: "Operator", operation: Operation, leg: int, max_calls: int | None = None) -> None:
+    def __init__(self, operator: "Operator", operation: Operation, leg: int) -> None:
         service, writer = operator.service, f"{os.getpid()}_{secrets.token_hex(4)}"
-        bounds = operator.bounds if max_calls is None else replace(operator.bounds, max_calls=max_calls)
         self.operation, self.leg, self.results, self.service = operation, leg, operator.results, service
-        self.budget = Budget(bounds, service.partner, service.stop, service.clock, kept=0)
+        self.budget = Budget(operator.bounds, service.partner, service.stop, service.clock, kept=0)
         table = OperationKind(operation.kind).table
         self.journal = Journal(operator.results, operation.operation_id, leg, writer, table)
         self.said: dict[str, object] = {}  # what the receipt says besides
         self._numbers, self._failures, self._lock = count(), 0, threading.Lock()
 
-    def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, Exchange | None]:
-        """Make one call; give its answer, or how it failed, and its last exchange.
+    def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, str | None]:
+        """Make one call; give its answer, or how it failed, and the request ID of its last exchange.
 
         Raises:
             RunMustStop: the bounds allow no other call, or the service fails for everything.
@@ -79,7 +78,7 @@ class OperationLeg:
         finally:
             self.budget.release(number)
         self._count(answer if isinstance(answer, CallFailed) else None)
-        return answer, seen[-1] if seen else None
+        return answer, seen[-1].request_id if seen else None
 
     def add(self, rows: Iterable[Row]) -> None:
         """Take rows of its kind's table; `operation_id` and `environment` are filled in."""
@@ -127,12 +126,7 @@ class Operator:
         return Operation.named(kind, secrets.token_hex(3), self.environment, url, now)
 
     @contextmanager
-    def begun(
-        self,
-        kind: OperationKind,
-        *,
-        max_calls: int | None = None,
-    ) -> Iterator[OperationLeg]:
+    def begun(self, kind: OperationKind) -> Iterator[OperationLeg]:
         """Begin an operation, and settle its leg however the work inside ends.
 
         (1) end the legs of its kind that were killed, (2) plan it, (3) take the lease, (4) the work, (5) settle.
@@ -140,19 +134,19 @@ class Operator:
         """
         status = self.service.usable(self.bounds.reserve)
         end_killed(self.results, kind, self.service.clock)  # (1)
-        with self.leg_of(self.new_operation(kind), max_calls) as work:
+        with self.leg_of(self.new_operation(kind)) as work:
             work.budget.take_reading(status.headroom, status.quota_reset)
             yield work  # (4)
 
     @contextmanager
-    def leg_of(self, operation: Operation, max_calls: int | None = None) -> Iterator[OperationLeg]:
+    def leg_of(self, operation: Operation) -> Iterator[OperationLeg]:
         """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one."""
         facts: Row = {"key_fingerprint": self.service.key_fingerprint}
         legs = Legs(self.results.store, operation.operation_id, self.service.clock)
         write_operation(self.results.store, operation)  # (2)
         leg = legs.after(legs.last_over())
         legs.take(leg, facts)  # (3)
-        work = OperationLeg(self, operation, leg, max_calls)
+        work = OperationLeg(self, operation, leg)
         with _settled(work, legs, facts):
             yield work
 

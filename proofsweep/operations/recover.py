@@ -1,7 +1,6 @@
 """Get lost sidecars back: the sealed bytes of GET /proofs/{proofId}, written where no file is."""
 
 import base64
-import binascii
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
+from typing import NamedTuple
 
 from proofsweep.config.locations import path_of
 from proofsweep.config.threads import some_at_once
@@ -52,8 +52,7 @@ class Recovered:
         return f"{sum(self.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProvenItem:
+class ProvenItem(NamedTuple):
     """A pair with a proof, by its newest answer."""
 
     proof_id: str
@@ -64,9 +63,7 @@ class ProvenItem:
     audio_bytes: int | None  # size of the audio that was sent
 
 
-def recover_sidecars(
-    operator: Operator, below: str = "", to: str | None = None, max_calls: int | None = None
-) -> Recovered:
+def recover_sidecars(operator: Operator, below: str = "", to: str | None = None) -> Recovered:
     """Write the sealed sidecars of the pairs whose own are missing: beside the audio, or below the folder `to`.
 
     With `below`, only those of the audio that is this file, or lies in this folder.
@@ -76,7 +73,7 @@ def recover_sidecars(
     here = str(Path.cwd())
     prefix = None if to is None else path_of(to, here).rstrip("/")
     items = proven_items(operator.results, operator.environment, below and path_of(below, here).rstrip("/"))
-    with operator.begun(OperationKind.RECOVERY, max_calls=max_calls) as work:
+    with operator.begun(OperationKind.RECOVERY) as work:
         outcomes = Counter(some_at_once(items, partial(recover, work, prefix), CALLS_AT_ONCE))
     return Recovered(operation_id=work.operation.operation_id, outcomes=outcomes)
 
@@ -84,10 +81,8 @@ def recover_sidecars(
 def proven_items(results: Results, environment: str, below: str = "") -> Iterator[ProvenItem]:
     with opened(results, environment, asked=_ITEMS) as store:
         answer = store.execute(_ITEMS, {"below": below, "folder": f"{below}/" if below else ""})
-        columns = [name for name, *_ in answer.description or ()]
         while rows := answer.fetchmany(_ROWS_IN_MEMORY):
-            for row in rows:
-                yield ProvenItem(**dict(zip(columns, row, strict=True)))
+            yield from map(ProvenItem._make, rows)
 
 
 def recover(work: OperationLeg, prefix: str | None, item: ProvenItem) -> str:
@@ -101,7 +96,10 @@ def recover(work: OperationLeg, prefix: str | None, item: ProvenItem) -> str:
     if content:
         said |= _written(location, content)
     row: Row = {
-        **{name: getattr(item, name) for name in ("proof_id", "item_id", "audio", "sidecar")},
+        "proof_id": item.proof_id,
+        "item_id": item.item_id,
+        "audio": item.audio,
+        "sidecar": item.sidecar,
         "recovered_to": None,
         "sidecar_bytes": len(content) or None,
         "sidecar_sha256": sha256(content).hexdigest() if content else None,
@@ -135,17 +133,14 @@ def _has_its_audio(work: OperationLeg, item: ProvenItem) -> bool:
 
 def _sealed(work: OperationLeg, item: ProvenItem) -> tuple[bytes, Row]:
     """Return the bytes (contract, GetProofResponse: base64), empty if none, and what the row says of the answer."""
-    proof, exchange = work.ask(Call.PROOF, lambda partner: partner.proof(item.proof_id))
+    proof, request_id = work.ask(Call.PROOF, lambda partner: partner.proof(item.proof_id))
+    said: Row = {"request_id": request_id}
     if isinstance(proof, CallFailed):
         outcome = "gone" if proof.status == HTTPStatus.NOT_FOUND else "failed"
-        return b"", {"outcome": outcome, "detail": proof.message, "request_id": proof.request_id}
-    content = b""
-    said: Row = {"request_id": None if exchange is None else exchange.request_id}
-    if proof.sidecar is not None:
-        with suppress(binascii.Error, ValueError):
-            content = base64.b64decode(proof.sidecar.get_secret_value(), validate=True)
-    if content:
-        return content, said
+        return b"", said | {"outcome": outcome, "detail": proof.message}
+    with suppress(ValueError):
+        if content := base64.b64decode(proof.sidecar.get_secret_value() if proof.sidecar else "", validate=True):
+            return content, said
     return b"", said | {"outcome": "failed", "detail": "The answer has no base64 under service.sidecar_field."}
 
 

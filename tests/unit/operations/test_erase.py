@@ -13,7 +13,7 @@ from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.operations.erase import Erasure, ErasureReport, ProofList, erase_proofs, read_proof_list
+from proofsweep.operations.erase import ErasureReport, ProofList, erase_proofs, read_proof_list
 from proofsweep.operations.operation import Operator
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore, Store
@@ -50,7 +50,7 @@ class Eraser:
     """The command; each run is a process of its own."""
 
     operator: Operator
-    told: list[Erasure] = field(default_factory=list)
+    told: list[Row] = field(default_factory=list)
 
     @property
     def store(self) -> Store:
@@ -95,7 +95,7 @@ def test_an_erasure_that_is_killed_after_any_line_loses_no_answer(
         service.proofs, service.script[Call.ERASE] = {"p1", "p2"}, []
         eraser = Eraser(replace(operator, results=Results(FolderStore(tmp_path / str(line)))))
         was_whole = is_whole_after(line, OF_ERASURES, partial(eraser.erase, "p1", "p2"))
-        known = [each.proof_id for each in eraser.told]
+        known = [row["proof_id"] for row in eraser.told]
         asked = service.calls.count(Call.ERASE)
 
         eraser.erase("p1", "p2")
@@ -143,7 +143,7 @@ def test_what_is_known_to_be_gone_is_not_asked_for_again(
     second, third = eraser.erase("p1", "p2"), eraser.erase("p1", "p2", "p4")
 
     assert first.stopped is not None
-    counts = [(len(each.erasures), each.known, each.not_asked) for each in (first, second, third)]
+    counts = [(len(each.rows), each.known, each.not_asked) for each in (first, second, third)]
     assert counts == [(1, 0, 1), (1, 1, 0), (1, 2, 0)]
     assert [row["outcome"] for row in eraser.rows()] == ["erased", "erased", "already_erased"]
 
@@ -172,7 +172,7 @@ def test_a_used_up_quota_leaves_a_report_of_what_was_done(operator: Operator, se
     report = erase_proofs(operator, ProofList(("p1", "p2", "p3")))
 
     assert report.stopped is not None
-    assert (report.stopped.ended_by, len(report.erasures), report.not_asked) == ("quota", 1, 2)
+    assert (report.stopped.ended_by, len(report.rows), report.not_asked) == ("quota", 1, 2)
     assert b"p1" not in (operator.results.store.read(f"_runs/{report.operation_id}/plan.json") or b"")
 
 
@@ -237,10 +237,9 @@ def test_a_list_that_is_none_is_refused(tmp_path: Path, name: str, content: byte
 
 def test_failures_are_named_with_what_to_do() -> None:
     """Ten of them; the table has all."""
-    failed = Erasure(proof_id="", asked_at=NOW, answered_at=NOW, reason="http_500", request_id="r-1")
-    done = [replace(failed, proof_id=f"p{each}") for each in range(12)]
+    done: list[Row] = [{"proof_id": f"p{each}", "reason": "http_500", "request_id": "r-1"} for each in range(12)]
 
-    lines = list(ErasureReport(erasures=done, not_asked=3).lines())
+    lines = list(ErasureReport(rows=done, not_asked=3).lines())
 
     assert "12 failed, 0 known to be gone, 3 not asked for" in lines[0]
     assert lines[1] == "  failed: p0 · http_500 · r-1"

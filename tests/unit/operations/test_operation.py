@@ -1,12 +1,14 @@
 """What an operation did is written down while it works, its receipt says how it ended, and its calls are bounded."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.runs import Bounds
 from proofsweep.operations.operation import Operator, end_killed
 from proofsweep.store.layout import journal_folder
 from proofsweep.store.ledger import Ledger
@@ -115,7 +117,7 @@ def test_calls_in_flight_are_counted_before_another_begins(operator: Operator, s
         go_on.wait(10)
 
     def ask_three_times() -> None:
-        with operator.begun(KIND, max_calls=2) as work:
+        with replace(operator, bounds=Bounds(max_calls=2)).begun(KIND) as work:
             service.on_call = wait
             first = threading.Thread(target=lambda: work.ask(Call.PROOFS, lambda partner: partner.proofs()))
             first.start()

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
+from proofsweep.domain.runs import Bounds
 from proofsweep.operations.operation import Operator
 from proofsweep.operations.recover import proven_items, recover_sidecars
 from proofsweep.store.parts import Results
@@ -121,7 +123,7 @@ def test_the_calls_are_never_more_than_given(music: Music, service: ScriptedServ
     music.pairs(*(f"{number}.wav" for number in range(7)))
 
     with pytest.raises(RunMustStop):
-        recover_sidecars(music.operator, max_calls=4)
+        recover_sidecars(replace(music.operator, bounds=Bounds(max_calls=4)))
 
     assert (len(service.calls), len(music.rows)) == (4, 4)
 
