@@ -27,12 +27,11 @@ from proofsweep.alerts.rules import (
 from proofsweep.alerts.send import Gather
 from proofsweep.config.sections import AlertsSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.runs import new_run_id
+from proofsweep.domain.runs import OUTCOMES, new_run_id
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.operations.rotate import recorded_rotations
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import ending_of
-from proofsweep.store.lease import Holder
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import probes_of
 from proofsweep.store.parts import Results
@@ -66,18 +65,17 @@ class AlertFacts:
 
     def end_of_flow(self, flow: str, state: str, message: str, *, away: str | None = None) -> Gather:
         """Tell of the end of a flow run; a catalog that is `away` is a cause of its own, and ends no other one."""
-        about, title = replace(self._here(), catalog=away), None if away is None else "the catalog cannot be read"
-        end = FlowEnd(self.environment, flow, state, about, [f"It said: {quoted(message)}"], title)
+        title = None if away is None else "the catalog cannot be read"
+        end = FlowEnd(flow, state, self._here(catalog=away), [f"It said: {quoted(message)}"], title)
         return lambda: (alerts_of_end(end), over_after_end(end) if away is None else [])
 
     def end_of_pass(self, watched: str, report: PassReport) -> Gather:
-        unmoved = Counter(str(row["detail"]) for row in report.not_moved)
+        unmoved = Counter(str(row["detail"]) for row in report.not_moved.values())
         lines = [f"- {count:,}: {quoted(reason)}" for reason, count in unmoved.items()]
         end = FlowEnd(
-            self.environment,
             "check-ingest",
             "NotMoved" if unmoved else "Completed",
-            about=replace(self._here(), catalog=watched, rows=unmoved.total()),
+            self._here(catalog=watched, rows=unmoved.total()),
             details=[f"They lie in {quoted(watched)} still:", *shortened(lines)],
             title=f"verified files that are not moved: {unmoved.total():,}",
         )
@@ -92,13 +90,17 @@ class AlertFacts:
         said = [] if run.why is None else [f"It said: {quoted(run.why)}"]
         kinds = [f"- {group.rows:,} {quoted(group.label)}: {group.what_to_do}" for group in run.groups]
         counts = f"{items - remaining:,} of {items:,} rows have their outcome{':' if kinds else '.'}"
-        url, catalog = self.results.store.url, run.plan.catalog
         state = state_of_run(run.ended_by or EndedBy.KILLED, is_over=run.is_over, failed=failed, answered=run.answered)
         return FlowEnd(
-            run.plan.environment,
             "verify-catalog",
             state,
-            about=About(catalog=catalog, machine=_host(holder), rows=remaining or failed, results_url=url),
+            About(
+                environment=run.plan.environment,
+                catalog=run.plan.catalog,
+                machine=None if holder is None else holder.host,
+                rows=remaining or failed,
+                results_url=self.results.store.url,
+            ),
             title=f"{remaining:,} of {items:,} rows remain" if remaining else some_failed,
             details=[
                 *(f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts),
@@ -110,8 +112,7 @@ class AlertFacts:
         """Return what is told of the ends of keys; `key_in_use` is a fingerprint."""
         now = self.clock()
         own = (each for each in recorded_rotations(self.results) if each.environment == self.environment)
-        found = [rotated_key_ends(rotation, key_in_use, now) for rotation in own]
-        return [alert for alert in found if alert is not None]
+        return [alert for rotation in own for alert in rotated_key_ends(rotation, key_in_use, now)]
 
     def recent_runs(self) -> Iterator[RunRecord]:
         """Yield the runs of the environment, the newest first."""
@@ -120,7 +121,7 @@ class AlertFacts:
         recent = takewhile(lambda run: run.plan.run_id >= oldest, runs)
         return (run for run in recent if run.plan.environment == self.environment)
 
-    def no_success(self, catalog: str | None) -> Alert | None:
+    def no_success(self, catalog: str | None) -> list[Alert]:
         """Find the last leg that did its work, of a catalog or any; one that is no alert yet will do."""
         now = self.clock()
         enough = now - timedelta(hours=self.settings.no_success_hours)
@@ -131,8 +132,8 @@ class AlertFacts:
             ends += [leg.finished_at for leg in run.legs if leg.finished_at is not None and _did_its_work(leg)]
             if ends and max(ends) >= enough:
                 break
-        about, last = About(catalog=catalog, results_url=self.results.store.url), max(ends, default=None)
-        return no_success(self.environment, about, last, first_run, now, self.settings.no_success_hours)
+        about = About(environment=self.environment, catalog=catalog, results_url=self.results.store.url)
+        return no_success(about, max(ends, default=None), first_run, now, self.settings.no_success_hours)
 
     def recent_probes(self) -> list[ProbeFacts]:
         """Return the probes of the last passes, the oldest first; ResultsError if the store cannot be read."""
@@ -145,19 +146,15 @@ class AlertFacts:
         facts = [ProbeFacts(**row) for row in mine if row.pop("operation_id") in last]
         return sorted(facts, key=lambda probe: probe.started_at)
 
-    def _here(self) -> About:
-        return About(machine=socket.gethostname(), results_url=self.results.store.url)
+    def _here(self, catalog: str | None, rows: int | None = None) -> About:
+        host, url = socket.gethostname(), self.results.store.url
+        return About(environment=self.environment, catalog=catalog, machine=host, rows=rows, results_url=url)
 
 
 def alerts_of_run(end: FlowEnd, run: RunStatus) -> list[Alert]:
-    return [*alerts_of_end(end), *sunset_seen(run.sunset, end.environment, replace(end.about, rows=None))]
+    return [*alerts_of_end(end), *sunset_seen(run.sunset, replace(end.about, rows=None))]
 
 
 def _did_its_work(leg: LegRecord) -> bool:
-    answered, failed = leg.count("accepted") + leg.count("rejected"), leg.count("failed")
-    finished = answered + failed + leg.count("ineligible")
-    return did_its_work(str(leg.ended_by), finished, have_all_failed=failed > 0 and not answered)
-
-
-def _host(holder: Holder | None) -> str | None:
-    return None if holder is None else holder.host
+    accepted, rejected, failed, ineligible = map(leg.count, OUTCOMES)
+    return did_its_work(leg.ended_by, answered=accepted + rejected, failed=failed, ineligible=ineligible)

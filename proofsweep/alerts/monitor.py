@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import Alert, alerts_of_probes, quota_low, state_of_ending
+from proofsweep.alerts.rules import About, Alert, alerts_of_probes, quota_low, state_of_ending
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
 from proofsweep.domain.endings import EndedBy
@@ -110,27 +110,23 @@ class Check:
         key_in_use = None
         with suppress(ProofsweepError):  # the call for the usage says it
             key_in_use = self.key_in_use()
-        found: list[Alert | None] = [*self.facts.key_alerts(key_in_use), *self._of_quota()]
+        found = [*self.facts.key_alerts(key_in_use), *self._of_quota()]
         for location in named or [None]:
-            found.append(self.facts.no_success(location))
-            found += self._of_newest_run(location)
-        return [alert for alert in found if alert is not None], []
+            found += [*self.facts.no_success(location), *self._of_newest_run(location)]
+        return found, []
 
-    def _of_quota(self) -> Iterator[Alert | None]:
+    def _of_quota(self) -> Sequence[Alert]:
         """Ask for the usage, which is one keyed call; a refused key is an alert, and what else fails is said."""
         facts = self.facts
         try:
             usage, said = self.ask_usage()
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
-                yield from facts.end_of_flow("check-service alerts", state_of_ending(error.ended_by), error.message)()[
-                    0
-                ]
-            else:
-                self.skipped.append(f"The quota was not checked: {error.message}")
-            return
+                return facts.end_of_flow("check-service alerts", state_of_ending(error.ended_by), error.message)()[0]
+            self.skipped.append(f"The quota was not checked: {error.message}")
+            return []
         limit = said.rate_limit or usage.plan.quota_limit
-        yield quota_low(facts.environment, said.rate_remaining, limit, said.rate_reset)
+        return quota_low(About(environment=facts.environment), said.rate_remaining, limit, said.rate_reset)
 
     def _of_newest_run(self, location: str | None) -> Sequence[Alert]:
         facts, results = self.facts, self.facts.results

@@ -128,34 +128,29 @@ def shortened(lines: list[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
+    environment: str
     catalog: str | None = None
     machine: str | None = None  # that worked on it, or found it
     rows: int | None = None  # that are at risk
     results_url: str | None = None
 
-    def line(self, environment: str) -> str:
-        named = {"environment": environment, "catalog": self.catalog, "machine": self.machine}
+    def line(self) -> str:
+        named = {"catalog": self.catalog, "machine": self.machine}
         parts = [f"{word} {quoted(name)}" for word, name in named.items() if name is not None]
         parts += [] if self.rows is None else [f"{counted(self.rows, 'row')} at risk"]
-        line = ", ".join(parts)
-        return f"{line[0].upper()}{line[1:]}."
+        return f"{', '.join([f'Environment {quoted(self.environment)}', *parts])}."
 
 
-_NOTHING_MORE = About()
-
-
-def made_alert(
-    kind: AlertKind, environment: str, title: str, lines: Sequence[str], *cause: str, about: About = _NOTHING_MORE
-) -> Alert:
+def made_alert(kind: AlertKind, about: About, title: str, lines: Sequence[str], *cause: str) -> Alert:
     """Make a message; `cause` is what distinguishes its cause from others of its kind and environment."""
     event = EVENTS[kind]
     where = [] if about.results_url is None else [f"Tables: {quoted(about.results_url)}"]
     acts = [f"If nobody acts: {event.unattended}", f"To do: {event.advice}"]
     return Alert(
         kind=kind,
-        cause=cause_of(kind, environment, *cause),
-        subject=f"proofsweep: {title} ({harmless(environment)})",
-        body="\n".join([*lines, about.line(environment), *acts, *where]),
+        cause=cause_of(kind, about.environment, *cause),
+        subject=f"proofsweep: {title} ({harmless(about.environment)})",
+        body="\n".join([*lines, about.line(), *acts, *where]),
     )
 
 
@@ -175,7 +170,6 @@ KEY_REFUSED, QUOTA_SPENT = (each.ending.state for each in (EndedBy.KEY_REFUSED, 
 
 @dataclass(frozen=True, slots=True)
 class FlowEnd:
-    environment: str
     flow: str
     state: str  # the name of its Prefect state
     about: About
@@ -200,7 +194,7 @@ def alerts_of_end(end: FlowEnd) -> list[Alert]:
         title, cause = "the quota is spent or reserved", (end.state,)
     elif end.state == KEY_REFUSED:
         cause = ()
-    return [made_alert(kind, end.environment, title, lines, *cause, about=end.about)]
+    return [made_alert(kind, end.about, title, lines, *cause)]
 
 
 def over_after_end(end: FlowEnd) -> list[str]:
@@ -214,34 +208,30 @@ def over_after_end(end: FlowEnd) -> list[str]:
         return []
     subjects = dict.fromkeys((end.flow, end.subject) if is_whole else (end.flow,))
     others = [(kind, state) for state, kind in ALERTED_STATES.items() if state != end.state]
-    over = [cause_of(kind, end.environment, subject, state) for kind, state in others for subject in subjects]
-    return [*over, cause_of(AlertKind.KEY_REFUSED, end.environment)]
+    environment = end.about.environment
+    over = [cause_of(kind, environment, subject, state) for kind, state in others for subject in subjects]
+    return [*over, cause_of(AlertKind.KEY_REFUSED, environment)]
 
 
-def sunset_seen(sunset: str | None, environment: str, about: About) -> list[Alert]:
+def sunset_seen(sunset: str | None, about: About) -> list[Alert]:
     """Tell of a Sunset header (contract, Versioning 3)."""
     if sunset is None:
         return []
     title, line = "the partner announces a breaking change", f"The service sends the header Sunset: {quoted(sunset)}."
-    return [made_alert(AlertKind.SUNSET, environment, title, [line], harmless(sunset), about=about)]
+    return [made_alert(AlertKind.SUNSET, about, title, [line], harmless(sunset))]
 
 
-def did_its_work(ended_by: str | None, finished_rows: int, *, have_all_failed: bool) -> bool:
+def did_its_work(ended_by: str | None, *, answered: int, failed: int, ineligible: int) -> bool:
     """Return whether a leg did what it was to do: all rows, or as many as its window, calls and quota allowed."""
-    if have_all_failed:
+    ending, have_all_failed = ending_of(ended_by), failed and not answered
+    if ending is None or not ending.does_its_work or have_all_failed:
         return False
-    ending = ending_of(ended_by)
-    return ending is not None and ending.does_its_work and (finished_rows > 0 or ended_by == EndedBy.COMPLETE)
+    return ended_by == EndedBy.COMPLETE or answered + ineligible > 0
 
 
-def no_success(  # noqa: PLR0917 - what is known, then what decides
-    environment: str,
-    about: About,
-    last_success: datetime | None,
-    first_run: datetime | None,
-    now: datetime,
-    hours: float,
-) -> Alert | None:
+def no_success(
+    about: About, last_success: datetime | None, first_run: datetime | None, now: datetime, hours: float
+) -> list[Alert]:
     """Tell that no leg has done its work for so many hours; of no catalog at all only if something was ever planned.
 
     `last_success` is the end of the last leg that did its work, and `first_run` when the oldest run that was looked at
@@ -249,39 +239,39 @@ def no_success(  # noqa: PLR0917 - what is known, then what decides
     """
     catalog, since = about.catalog, last_success or first_run
     if (since is None and catalog is None) or (since is not None and now - since < timedelta(hours=hours)):
-        return None
+        return []
     last = "never" if last_success is None else minute_of(last_success)
     of_what = "any catalog" if catalog is None else f"catalog {quoted(catalog)}"
     lines = [f"The last run of {of_what} that did its work ended: {last}."]
     title, cause = f"no successful run for {hours:g} hours", (catalog or "", last)
-    return made_alert(AlertKind.NO_SUCCESS, environment, title, lines, *cause, about=about)
+    return [made_alert(AlertKind.NO_SUCCESS, about, title, lines, *cause)]
 
 
 # A rotated key works for 72 hours (contract, Limits). In the last 24, a night that begins may outlive it.
 _GRACE_HOURS = 24
 
 
-def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> Alert | None:
+def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) -> list[Alert]:
     """Tell that a rotation's old key ends within 24 hours, or has ended and is in use here (`key_in_use`)."""
     ends_at, is_in_use = rotation.old_key_ends_at, key_in_use == rotation.key_fingerprint
     has_ended = ends_at <= now
     if now < ends_at - timedelta(hours=_GRACE_HOURS) or (has_ended and not is_in_use):
-        return None
+        return []
     use = "The settings still name the old key." if is_in_use else "The new one is in use here."
     lines = [f"The key was rotated at {minute_of(rotation.answered_at)}.", use]
     title = f"the old API key {'ended' if has_ended else 'ends'} at {minute_of(ends_at)}"
     cause = (rotation.operation_id, "over" if has_ended else "soon")
-    return made_alert(AlertKind.KEY_EXPIRES, rotation.environment, title, lines, *cause)
+    return [made_alert(AlertKind.KEY_EXPIRES, About(environment=rotation.environment), title, lines, *cause)]
 
 
-def quota_low(environment: str, left: int | None, limit: float | None, reset: datetime | None) -> Alert | None:
+def quota_low(about: About, left: int | None, limit: float | None, reset: datetime | None) -> list[Alert]:
     """Tell that less than a tenth of the quota is left, once for each period of the quota."""
     if left is None or not limit or left >= limit / 10:
-        return None
+        return []
     when = "the service did not say when it resets" if reset is None else f"it resets {minute_of(reset)}"
     line = f"The key's quota has {left:,} of {limit:,.0f} calls left; {when}."
     period = "" if reset is None else f"{reset:%Y-%m-%d}"
-    return made_alert(AlertKind.QUOTA_LOW, environment, "the quota runs low", [line], period)
+    return [made_alert(AlertKind.QUOTA_LOW, about, "the quota runs low", [line], period)]
 
 
 IN_A_ROW = 3  # probes that make a state a lasting one: of five minutes each, a quarter of an hour
@@ -307,21 +297,19 @@ class ProbeFacts:
 
 def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[list[Alert], list[str]]:
     """Return the alerts that hold by the last probes, the oldest first, and the begins of the causes that are over."""
-    found: list[Alert | None] = []
-    over: list[str] = []
+    about, found, over = About(environment=environment), list[Alert](), list[str]()
     usage = [probe for probe in probes if probe.call == "usage"]
     for call in _CALLS:
         its_own = [probe for probe in probes if probe.call == call]
-        found.append(_failing(its_own, call, environment))
+        found += _failing(its_own, call, about)
         if its_own and its_own[-1].trouble is None:
             over.append(cause_of(AlertKind.OUTAGE, environment, call))
-    found.append(_key_refused(usage, environment))
+    found += _key_refused(usage, about)
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))
     for known in [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit][-1:]:
-        left, limit = known.rate_remaining, known.rate_limit
-        found.append(quota_low(environment, left, limit, known.rate_reset))
-    return [alert for alert in found if alert is not None], over
+        found += quota_low(about, known.rate_remaining, known.rate_limit, known.rate_reset)
+    return found, over
 
 
 def _lasting(probes: Sequence[ProbeFacts], is_so: Callable[[ProbeFacts], bool]) -> list[ProbeFacts]:
@@ -329,21 +317,21 @@ def _lasting(probes: Sequence[ProbeFacts], is_so: Callable[[ProbeFacts], bool]) 
     return last if len(last) == IN_A_ROW and all(map(is_so, last)) else []
 
 
-def _failing(probes: Sequence[ProbeFacts], call: str, environment: str) -> Alert | None:
+def _failing(probes: Sequence[ProbeFacts], call: str, about: About) -> list[Alert]:
     failed = _lasting(probes, lambda probe: probe.is_outage)
     if not failed:
-        return None
+        return []
     lines = [f"The last {len(failed)} probes of {_CALLS[call]} failed:"]
     lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in failed]
-    return made_alert(AlertKind.OUTAGE, environment, f"{_CALLS[call]} fails", lines, call)
+    return [made_alert(AlertKind.OUTAGE, about, f"{_CALLS[call]} fails", lines, call)]
 
 
-def _key_refused(usage: Sequence[ProbeFacts], environment: str) -> Alert | None:
+def _key_refused(usage: Sequence[ProbeFacts], about: About) -> list[Alert]:
     refused = _lasting(usage, lambda probe: probe.trouble == "key_refused")
     if not refused:
-        return None
+        return []
     line = f"The probes are answered 403 since {minute_of(refused[0].started_at)}, {_request_id(refused[-1])}."
-    return made_alert(AlertKind.KEY_REFUSED, environment, "the service refuses the API key", [line])
+    return [made_alert(AlertKind.KEY_REFUSED, about, "the service refuses the API key", [line])]
 
 
 def _request_id(probe: ProbeFacts) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from proofsweep.config.locations import is_within, path_within
 from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts, ManifestRow, Row, item_id_of, raw_bytes, utf8_text
+from proofsweep.domain.items import FileFacts, ManifestRow, Row, WorkItem, item_id_of, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.tags import SUPPLIER_TAG
@@ -30,14 +30,7 @@ from proofsweep.ingest.rules import (
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.folder import FolderScan
-from proofsweep.store.latest import Latest
-from proofsweep.store.parts import Results
-
-# The columns of `verdicts` that are read of an answer.
-ANSWER_COLUMNS = [
-    *("run_id", "leg", "item_id", "outcome", "reason", "audio_bytes", "audio_version", "audio_sha256"),
-    *("sidecar_version", "sidecar_sha256", "finished_at"),
-]
+from proofsweep.sources.preflight import work_item_of
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,10 +39,11 @@ class Scan:
 
     disposal: Disposal
     settings: IngestSettings
+    sidecar_field: str | None
     now: datetime
     catalog_name: str = ""
     ready: list[ManifestRow] = field(default_factory=list)  # settled, complete and without an answer
-    answered: list[tuple[ManifestRow, PastAnswer]] = field(default_factory=list)  # files that still lie there
+    answered: list[tuple[WorkItem, PastAnswer]] = field(default_factory=list)  # files that still lie there
     sightings: dict[str, Sighting] = field(default_factory=dict)  # of all files without a verdict, by item ID
     decisions: Counter[Decision] = field(default_factory=Counter)
     batches: Sequence[DeliveredBatch] = ()
@@ -118,9 +112,12 @@ class Scan:
                 if self.sightings[each.item_id].answer is None:
                     del self.sightings[each.item_id]
                 if each.answer is not None and self.disposal.is_wanted and each.batch is None:
-                    self.answered.append((each.row, each.answer))
+                    self.answered.append((self.item_of(each), each.answer))
             case Decision.TAKE:
                 self.ready.append(replace(each.row, is_touched=is_touched))
+
+    def item_of(self, each: BatchRow) -> WorkItem:
+        return work_item_of(each.row, self.catalog_name, self.sidecar_field)
 
     def _may_grow(self, each: BatchRow) -> bool:
         """Whether the rest of a file is waited for: it is young, and nobody has said that all is sent."""
@@ -175,17 +172,3 @@ class ReadyFiles(PartOfCatalog):
             facts = (row.named_audio, row.named_sidecar, version_of(row))
             digest.update(b"\0".join(map(raw_bytes, facts)) + b"\0\0")
         return digest.hexdigest()
-
-
-def past_answers(results: Results, environment: str, item_ids: Collection[str]) -> dict[str, PastAnswer]:
-    """Return the newest answer of each item that has one in an environment, by item ID."""
-    if not item_ids:
-        return {}
-    found = Latest(results).answers(environment, item_ids, ANSWER_COLUMNS)
-    return {item_id: answer_of(row) for item_id, row in found.items()}
-
-
-def answer_of(row: Row) -> PastAnswer:
-    """Make an answer of the `ANSWER_COLUMNS` of a row of `verdicts`."""
-    facts = {name: cell for name, cell in row.items() if name != "finished_at"}
-    return PastAnswer(verified_at=row["finished_at"], **facts)  # type: ignore[arg-type]  # the schema has the types

@@ -2,9 +2,10 @@
 
 import hashlib
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from proofsweep.config.locations import is_within, one_line
 from proofsweep.config.threads import some_at_once
@@ -17,7 +18,7 @@ from proofsweep.sources.moves import Moves
 
 AT_ONCE = 4  # files that are moved at once, which mostly wait for a store
 _GONE = {Reason.MISSING_AUDIO, Reason.SOURCE_CHANGED}
-_NAMES_TAKEN = "Other files have its names at the target."
+_OF_VERDICT = {"accepted": Disposition.ACCEPTED, "rejected": Disposition.QUARANTINED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +59,7 @@ class DisposalResult:
     is_half: bool = False  # whether the move was begun, and can neither be finished nor undone now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CopiedFile:
+class _CopiedFile(NamedTuple):
     """A file that is copied; without facts its source is gone, and without `is_there` its copy too."""
 
     file: FileMove
@@ -89,23 +89,25 @@ class Disposal:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
 
         Only a verdict moves a file: one that failed or is ineligible, or has no answer yet, stays. So does a file of a
-        batch, which moves as a whole.
+        batch, which moves as a whole. The sidecar is copied first, so no audio is ever without its own: it would be
+        taken for another delivery.
         """
-        disposition = {"accepted": Disposition.ACCEPTED, "rejected": Disposition.QUARANTINED}.get(answer.outcome)
-        target = None if disposition is None else self.target(disposition)
-        if disposition is None or target is None or item.is_delivered:
-            return DisposalResult(Disposition.LEFT)
+        disposition = _OF_VERDICT.get(answer.outcome, Disposition.LEFT)
+        if self.target(disposition) is None or item.is_delivered:
+            return _stays()
+        digests = {item.sidecar: answer.sidecar_sha256, item.audio: answer.audio_sha256}
+        files = {file: digest or "" for file, digest in digests.items() if file is not None}
         if not item.audio.startswith(f"{self.watched.rstrip('/')}/"):
-            return DisposalResult(Disposition.LEFT, detail="It lies outside the watched folder.")
-        if answer.audio_sha256 is None or (item.sidecar is not None and answer.sidecar_sha256 is None):
-            return DisposalResult(Disposition.LEFT, detail="The digest of what was verified is not known.")
-        if any(map(self.moves.is_link, filter(None, (item.audio, item.sidecar)))):
-            return DisposalResult(Disposition.LEFT, detail="It is a link, and links are not moved.")
+            return _stays("It lies outside the watched folder.")
+        if not all(files.values()):
+            return _stays("The digest of what was verified is not known.")
+        if any(map(self.moves.is_link, files)):
+            return _stays("It is a link, and links are not moved.")
         try:
-            move = self._with_free_names(item, answer, disposition, target)
+            names = self._free_names(item.audio, files, disposition, _beside)
         except SourceError as error:
-            return DisposalResult(Disposition.LEFT, detail=error.message + self._bound_for(target))
-        return move or DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(target))
+            return _stays(error.message + self._bound_for(disposition))
+        return Move(files=names, items=((item, answer),), disposition=disposition)
 
     def chosen_for_batch(
         self, batch: DeliveredBatch, answered: Sequence[tuple[WorkItem, PastAnswer]]
@@ -116,19 +118,20 @@ class Disposal:
         """
         is_accepted = all(answer.outcome == "accepted" for _, answer in answered)
         disposition = Disposition.ACCEPTED if is_accepted else Disposition.QUARANTINED
-        target = self.target(disposition)
-        if target is None or not answered:
-            return DisposalResult(Disposition.LEFT)
+        if self.target(disposition) is None or not answered:
+            return _stays()
         try:
             files = self._files_of(batch)
             if any(map(self.moves.is_link, files)):
-                return DisposalResult(Disposition.LEFT, detail="It holds a link, and links are not moved.")
-            chosen = self._with_free_names_for_batch(batch, target, files)
+                return _stays("It holds a link, and links are not moved.")
+            order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
+            digests = self._digests(batch, order)
+            names = self._free_names(
+                batch.location, digests, disposition, lambda place, file: f"{place}{file[len(batch.location) :]}"
+            )
         except SourceError as error:
-            return DisposalResult(Disposition.LEFT, detail=error.message)
-        if chosen is None:
-            return DisposalResult(Disposition.LEFT, detail=_NAMES_TAKEN + self._bound_for(target))
-        return Move(files=chosen, items=tuple(answered), disposition=disposition, folder=batch.location)
+            return _stays(error.message + self._bound_for(disposition))
+        return Move(files=names, items=tuple(answered), disposition=disposition, folder=batch.location)
 
     def moved(self, move: Move) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.
@@ -141,7 +144,7 @@ class Disposal:
         except (NameTaken, SourceError) as error:
             is_of_source = isinstance(error, SourceError) and error.reason in _GONE
             disposition = Disposition.GONE if is_of_source and move.folder is None else Disposition.LEFT
-            to = "" if is_of_source else self._bound_for(*(each.target for each in move.files))
+            to = "" if is_of_source else self._bound_for(move.disposition)
             result = DisposalResult(disposition, detail=error.message + to, is_half=not self._is_undone(move))
             return [result] * len(move.items)
         if not any(each.is_there for each in copied):
@@ -160,36 +163,27 @@ class Disposal:
             for item, _ in move.items
         ]
 
-    def _with_free_names(
-        self, item: WorkItem, answer: PastAnswer, disposition: Disposition, target: str
-    ) -> Move | None:
-        """Return the first names that are free, or that have these bytes already; the sidecar is copied first.
+    def _free_names(
+        self,
+        location: str,
+        files: Mapping[str, str],
+        disposition: Disposition,
+        name_at: Callable[[str, str], str],
+    ) -> tuple[FileMove, ...]:
+        """Return the first names that are free, or have these bytes already, for files with their digests.
 
-        So no audio is ever without its sidecar: it would be taken for another delivery.
+        The second place lies in a folder named by the content: names that exist are never overwritten, and what
+        belongs together by its names keeps these. SourceError if other files have names in both.
         """
-        digests = (answer.audio_sha256, answer.sidecar_sha256)
-        for place in places_of(self.watched, target, item.audio, digests):
-            beside = item.sidecar and posixpath.join(posixpath.dirname(place), posixpath.basename(item.sidecar))
-            names = (place, beside)
-            pair = zip((item.audio, item.sidecar), names, digests, strict=True)
-            files = [self._free_name(*each) for each in pair if None not in each]  # type: ignore[arg-type]  # none is None
-            if None not in files:
-                return Move(
-                    files=tuple(filter(None, reversed(files))), items=((item, answer),), disposition=disposition
-                )
-        return None
-
-    def _with_free_names_for_batch(
-        self, batch: DeliveredBatch, target: str, files: list[str]
-    ) -> tuple[FileMove, ...] | None:
-        digests = self._digests(batch, files)
-        order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
-        for place in places_of(self.watched, target, batch.location, [digests[file] for file in order]):
-            moves = [(file, f"{place}{file[len(batch.location) :]}", digests[file]) for file in order]
+        above, name = posixpath.split(location[len(self.watched.rstrip("/")) :].strip("/"))
+        by_content = hashlib.sha256("|".join(files.values()).encode()).hexdigest()[:12]
+        for more in ("", by_content):
+            place = posixpath.join((self.target(disposition) or "").rstrip("/"), above, more, name).rstrip("/")
+            moves = [(file, name_at(place, file), digest) for file, digest in files.items()]
             chosen = list(some_at_once(moves, lambda each: self._free_name(*each), AT_ONCE))
             if None not in chosen:
                 return tuple(filter(None, chosen))
-        return None
+        raise SourceError("Other files have its names at the target.", reason=Reason.UNREADABLE_FILE)
 
     def _free_name(self, source: str, target: str, sha256: str) -> FileMove | None:
         """Return how a file goes to a name; None if another file has it."""
@@ -217,15 +211,14 @@ class Disposal:
 
         return dict(zip(files, some_at_once(files, digest, AT_ONCE), strict=True))
 
-    def _bound_for(self, *paths: str) -> str:
-        """Say after a message where files with these names should go, and which setting says so."""
-        settings = {"ingest.accepted": self.accepted or "", "ingest.quarantine": self.quarantine or ""}
-        used = (name for name, target in settings.items() if target and any(is_within(path, target) for path in paths))
-        return f" It should go to {' and to '.join(f'{one_line(settings[name])} ({name})' for name in used)}."
+    def _bound_for(self, disposition: Disposition) -> str:
+        """Say after a message where files should go, and which setting says so."""
+        setting = "accepted" if disposition is Disposition.ACCEPTED else "quarantine"
+        return f" It should go to {one_line(self.target(disposition) or '')} (ingest.{setting})."
 
     def _copied(self, move: Move, file: FileMove) -> _CopiedFile:
         try:
-            return _CopiedFile(file=file, facts=self.moves.copy(file.source, file.target, file.sha256))
+            return _CopiedFile(file, self.moves.copy(file.source, file.target, file.sha256))
         except (NameTaken, SourceError) as error:
             if move.folder is None:
                 raise
@@ -233,7 +226,7 @@ class Disposal:
             # Of a batch, the last file is removed first, and only when all are copied: then what is neither here nor
             # there was taken from the target meanwhile.
             if is_missing and self.moves.digest(move.files[-1].source) is None:
-                return _CopiedFile(file=file, facts=None, is_there=False)
+                return _CopiedFile(file, None, is_there=False)
             error.message = f"{utf8_text(posixpath.basename(file.source))}: {error.message}"
             raise
 
@@ -259,12 +252,9 @@ class Disposal:
         return True
 
 
-def places_of(watched: str, target: str, location: str, digests: Sequence[str | None]) -> list[str]:
-    """Return where a file or a folder goes below a target, the preferred place first.
+def _stays(detail: str | None = None) -> DisposalResult:
+    return DisposalResult(Disposition.LEFT, detail=detail)
 
-    The second place lies in a folder named by the content: names that exist are never overwritten, and what belongs
-    together by its names keeps these.
-    """
-    above, name = posixpath.split(location[len(watched.rstrip("/")) :].strip("/"))
-    by_content = hashlib.sha256("|".join(digest or "" for digest in digests).encode()).hexdigest()[:12]
-    return [posixpath.join(target.rstrip("/"), above, more, name).rstrip("/") for more in ("", by_content)]
+
+def _beside(place: str, file: str) -> str:
+    return posixpath.join(posixpath.dirname(place), posixpath.basename(file))

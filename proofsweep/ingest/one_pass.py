@@ -8,31 +8,30 @@ import posixpath
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from proofsweep.config.locations import is_bucket, one_line, path_of, shown
 from proofsweep.config.sections import IngestSettings
-from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, ResultsError, UsageError
+from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.text import markdown, printable
-from proofsweep.ingest.folder import ReadyFiles, Scan, past_answers, waiting_row
+from proofsweep.ingest.folder import ReadyFiles, Scan, waiting_row
 from proofsweep.ingest.moves import Disposal
-from proofsweep.ingest.rules import Decision, Disposition
+from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, Disposition, PastAnswer, answer_of
 from proofsweep.ingest.state import FolderState, Records, sightings_after
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.names import Cause, ignored_words
-from proofsweep.sources.preflight import work_item_of
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
@@ -53,7 +52,7 @@ _WAITING = {
 class PassReport:
     decisions: Counter[Decision] = field(default_factory=Counter)  # listed files by what was done with them
     rows: list[Row] = field(default_factory=list)  # of the table `ingest`
-    not_moved: list[Row] = field(default_factory=list)  # that should have been moved, also those of earlier passes
+    not_moved: dict[str, Row] = field(default_factory=dict)  # by item ID, that should have been moved, now or before
     waiting: list[Row] = field(default_factory=list)  # files, and sidecars without audio: file, why, detail
     run_ids: list[str] = field(default_factory=list)  # the runs that it gave to be verified
     ignored: Mapping[str, int] = field(default_factory=dict)  # entries that are no files to verify, by the cause
@@ -72,13 +71,15 @@ class PassReport:
         return "; ".join([f"{printable(folder)}: {', '.join(parts)}", *self.unmoved_lines(), *ignored])
 
     def unmoved_lines(self) -> list[str]:
-        reasons = Counter(str(row["detail"]) for row in self.not_moved)
+        reasons = Counter(str(row["detail"]) for row in self.not_moved.values())
         return [f"{count:,} not moved: {printable(detail)}" for detail, count in reasons.most_common()]
 
     def messages(self) -> list[str]:
         """Return why moves were not made, what to do about files that were not accepted, and what waits."""
-        messages = [f"{_audio(row)}: not moved. {row['detail']}" for row in self.not_moved]
-        messages += [self._message(row) for row in self.rows if row["outcome"] != "accepted"]
+        messages = [f"{printable(str(row['audio']))}: not moved. {row['detail']}" for row in self.not_moved.values()]
+        for row in (row for row in self.rows if row["outcome"] != "accepted"):
+            audio, reason = printable(str(row["audio"])), str(row["reason"])
+            messages.append(f"{audio}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}")
         messages += [f"{each['file']}: {_why_it_waits(each)}" for each in self.waiting]
         more = len(messages) - _NAMED_FILES
         return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
@@ -93,13 +94,9 @@ class PassReport:
             "ignored": dict(self.ignored),
             "runs": self.run_ids,
             "rows": self.rows,
-            "not_moved": self.not_moved,
+            "not_moved": [*self.not_moved.values()],
             "waiting": self.waiting,
         }
-
-    def _message(self, row: Row) -> str:
-        reason = str(row["reason"])
-        return f"{_audio(row)}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}"
 
 
 def _why_it_waits(waiting: Row) -> str:
@@ -107,10 +104,6 @@ def _why_it_waits(waiting: Row) -> str:
         return "no audio beside it has its name"
     words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
     return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
-
-
-def _audio(row: Row) -> str:
-    return printable(str(row["audio"]))
 
 
 _BUSY = "This folder is being worked on by {holder}."
@@ -190,15 +183,15 @@ class WatchedFolder:
 class IngestPass:
     def __init__(self, folder: WatchedFolder) -> None:
         self.folder, self.context = folder, folder.context
-        self.state = FolderState.load(folder.lease.store, folder.lease.name)
+        self.state, self.report = FolderState.load(folder.lease.store, folder.lease.name), PassReport()
         self.records = Records(
             results=self.context.results,
             state=self.state,
             disposal=folder.disposal,
             environment=self.context.environment,
             clock=self.context.clock,
+            not_moved=self.report.not_moved,
         )
-        self.report = PassReport()
 
     def runs(self) -> Iterator[str]:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
@@ -212,10 +205,6 @@ class IngestPass:
             RunIsActive: another process works on a run of this folder.
             CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
         """
-        yield from self._worked_runs()
-        self.report.not_moved = [*self.records.not_moved.values()]
-
-    def _worked_runs(self) -> Iterator[str]:
         disposal = self.folder.disposal
         if disposal.is_wanted:
             disposal.moves.put_back(disposal.watched)  # (1)
@@ -226,7 +215,8 @@ class IngestPass:
             if not self.report.is_whole and not self._is_in_doubt(run_id):
                 return
         scan = self._settled_scan()  # (3)
-        self._dispose_of_answered(scan)  # (4)
+        self.report.rows += self.records.of_answered(scan.answered)  # (4)
+        self._close_batches(scan)
         if ready := self._without_open_ones(scan.ready):
             with suppress(EmptyCatalog):  # everything was taken back meanwhile
                 yield from self._finished(self._planned(ready))  # (5)
@@ -262,8 +252,7 @@ class IngestPass:
         legs = Legs(self.context.results.store, run_id, self.context.clock)
         ended = leg_numbers(self.context.results.store, plan)
         for leg in (number for number in ended if legs.receipt(number) is not None):
-            is_new = not self.records.has_leg(plan, leg)
-            rows = self.records.of_leg(plan, leg, self.state.sightings)
+            rows, is_new = self.records.of_leg(plan, leg, self.state.sightings)
             self.state.sightings = sightings_after(rows, self.state.sightings, self.context.clock())
             self.report.rows += rows if is_new else []
         self.state.save()
@@ -272,12 +261,8 @@ class IngestPass:
             self.state.close_run(run_id)
 
     def _plan_or_none(self, run_id: str) -> Plan | None:
-        try:
-            return self.context.results.plan(run_id)
-        except ResultsError:
-            if self.context.results.store.read(layout.plan_name(run_id)) is None:
-                return None
-            raise
+        results = self.context.results
+        return None if results.store.read(layout.plan_name(run_id)) is None else results.plan(run_id)
 
     def _settled_scan(self) -> Scan:
         """Scan once, and once more after a while if that settles files that were seen for the first time."""
@@ -289,12 +274,17 @@ class IngestPass:
         return scan
 
     def _scanned(self) -> Scan:
-        scan = Scan(disposal=self.folder.disposal, settings=self.context.settings, now=self.context.clock())
+        context = self.context
+        scan = Scan(
+            disposal=self.folder.disposal,
+            settings=context.settings,
+            sidecar_field=context.sidecar_field,
+            now=context.clock(),
+        )
         with suppress(EmptyCatalog):
             catalog = self.folder.catalog()
-            answers_of = partial(past_answers, self.context.results, self.context.environment)
             try:
-                scan.read(catalog, self.state.sightings, answers_of, self.records.half_moved)
+                scan.read(catalog, self.state.sightings, self._past_answers, self.records.half_moved)
             finally:
                 self.report.ignored = ignored_entries(catalog)
                 lone = catalog.orphans if isinstance(catalog, FolderScan) else []
@@ -303,17 +293,14 @@ class IngestPass:
         self.state.save()
         return scan
 
-    def _dispose_of_answered(self, scan: Scan) -> None:
-        answered = (
-            (work_item_of(row, scan.catalog_name, self.context.sidecar_field), answer) for row, answer in scan.answered
-        )
-        self.report.rows += self.records.of_answered(answered)
-        self._close_batches(scan)
+    def _past_answers(self, item_ids: Collection[str]) -> dict[str, PastAnswer]:
+        """Return the newest answer of each item that has one, by item ID."""
+        found = Latest(self.context.results).answers(self.context.environment, item_ids, ANSWER_COLUMNS)
+        return {item_id: answer_of(row) for item_id, row in found.items()}
 
     def _close_batches(self, scan: Scan) -> None:
-        item_of = partial(work_item_of, catalog_name=scan.catalog_name, sidecar_field=self.context.sidecar_field)
         for batch in (batch for batch in scan.batches if batch.is_answered):
-            answered = [(item_of(each.row), each.answer) for each in batch.moved_rows if each.answer is not None]
+            answered = [(scan.item_of(each), each.answer) for each in batch.moved_rows if each.answer is not None]
             rows = self.records.of_batch(self.folder.disposal.chosen_for_batch(batch, answered), answered)
             written = {row["item_id"] for row in rows}
             self.report.rows = [row for row in self.report.rows if row["item_id"] not in written] + rows

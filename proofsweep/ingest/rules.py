@@ -1,15 +1,14 @@
 """Decide about the files of a watched folder: which are verified now, which wait, and where they go. Pure."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any
 
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.items import FileFacts, ManifestRow, Row
 from proofsweep.domain.reasons import AtFault, Heals, Reason, about
-
-if TYPE_CHECKING:
-    from proofsweep.config.sections import IngestSettings
 
 # What a scan of a folder knows of a delivery, without reading any audio.
 _FROM_SCAN = {
@@ -51,13 +50,20 @@ class PastAnswer:
     audio_sha256: str | None
     sidecar_version: str | None
     sidecar_sha256: str | None
-    verified_at: datetime | None = None
+    finished_at: datetime | None = None
 
     def stands(self, now: datetime) -> bool:
         """Whether it still counts for its bytes."""
-        if about(self.reason).heals is not Heals.AT_SERVICE or self.verified_at is None:
+        if about(self.reason).heals is not Heals.AT_SERVICE or self.finished_at is None:
             return True
-        return now - self.verified_at < _ASK_AGAIN
+        return now - self.finished_at < _ASK_AGAIN
+
+
+ANSWER_COLUMNS = [each.name for each in fields(PastAnswer)]
+
+
+def answer_of(row: Mapping[str, Any]) -> PastAnswer:
+    return PastAnswer(**{name: row[name] for name in ANSWER_COLUMNS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +91,7 @@ def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sightin
 
 
 def decide(
-    sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, settings: "IngestSettings"
+    sighting: Sighting, answer: PastAnswer | None, row: ManifestRow, now: datetime, settings: IngestSettings
 ) -> Decision:
     """Return what a pass does with a listed file; one to TAKE may still turn out to be incomplete."""
     if answer is not None and is_answer(answer, row):
@@ -107,9 +113,8 @@ def is_answer(answer: PastAnswer, row: ManifestRow) -> bool:
         return is_finding(outcome, reason) and reason == known
     if row.batch is not None and reason in _FROM_SCAN:
         return False
-    is_known = is_final(outcome, reason) or (row.batch is not None and is_finding(outcome, reason))
     is_same_version = (answer.audio_version, answer.sidecar_version) == (row.audio_version, row.sidecar_version)
-    return is_known and is_same_version
+    return is_same_version and stands(outcome, reason, is_delivered=row.batch is not None)
 
 
 def reason_of_scan(row: ManifestRow) -> str | None:
@@ -130,6 +135,11 @@ def may_be_same_bytes(answer: PastAnswer | None, row: ManifestRow) -> bool:
 def is_final(outcome: str, reason: str | None) -> bool:
     """Whether an outcome stands until the file changes."""
     return outcome in VERDICTS or (outcome == "ineligible" and about(reason).heals is not Heals.HERE)
+
+
+def stands(outcome: str, reason: str | None, *, is_delivered: bool) -> bool:
+    """Whether an outcome stands until the file changes; what is wrong with a delivery, until its sender heals it."""
+    return is_final(outcome, reason) or (is_delivered and is_finding(outcome, reason))
 
 
 def is_finding(outcome: str, reason: str | None) -> bool:

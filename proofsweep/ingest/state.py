@@ -4,7 +4,7 @@ import json
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from itertools import islice
 from typing import Any, Self
@@ -18,17 +18,17 @@ from proofsweep.domain.items import Row, WorkItem, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.tags import SUPPLIER_TAG, tags_of
 from proofsweep.ingest.deliveries import IN_BATCH
-from proofsweep.ingest.folder import ANSWER_COLUMNS, answer_of
 from proofsweep.ingest.moves import AT_ONCE, Disposal, DisposalResult, Move
 from proofsweep.ingest.rules import (
+    ANSWER_COLUMNS,
     VERDICTS,
     Disposition,
     PastAnswer,
     Sighting,
-    is_final,
-    is_finding,
+    answer_of,
     is_not_moved,
     retry_at,
+    stands,
     supplier_of,
     text_of_versions,
 )
@@ -41,13 +41,15 @@ _BATCH = 500  # files whose names are chosen and noted together
 _STATE = "state.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
+
+
 # What the document holds.
-_KINDS: Sequence[tuple[str, TypeAdapter[Any]]] = (
-    ("sightings", TypeAdapter(dict[str, Sighting])),
-    ("part", TypeAdapter(str | None)),
-    ("moves", TypeAdapter(tuple[Move, ...])),
-    ("runs", TypeAdapter(list[str])),
-)
+_KINDS: Mapping[str, TypeAdapter[Any]] = {
+    "sightings": TypeAdapter(dict[str, Sighting]),
+    "part": TypeAdapter(str | None),
+    "moves": TypeAdapter(tuple[Move, ...]),
+    "runs": TypeAdapter(list[str]),
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,9 +67,11 @@ class FolderState:
     def load(cls, store: Store, name: str) -> Self:
         """Read what was saved; ResultsError if it is damaged."""
         content = store.read(f"{name}/{_STATE}")
+        if content is None:
+            return cls(store=store, name=name)
         try:
-            document = {} if content is None else json.loads(content)
-            facts = {} if content is None else {name: kind.validate_python(document[name]) for name, kind in _KINDS}
+            document = json.loads(content)
+            facts = {each: kind.validate_python(document[each]) for each, kind in _KINDS.items()}
         except (ValueError, TypeError, KeyError) as damage:
             raise ResultsError(
                 f"{name}/{_STATE} in {store.url} is damaged: see whether each pair is whole where files are moved, "
@@ -76,13 +80,11 @@ class FolderState:
         return cls(store=store, name=name, **facts)
 
     def save(self) -> None:
-        document = {
-            "sightings": {item_id: asdict(sighting) for item_id, sighting in self.sightings.items()},
-            "part": self.part,
-            "moves": [asdict(move) for move in self.moves],
-            "runs": self.runs,
-        }
-        self.store.replace(f"{self.name}/{_STATE}", json.dumps(document, default=datetime.isoformat).encode())
+        def plain(value: Any) -> object:  # noqa: ANN401 - a dataclass or a time
+            return value.isoformat() if isinstance(value, datetime) else asdict(value)
+
+        document = {name: getattr(self, name) for name in _KINDS}
+        self.store.replace(f"{self.name}/{_STATE}", json.dumps(document, default=plain).encode())
 
     def open_run(self, run_id: str) -> None:
         """Note a run before it is planned, so that none is forgotten."""
@@ -105,27 +107,24 @@ class Records:
     environment: str
     clock: Clock
     half: dict[str, Move] = field(default_factory=dict)  # that could neither be finished nor undone, for the next pass
-    not_moved: dict[str, Row] = field(default_factory=dict)  # that should have been moved, by item ID
+    not_moved: dict[str, Row] = field(default_factory=dict)  # the rows of files that should have been moved, by item ID
 
     @property
     def half_moved(self) -> set[str]:
         """The folders of deliveries that are here and there, until a move comes to its end."""
         return {move.folder for move in self.half.values() if move.folder is not None}
 
-    def has_leg(self, plan: Plan, leg: int) -> bool:
-        """Whether the files that a leg has verified are disposed of."""
-        return self.results.store.read(layout.ingest_name(plan.run_id, plan.run_date, leg)) is not None
-
-    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> list[Row]:
-        """Dispose of the files that a leg has verified, unless that is done; give its rows."""
+    def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> tuple[list[Row], bool]:
+        """Dispose of the files that a leg has verified; give its rows, and whether that was not done before."""
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
-        if not self.has_leg(plan, leg):
+        is_new = self.results.store.read(name) is None
+        if is_new:
             batches = _batches(self._verified_by(plan, leg))
             rows = [row for batch in batches for row in self._disposed(batch, sightings, part=None)]
             with suppress(NameTaken):
                 self.results.create_part(name, "ingest", rows)
             self._end_moves()
-        return self.results.table("ingest", [name]).to_pylist() if self.has_leg(plan, leg) else []
+        return self.results.table("ingest", [name]).to_pylist(), is_new
 
     def of_answered(self, answered: Iterable[_Answered]) -> list[Row]:
         """Dispose of files that were answered before and still lie there; give the rows of those that leave."""
@@ -212,7 +211,7 @@ class Records:
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
         now, tries, tags = self.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
-        stands = _stands(answer.outcome, answer.reason, tags)
+        is_final = stands(answer.outcome, answer.reason, is_delivered=item.is_delivered)
         folder = supplier_of(path_within(item.audio, self.disposal.watched))
         row: Row = {
             "run_id": answer.run_id,
@@ -221,23 +220,23 @@ class Records:
             "watched": utf8_text(self.disposal.watched),
             "item_id": item.item_id,
             "audio": utf8_text(item.audio),
-            "sidecar": _printable(item.sidecar),
+            "sidecar": item.sidecar and utf8_text(item.sidecar),
             "audio_bytes": answer.audio_bytes,
             "audio_version": item.audio_version,
             "sidecar_version": item.sidecar_version,
             "audio_sha256": answer.audio_sha256,
             "sidecar_sha256": answer.sidecar_sha256,
-            "supplier": tags.get(SUPPLIER_TAG) if item.is_delivered else _printable(folder),
+            "supplier": tags.get(SUPPLIER_TAG) if item.is_delivered else folder and utf8_text(folder),
             "outcome": answer.outcome,
             "reason": answer.reason,
             "tries": tries,
-            "retry_at": None if stands else retry_at(tries, now),
+            "retry_at": None if is_final else retry_at(tries, now),
             "disposition": str(result.disposition),
-            "audio_moved_to": _printable(result.audio),
-            "sidecar_moved_to": _printable(result.sidecar),
+            "audio_moved_to": result.audio and utf8_text(result.audio),
+            "sidecar_moved_to": result.sidecar and utf8_text(result.sidecar),
             "detail": result.detail,
             "first_seen_at": None if sighting is None else sighting.since,
-            "verified_at": answer.verified_at,
+            "verified_at": answer.finished_at,
             "acted_at": now,
             "tags": item.tags_json,
         }
@@ -261,26 +260,17 @@ def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now:
         waiting.pop(cells["item_id"], None)
         if cells["outcome"] in VERDICTS:
             continue
-        stands = _stands(cells["outcome"], cells["reason"], tags_of(cells["tags"]))
+        is_final = stands(cells["outcome"], cells["reason"], is_delivered=IN_BATCH in tags_of(cells["tags"]))
         waiting[cells["item_id"]] = Sighting(
             version=text_of_versions(cells["audio_version"], cells["sidecar_version"]),
             since=cells["first_seen_at"] or now,
-            tries=0 if stands else cells["tries"],
+            tries=0 if is_final else cells["tries"],
             retry_at=cells["retry_at"],
-            answer=PastAnswer(**{each.name: cells[each.name] for each in fields(PastAnswer)}) if stands else None,
+            answer=answer_of(cells | {"finished_at": cells["verified_at"]}) if is_final else None,
         )
     return waiting
 
 
-def _stands(outcome: str, reason: str | None, tags: Mapping[str, str]) -> bool:
-    """Whether an outcome stands; what is wrong with a delivery does until its sender heals it."""
-    return is_final(outcome, reason) or (IN_BATCH in tags and is_finding(outcome, reason))
-
-
 def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
-    same = sighting is not None and sighting.version == text_of_versions(item.audio_version, item.sidecar_version)
-    return sighting.tries if sighting is not None and same else 0
-
-
-def _printable(text: str | None) -> str | None:
-    return None if text is None else utf8_text(text)
+    version = text_of_versions(item.audio_version, item.sidecar_version)
+    return sighting.tries if sighting is not None and sighting.version == version else 0

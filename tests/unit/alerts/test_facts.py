@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import Alert, FlowEnd, over_after_end
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.queries.status import describe_run
@@ -52,8 +53,7 @@ def add_leg(results: Results, plan: Plan, ended: datetime, **counts: object) -> 
 def last_success(facts: AlertFacts, catalog: str | None = "music") -> datetime | None:
     """Return when the alert says that the last run ended; nobody waits for the next one here."""
     impatient = facts.settings.model_copy(update={"no_success_hours": 1.0})
-    alert = replace(facts, settings=impatient).no_success(catalog)
-    assert alert is not None
+    (alert,) = replace(facts, settings=impatient).no_success(catalog)
     said = alert.body.splitlines()[0].partition("ended: ")[2].removesuffix(" UTC.")
     return datetime.fromisoformat(said).replace(tzinfo=NOW.tzinfo)
 
@@ -156,9 +156,11 @@ def test_a_sunset_header_is_told_at_the_end_of_any_run(facts: AlertFacts) -> Non
 
 def test_files_that_are_not_moved_are_told_with_their_reasons(facts: AlertFacts) -> None:
     """The cause is the folder: not each file is told."""
-    rows = [{"detail": "No space left on device."}] * 15 + [{"detail": "Denied."}]
+    rows: list[Row] = [{"detail": "No space left on device."}] * 15 + [{"detail": "Denied."}]
 
-    (alert,), over = facts.end_of_pass("/in/<!here>", PassReport(not_moved=rows))()
+    (alert,), over = facts.end_of_pass(
+        "/in/<!here>", PassReport(not_moved=dict(zip("abcdefghijklmnop", rows, strict=True)))
+    )()
 
     assert alert.subject == "proofsweep: verified files that are not moved: 16 (beta)"
     assert (alert.cause, over) == ("not_moved\tbeta\t/in/<!here>\tNotMoved", [])

@@ -5,9 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-import apprise
 import pytest
 from pydantic import SecretStr
 
@@ -184,19 +182,6 @@ def test_no_log_line_and_no_output_shows_a_url(
 
     shown = caplog.text + "".join(capfd.readouterr()) + repr(every) + repr(every._urls)
     assert SECRET not in shown
-
-
-def test_apprise_reads_what_the_docs_name() -> None:
-    """A release that drops a receiver of docs/alerts.md is seen here."""
-    named: list[Any] = [
-        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ",
-        "mailtos://user:password@mail.example?from=proofsweep@label.example&to=team@label.example",
-        "jsons://hooks.example/path",
-        "workflows://prod.example/workflow/signature",
-        "pagerduty://integration@routing",
-    ]
-
-    assert [url for url in named if apprise.Apprise.instantiate(url) is None] == []
 
 
 def test_a_mail_server_gets_a_readable_message(box: Mailbox) -> None:

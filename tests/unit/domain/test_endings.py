@@ -21,7 +21,7 @@ def test_all_that_ask_for_an_ending_agree(ended_by: EndedBy) -> None:
     assert state_of_ending(ended_by) == ending.state
     assert ALERTED_STATES.get(ending.state) == (None if ending.alert is None else AlertKind(ending.alert))
     assert (ending.state in OF_TYPE_CANCELLED) == ending.is_cancelled
-    assert did_its_work(ended_by, 1, have_all_failed=False) == ending.does_its_work
+    assert did_its_work(ended_by, answered=1, failed=0, ineligible=0) == ending.does_its_work
     assert f"| `{ended_by}` | {ending.meaning} | {ending.exit_code} | `{ending.state}` |" in printed
 
 

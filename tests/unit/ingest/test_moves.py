@@ -310,5 +310,7 @@ def test_a_batch_with_a_link_stays(delivered: DeliveredBatch, tmp_path: Path) ->
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "in/B1/r1/scans").symlink_to(tmp_path / "elsewhere")
     assert chosen(delivered, tmp_path) == DisposalResult(
-        Disposition.LEFT, detail="A folder in it is a link, and links are not moved."
+        Disposition.LEFT,
+        detail="A folder in it is a link, and links are not moved. "
+        f"It should go to {tmp_path / 'bad'} (ingest.quarantine).",
     )

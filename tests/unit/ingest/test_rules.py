@@ -117,9 +117,9 @@ def test_a_rejection_that_may_end_at_the_service_expires(
     outcome: str, reason: str | None, hours: float | None, *, stands: bool
 ) -> None:
     """The proof or the seal may have been registered since; other bytes cannot become right by waiting."""
-    verified_at = None if hours is None else NOW - timedelta(hours=hours)
+    finished_at = None if hours is None else NOW - timedelta(hours=hours)
 
-    assert replace(ANSWER, outcome=outcome, reason=reason, verified_at=verified_at).stands(NOW) is stands
+    assert replace(ANSWER, outcome=outcome, reason=reason, finished_at=finished_at).stands(NOW) is stands
 
 
 OF_BATCH = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)

@@ -40,14 +40,14 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
         FileMove(source="/in/a.sidecar", target="/ok/a.sidecar", sha256="bb", owns=False),
         FileMove(source="/in/\udcff.wav", target="/ok/\udcff.wav", sha256="aa"),
     )
-    items = ((item, replace(ANSWER, verified_at=NOW)),)
+    items = ((item, replace(ANSWER, finished_at=NOW)),)
     state = FolderState(
         store=store,
         name=NAME,
         sightings={
             "a": Sighting(version="v1|None", since=NOW),
             "b\udcff": Sighting(version="v2|\udcff", since=NOW, tries=2, retry_at=NOW),
-            "c": Sighting(version="v3|None", since=NOW, answer=replace(ANSWER, outcome="ineligible", verified_at=NOW)),
+            "c": Sighting(version="v3|None", since=NOW, answer=replace(ANSWER, outcome="ineligible", finished_at=NOW)),
         },
         part="part",
         moves=(Move(files=files, items=items, disposition=Disposition.ACCEPTED, folder="/in"),),
