@@ -1,6 +1,5 @@
 """Verify what was delivered into a watched folder since the last pass, and move it by its verdicts."""
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 from prefect import flow
@@ -10,7 +9,6 @@ from prefect.runtime import flow_run
 
 from proofsweep.app import App
 from proofsweep.domain.text import printable
-from proofsweep.ingest.one_pass import PassReport, WatchedFolder
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_pass
@@ -22,11 +20,7 @@ def _name_of_run() -> str:
 
 
 @flow(name="check-ingest", flow_run_name=_name_of_run, retries=0, persist_result=False)
-def check_ingest(
-    folder: str,
-    config: str | None = None,
-    results: str | None = None,
-) -> State[Any]:
+def check_ingest(folder: str, config: str | None = None, results: str | None = None) -> State[Any]:
     """Make one pass over a watched folder; Completed if nothing was ready, or if no file taken remains or failed.
 
     It is NotMoved if verified files could not be moved.
@@ -41,7 +35,16 @@ def check_ingest(
     """
 
     def work(app: App) -> State[Any]:
-        stopped, report = _make_pass(app, app.watched_folder(folder), config, results)  # (1) and (2)
+        stopped: State[Any] | None = None
+        with app.watched_folder(folder) as watched:  # (1)
+            one_pass = watched.one_pass()
+            for run_id in one_pass.runs():  # (2)
+                watched.refuse_if_lost()
+                state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
+                if not state.is_completed() or (state.name != "Completed" and stopped is None):
+                    stopped = State(type=state.type, name=state.name, message=state.message)
+            report = one_pass.report
+            tell_alerts(app, app.alerts.end_of_pass(watched.path, report))
         if report.rows or report.not_moved:
             create_markdown_artifact(key="proofsweep-deliveries", markdown=report.markdown(folder))  # (3)
         ended = state_of_pass(report, report.line(folder))
@@ -50,22 +53,3 @@ def check_ingest(
         return stopped
 
     return ended_flow(config, results, work, tells_itself=True)
-
-
-def _make_pass(
-    app: App,
-    watching: AbstractContextManager[WatchedFolder],
-    config: str | None,
-    results: str | None,
-) -> tuple[State[Any] | None, PassReport]:
-    """Make the pass; return the state of a run that did not end, or whose rows failed, and what became of the files."""
-    stopped: State[Any] | None = None
-    with watching as watched:
-        one_pass = watched.one_pass()
-        for run_id in one_pass.runs():
-            watched.refuse_if_lost()
-            state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
-            if not state.is_completed() or (state.name != "Completed" and stopped is None):
-                stopped = State(type=state.type, name=state.name, message=state.message)
-        tell_alerts(app, app.alerts.end_of_pass(watched.path, one_pass.report))
-    return stopped, one_pass.report

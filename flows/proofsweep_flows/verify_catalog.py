@@ -1,7 +1,5 @@
 """Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
 
-from collections.abc import Iterable
-
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
@@ -69,20 +67,14 @@ def verify_catalog(
         bounds = app.bounds(max_calls=max_calls, until=until)
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than, only=tuple(only or ()))
         again, bounds = app.run_of_retry(retried_flow_run(), bounds)
-        runs = app.runs_of_catalog(run_id or again, catalog or "", bounds, selection)  # (1)
-        return _in_turn(app, runs)  # (2)
+        try:
+            for run in app.runs_of_catalog(run_id or again, catalog or "", bounds, selection):  # (1)
+                state = _verified(app, *run)  # (2)
+        except NothingDue as nothing:
+            return Completed(message=f"{nothing.message}.")
+        return state
 
     return ended_flow(config, results, work, tells_itself=True)
-
-
-def _in_turn(app: App, runs: Iterable[tuple[str, Bounds]]) -> State[str]:
-    """Verify each run before the next is asked for, and return the state of the last one."""
-    try:
-        for run_id, bounds in runs:
-            state = _verified(app, run_id, bounds)
-    except NothingDue as nothing:
-        return Completed(message=f"{nothing.message}.")
-    return state
 
 
 def _verified(app: App, run_id: str, bounds: Bounds) -> State[str]:
