@@ -61,7 +61,7 @@ def rotate(
     if not yes:
         raise UsageError(
             f"This replaces the key of {label} ({app.settings.service.base_url}), and the new one goes to "
-            f"{key_store.name}: confirm it with --yes. Nothing was rotated."
+            f"{key_store.path}: confirm it with --yes. Nothing was rotated."
         )
     try:
         done = app.rotate_key(key_store)

@@ -45,12 +45,8 @@ class KeyStore:
             raise ConfigError(f"The key's place {path} leads nowhere: {error}.") from error
 
     @property
-    def name(self) -> str:
-        return str(self.path)
-
-    @property
-    def waiting_name(self) -> str:
-        return str(self._waiting)
+    def waiting_path(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.new")
 
     def check(self) -> None:
         """Write and delete a file in the folder, with the rights of the key file; refuse a key file that is mounted."""
@@ -67,22 +63,22 @@ class KeyStore:
         return key_file(self.path)() if self.path.exists() else None
 
     def waiting(self) -> SecretStr | None:
-        return key_file(self._waiting)() if self._waiting.exists() else None
+        return key_file(self.waiting_path)() if self.waiting_path.exists() else None
 
     def keep(self, key: SecretStr) -> None:
         """Write the new key; it appears beside its place when it is whole."""
-        with _told(self._waiting):
-            self._write(key.get_secret_value().encode() + b"\n").replace(self._waiting)
+        with _told(self.waiting_path):
+            self._write(key.get_secret_value().encode() + b"\n").replace(self.waiting_path)
             sync_folder(self.path.parent)
 
     def promote(self) -> None:
         with _told(self.path):
-            self._waiting.replace(self.path)
+            self.waiting_path.replace(self.path)
             sync_folder(self.path.parent)
 
     def discard(self) -> None:
-        with _told(self._waiting):
-            self._waiting.unlink(missing_ok=True)
+        with _told(self.waiting_path):
+            self.waiting_path.unlink(missing_ok=True)
 
     def _write(self, content: bytes) -> Path:
         """Write a draft durably; it has the rights of the key file before its first byte, or is for its owner only."""
@@ -99,10 +95,6 @@ class KeyStore:
             draft.unlink(missing_ok=True)
             raise
         return draft
-
-    @property
-    def _waiting(self) -> Path:
-        return self.path.with_name(f"{self.path.name}.new")
 
 
 @contextmanager

@@ -176,11 +176,8 @@ def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
                 stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
                 raise
         ended_by = EndedBy.COMPLETE
-    except RunMustStop as reason:
-        ended_by, why = reason.ended_by, reason.message
-        raise
     except ProofsweepError as error:
-        why = error.message
+        ended_by, why = error.ended_by if isinstance(error, RunMustStop) else EndedBy.ERROR, error.message
         raise
     except KeyboardInterrupt:
         ended_by = EndedBy.CANCELLED

@@ -95,7 +95,7 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     rows = recorded_rotations(results)
     made_by = next((each for each in rows if each.new_key_fingerprint == fingerprint(key)), None)
     if made_by is not None and now < made_by.old_key_ends_at:
-        return Rotated(made_by, key_store.name, was_done=True)
+        return Rotated(made_by, str(key_store.path), was_done=True)
     key_store.check()
     intent = begun_rotation(results.store, fingerprint(key)) or _drawn(operator, key_store, key)
     intent = begin_rotation(results.store, intent)  # (1)
@@ -110,7 +110,7 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
         _try(work, key_store, try_key, new_key)  # (5)
         _promote(operator, key_store, new_key)  # (6)
     operator.service.key.renew(key)  # after (7)
-    return Rotated(recorded, key_store.name)
+    return Rotated(recorded, str(key_store.path))
 
 
 _Answer = tuple[RotatedKeyResponse, AnswerHeaders]
@@ -119,16 +119,16 @@ _Answer = tuple[RotatedKeyResponse, AnswerHeaders]
 def _drawn(operator: Operator, key_store: KeyStore, key: SecretStr) -> RotationIntent:
     if key_store.waiting() is not None:
         raise ConfigError(
-            f"There is a key in {key_store.waiting_name} that no rotation of this results store has put there. Give "
+            f"There is a key in {key_store.waiting_path} that no rotation of this results store has put there. Give "
             "the results store of that rotation (--results), or move that key away; nothing was rotated."
         )
     if key_store.current() not in {None, key}:
-        raise ConfigError(f"{key_store.name} holds another key already; nothing was rotated.")
+        raise ConfigError(f"{key_store.path} holds another key already; nothing was rotated.")
     return RotationIntent(
         **asdict(operator.new_operation(OperationKind.ROTATION)),
         idempotency_key=secrets.token_hex(16),  # contract, Limits: 16 to 128 characters
         key_fingerprint=fingerprint(key),
-        location=key_store.name,
+        location=str(key_store.path),
     )
 
 
@@ -205,7 +205,7 @@ def _try(work: OperationLeg, key_store: KeyStore, try_key: TryKey, new_key: Secr
                 return
             if ended_by != EndedBy.KEY_REFUSED or wait_seconds is None:
                 raise RotationUnfinished(
-                    f"The new key could not be tested: {error.message} It waits in {key_store.waiting_name}, and the "
+                    f"The new key could not be tested: {error.message} It waits in {key_store.waiting_path}, and the "
                     "old key works on in its place. Run the same command again."
                 ) from error
             work.service.stop.rest(wait_seconds)
@@ -217,8 +217,8 @@ def _promote(operator: Operator, key_store: KeyStore, new_key: SecretStr) -> Non
     current = key_store.current()
     if current not in {None, operator.service.key.current, new_key}:
         raise RotationUnfinished(
-            f"{key_store.name} holds a third key by now, which was not replaced. The new key of this rotation is "
-            f"tested, and is in {key_store.waiting_name}."
+            f"{key_store.path} holds a third key by now, which was not replaced. The new key of this rotation is "
+            f"tested, and is in {key_store.waiting_path}."
         )
     bind_key(operator.results.store, fingerprint(new_key), operator.service.partner.base_url)
     if current == new_key:

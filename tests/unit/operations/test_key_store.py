@@ -107,10 +107,3 @@ def test_where_no_key_can_be_put_is_refused(monkeypatch: pytest.MonkeyPatch, tmp
 
     with pytest.raises(ConfigError, match="is mounted"):
         KeyStore(tmp_path / "key").check()
-
-
-def test_no_place_shows_a_key(key_store: KeyStore) -> None:
-    """Neither in its names nor in its repr."""
-    key_store.keep(NEW)
-
-    assert "pk_" not in f"{key_store.name}{key_store.waiting_name}{key_store!r}"
