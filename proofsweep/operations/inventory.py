@@ -101,7 +101,6 @@ def inventory_proofs(operator: Operator) -> Inventory:
         for rows in reconciled(operator.results, operator.environment, pages):  # (2)
             work.add(rows)
             states.update(str(row["state"]) for row in rows)
-        work.said.update(states)
     return Inventory(operation_id=work.operation.operation_id, states=states)
 
 

@@ -51,7 +51,6 @@ class OperationLeg:
         self.budget = Budget(operator.bounds, service.partner, service.stop, service.clock, kept=0)
         table = OperationKind(operation.kind).table
         self.journal = Journal(operator.results, operation.operation_id, leg, writer, table)
-        self.said: dict[str, object] = {}  # what the receipt says besides
         self._numbers, self._failures, self._lock = count(), 0, threading.Lock()
 
     def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, str | None]:
@@ -187,7 +186,7 @@ def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
         with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
             work.flush()
             with background_thread("heartbeat", heartbeat.send_heartbeats):
-                settle(parts, ended_by, why=why, said=facts | work.said)
+                settle(parts, ended_by, why=why, facts=facts)
 
 
 def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
@@ -210,9 +209,9 @@ def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
 
 
 def settle(
-    parts: LegParts, ended_by: EndedBy, *, why: str | None = None, said: Mapping[str, object] | None = None
+    parts: LegParts, ended_by: EndedBy, *, why: str | None = None, facts: Mapping[str, object] | None = None
 ) -> None:
-    """End a leg of an operation: closing parts, receipt with what is said besides, entry in the ledger.
+    """End a leg of an operation: closing parts, receipt with counts and what its own process knows, ledger entry.
 
     RunIsActive if another process has ended it.
     """
@@ -223,7 +222,7 @@ def settle(
     receipt: Row = {
         "ended_by": str(ended_by),
         "why": why,
-        "counts": {name: counted[name] for name in ("calls", "bytes_sent", "throttled")} | dict(said or {}),
+        "counts": {name: counted[name] for name in ("calls", "bytes_sent", "throttled")} | dict(facts or {}),
         "finished_at": legs.clock().isoformat(),
         "proofsweep_version": __version__,
     }

@@ -181,13 +181,16 @@ def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) ->
 
 
 def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left of it is no delivery: its messages may be gone. It is whole at the target."""
+    """What is left of it is no delivery: its messages may be gone. It is whole at the target.
+
+    Its completion file is removed first.
+    """
     deliver_batch(watched)
-    remove, left = Moves.remove, [2]
+    remove, removed = Moves.remove, list[str]()
 
     def remove_some(moves: Moves, location: str, facts: FileFacts) -> bool:
-        left[0] -= 1
-        if left[0] < 0:
+        removed.append(location)
+        if len(removed) > 2:
             raise SourceError("Denied.", reason="unreadable_file")
         return remove(moves, location, facts)
 
@@ -198,6 +201,7 @@ def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeyp
 
     assert [len(report.not_moved) for report in reports] == [2, 2, 0, 0]
     assert (reports[1].decisions, len(watched.planned)) == ({}, 1)
+    assert removed[0].endswith("BatchComplete.txt")
     assert list(watched.folder.iterdir()) == []
     assert len(names_in(watched.root / "ok")) == 7
 

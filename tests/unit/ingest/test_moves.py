@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
 from proofsweep.ingest.moves import Disposal, DisposalResult, FileMove, Move
@@ -203,26 +202,6 @@ def test_copies_that_were_there_before_stay(batch: MovedBatch) -> None:
     batch.disposal.moved(replace(batch.move, files=(first, *batch.move.files[1:])))
 
     assert batch.at("ok") == ["a.wav"]
-
-
-def test_a_removal_that_fails_is_gone_on_with(batch: MovedBatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The copies stay: of some of them, nothing else is left."""
-    remove, removed = Moves.remove, []
-
-    def fail_later(moves: Moves, source: str, facts: object) -> bool:
-        removed.append(source)
-        if len(removed) > 2:
-            raise SourceError("Denied.", reason="unreadable_file")
-        return remove(moves, source, facts)  # type: ignore[arg-type]  # they are facts
-
-    with monkeypatch.context() as moment:
-        moment.setattr(Moves, "remove", fail_later)
-        result = batch.make()
-
-    assert (result.disposition, result.is_half) == (Disposition.LEFT, True)
-    assert (removed[0].endswith("manifest.xml"), batch.at("ok")) == (True, NAMES)
-    assert batch.make().disposition is Disposition.ACCEPTED
-    assert (batch.at("in"), batch.at("ok")) == ([], NAMES)
 
 
 def test_a_batch_that_is_nowhere_is_gone(batch: MovedBatch) -> None:

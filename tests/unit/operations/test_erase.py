@@ -9,8 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from proofsweep.client.reply import Reply, Request
-from proofsweep.config.threads import StopSwitch
-from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
+from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.operations.erase import ErasureReport, ProofList, erase_proofs, read_proof_list
@@ -130,22 +129,6 @@ def test_an_answer_that_is_no_receipt_is_kept_and_fails(
 
     (row,) = eraser.rows()
     assert (row["outcome"], row["reason"]) == (outcome, reason)
-
-
-def test_what_is_known_to_be_gone_is_not_asked_for_again(
-    eraser: Eraser, service: ErasingService, stop: StopSwitch
-) -> None:
-    """Whether the command before was stopped or came to its end; the answer is in the table."""
-    service.on_call = lambda _call: stop.pull(RunMustStop("stopped", ended_by="cancelled"))
-    first = eraser.erase("p1", "p2")
-    service.on_call = lambda _call: None
-
-    second, third = eraser.erase("p1", "p2"), eraser.erase("p1", "p2", "p4")
-
-    assert first.stopped is not None
-    counts = [(len(each.rows), each.known, each.not_asked) for each in (first, second, third)]
-    assert counts == [(1, 0, 1), (1, 1, 0), (1, 2, 0)]
-    assert [row["outcome"] for row in eraser.rows()] == ["erased", "erased", "already_erased"]
 
 
 def test_a_full_disk_ends_it_before_the_next_proof(

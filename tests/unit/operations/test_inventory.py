@@ -15,7 +15,6 @@ from proofsweep.store.parts import Results
 from proofsweep.store.tables import PROOFS
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ..ended_operations import receipt_of
 from ..scripted_service import Scripted, ScriptedService
 
 ISSUED = datetime(2026, 11, 1, tzinfo=UTC)
@@ -77,16 +76,6 @@ def test_answers_of_another_environment_do_not_count(results: Results) -> None:
 
     assert rows_of(results, listed("p"))["p"]["state"] == "no_file"
     assert rows_of(results, listed("p"), environment="production")["p"]["state"] == "matched"
-
-
-def test_an_inventory_is_recorded(operator: Operator, service: ScriptedService) -> None:
-    """The receipt counts the states and the calls."""
-    service.script[Call.PROOFS] = [page("a", None)]
-
-    inventory_proofs(operator)
-
-    counts = receipt_of(operator.results)["counts"]
-    assert (counts["calls"], counts["no_file"]) == (1, 1)
 
 
 def test_a_service_that_is_down_leaves_no_half_inventory(
