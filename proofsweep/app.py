@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from proofsweep.alerts.facts import AlertFacts
-    from proofsweep.alerts.monitor import Check, Monitored
+    from proofsweep.alerts.monitor import Check, ProbeBatch
+    from proofsweep.alerts.rules import Alert
     from proofsweep.alerts.send import Gather, Notifier, Receivers
     from proofsweep.client.keys import KeySource
     from proofsweep.ingest.one_pass import WatchedFolder
@@ -407,13 +408,13 @@ class App:
             ask_usage=lambda: self.service.partner.with_attempts(_CHECK_ATTEMPTS).usage(days=1),
         )
 
-    def monitored(self) -> "Monitored":
+    def monitored(self) -> "tuple[ProbeBatch, list[Alert], list[str]]":
         """Make one pass of monitoring, with a service of its own: no earlier failure must hold this probe back."""
-        from proofsweep.alerts.monitor import monitor, probe_service
+        from proofsweep.alerts.monitor import monitor
 
         service = self._open_service()
         try:
-            return monitor(self.alerts, partial(probe_service, service.partner))
+            return monitor(self.alerts, service.partner)
         finally:
             service.close()
 

@@ -82,15 +82,14 @@ def monitor(
     Example: `proofsweep service monitor --config production`
     """
     app = open_app(config, results)
-    monitored, notifier = app.monitored(), app.notifier()
+    (batch, alerts, over), notifier = app.monitored(), app.notifier()
     if notifier is None:
-        delivery = Delivery(monitored.alerts, untold=[each.cause for each in monitored.alerts])
+        delivery = Delivery(alerts, untold=[each.cause for each in alerts])
     else:
-        delivery = notifier.notify(monitored.alerts, monitored.over)
-    probes = monitored.batch.probes
-    troubles = [str(probe["trouble"]) for probe in probes if probe["trouble"] is not None]
-    found = {"probes": probes, "usage": monitored.batch.usage} | _document_of(delivery)
-    line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {monitored.batch.line()}"
+        delivery = notifier.notify(alerts, over)
+    troubles = [str(probe["trouble"]) for probe in batch.probes if probe["trouble"] is not None]
+    found = {"probes": batch.probes, "usage": batch.usage} | _document_of(delivery)
+    line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {batch.line()}"
     lines = [styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold]
     answer(found, [styled(line, "yellow" if troubles else "green"), *lines], as_json=as_json)
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]

@@ -38,12 +38,11 @@ def check_service(
 
 
 def _probed(app: App) -> State[Any]:
-    monitored = app.monitored()
-    tell_alerts(app, lambda: (monitored.alerts, monitored.over))
-    line = monitored.batch.line()
-    if any(alert.kind is AlertKind.KEY_REFUSED for alert in monitored.alerts):
-        return Failed(name="KeyRefused", message=line)
-    return Completed(message=line)
+    batch, alerts, over = app.monitored()
+    tell_alerts(app, lambda: (alerts, over))
+    if any(alert.kind is AlertKind.KEY_REFUSED for alert in alerts):
+        return Failed(name="KeyRefused", message=batch.line())
+    return Completed(message=batch.line())
 
 
 def _alerted(app: App, catalogs: list[str]) -> State[Any]:

@@ -76,22 +76,14 @@ def _words_of(probe: Row) -> str:
     return f"{words}, {left:,}{of} calls left{until}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Monitored:
-    batch: ProbeBatch
-    alerts: Sequence[Alert]  # that hold now, told before or not
-    over: Sequence[str]  # the begins of causes that are over
-
-
-def monitor(facts: AlertFacts, probe: Callable[[], ProbeBatch]) -> Monitored:
-    """Make one pass: (1) probe, (2) write what was found, (3) decide."""
+def monitor(facts: AlertFacts, partner: Partner) -> tuple[ProbeBatch, list[Alert], list[str]]:
+    """Make one pass: (1) probe, (2) write what was found, (3) decide which alerts hold, and which causes are over."""
     began = facts.clock()
-    found = probe()  # (1)
+    found = probe_service(partner)  # (1)
     pass_id = new_run_id(began, secrets.token_hex(3))
     own: Row = {"operation_id": pass_id, "environment": facts.environment, "base_url": facts.service.base_url}
     add_pass(facts.results, facts.environment, began, found.rows(own))  # (2)
-    alerts, over = alerts_of_probes(facts.recent_probes(), facts.environment)  # (3)
-    return Monitored(batch=found, alerts=alerts, over=over)
+    return found, *alerts_of_probes(facts.recent_probes(), facts.environment)  # (3)
 
 
 @dataclass(slots=True, kw_only=True)

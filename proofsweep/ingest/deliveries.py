@@ -112,7 +112,6 @@ class DeliveredBatches:
     """The batches of one scan of a watched folder."""
 
     def __init__(self, watched: str, batches: Mapping[str, Batch]) -> None:
-        """Take what the folder's messages say."""
         self._watched = watched.rstrip("/")
         self._batches = batches
         self._found: dict[str, DeliveredBatch] = {}
@@ -133,7 +132,6 @@ class DeliveredBatches:
         return self._at(release, batch, needs_completion=False)
 
     def sorted(self, rows: Iterable[BatchRow]) -> Sequence[DeliveredBatch]:
-        """Sort the rows of a scan into their batches."""
         for each in rows:
             if (batch := self.of(each.row)) is not None:
                 each.batch = batch

@@ -78,11 +78,9 @@ class Disposal:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether any file is moved."""
         return self.accepted is not None or self.quarantine is not None
 
     def target(self, disposition: Disposition) -> str | None:
-        """Return where files go; None if they stay."""
         return {Disposition.ACCEPTED: self.accepted, Disposition.QUARANTINED: self.quarantine}.get(disposition)
 
     def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:

@@ -160,7 +160,6 @@ class WatchedFolder:
 
     @property
     def path(self) -> str:
-        """Its absolute path, or its URL."""
         return self.disposal.watched
 
     def refuse_if_lost(self) -> None:
@@ -172,7 +171,6 @@ class WatchedFolder:
         return IngestPass(self)
 
     def catalog(self) -> Catalog:
-        """List the folder anew."""
         _refuse_unmounted(self.path, self.lease)
         catalog = self.context.open_catalog(self.path)
         if catalog.kind != "folder":
