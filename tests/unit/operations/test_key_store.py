@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,17 @@ def test_a_key_waits_until_it_is_promoted(key_store: KeyStore) -> None:
     assert (key_store.current(), key_store.waiting()) == (NEW, None)
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o444])
-def test_the_new_key_file_has_the_mode_of_the_old_one(tmp_path: Path, mode: int) -> None:
-    """Whatever the umask: a worker that reads the key by its group reads the new one, too."""
-    (tmp_path / "key").write_text("pk_old")
-    (tmp_path / "key").chmod(mode)
-    before = os.umask(0o077)
+@pytest.mark.parametrize(
+    ("umask", "mode", "expected"), [(0o077, 0o640, 0o640), (0o077, 0o444, 0o444), (0, None, 0o600)]
+)
+def test_the_new_key_file_has_the_mode_of_the_old_one(
+    tmp_path: Path, umask: int, mode: int | None, expected: int
+) -> None:
+    """A worker that reads the key by its group reads the new one, too; where none was, it is for its owner only."""
+    if mode is not None:
+        (tmp_path / "key").write_text("pk_old")
+        (tmp_path / "key").chmod(mode)
+    before = os.umask(umask)
     try:
         key_store = KeyStore(tmp_path / "key")
         key_store.check()
@@ -51,47 +57,32 @@ def test_the_new_key_file_has_the_mode_of_the_old_one(tmp_path: Path, mode: int)
     finally:
         os.umask(before)
 
-    assert (waits, (tmp_path / "key").stat().st_mode & 0o777) == (mode, mode)
+    assert (waits, (tmp_path / "key").stat().st_mode & 0o777) == (expected, expected)
 
 
-def test_a_key_file_that_is_made_is_for_its_owner_only(tmp_path: Path) -> None:
-    """Whatever the umask."""
-    before = os.umask(0)
-    try:
-        key_store = KeyStore(tmp_path / "key")
-        key_store.keep(NEW)
-        key_store.promote()
-    finally:
-        os.umask(before)
-
-    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+def refuse(*_: object) -> None:
+    raise PermissionError(errno.EPERM, "Operation not permitted")
 
 
+@pytest.mark.parametrize(
+    ("name", "act", "why"),
+    [
+        ("fchown", refuse, r"key \(Operation not permitted\).*--new-key-file.*nothing was rotated"),
+        ("fchmod", lambda *_: None, "the file system gives it others"),  # some say yes, and do nothing
+    ],
+)
 def test_rights_that_cannot_be_kept_are_refused_before_the_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[..., None], why: str
 ) -> None:
     """Only root may give a file to another user; nothing is left behind."""
-
-    def refuse(_file: int, _uid: int, _gid: int) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")
-
     (tmp_path / "key").write_text("pk_old")
-    monkeypatch.setattr(os, "fchown", refuse)
+    (tmp_path / "key").chmod(0o640)
+    monkeypatch.setattr(os, name, act)
 
-    with pytest.raises(ConfigError, match=r"key \(Operation not permitted\).*--new-key-file.*nothing was rotated"):
+    with pytest.raises(ConfigError, match=why):
         KeyStore(tmp_path / "key").check()
 
     assert os.listdir(tmp_path) == ["key"]  # noqa: PTH208 - hidden files count
-
-
-def test_a_group_that_a_file_system_does_not_keep_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some say yes, and do nothing."""
-    (tmp_path / "key").write_text("pk_old")
-    (tmp_path / "key").chmod(0o640)
-    monkeypatch.setattr(os, "fchmod", lambda _file, _mode: None)
-
-    with pytest.raises(ConfigError, match="the file system gives it others"):
-        KeyStore(tmp_path / "key").check()
 
 
 def test_where_no_key_can_be_put_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
