@@ -6,7 +6,7 @@ Legs of its kind that were killed are ended first. Each kind finds by itself wha
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -146,12 +146,12 @@ class Operator:
         leg = legs.after(legs.last_over())
         legs.take(leg, facts)  # (3)
         work = OperationLeg(self, operation, leg)
-        with _settled(work, legs, facts):
+        with _settled(work, legs):
             yield work
 
 
 @contextmanager
-def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
+def _settled(work: OperationLeg, legs: Legs) -> Iterator[None]:
     """Keep a leg alive for the work inside, and settle it however that ends."""
     stop, parts = work.service.stop, LegParts(work.results, work.operation, work.leg, work.journal.table)
     heartbeat = Heartbeat(
@@ -186,7 +186,7 @@ def _settled(work: OperationLeg, legs: Legs, facts: Row) -> Iterator[None]:
         with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
             work.flush()
             with background_thread("heartbeat", heartbeat.send_heartbeats):
-                settle(parts, ended_by, why=why, facts=facts)
+                settle(parts, ended_by, why=why)
 
 
 def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
@@ -208,10 +208,8 @@ def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
         Ledger(results.store).append(EntryKind.LEG, *ended)
 
 
-def settle(
-    parts: LegParts, ended_by: EndedBy, *, why: str | None = None, facts: Mapping[str, object] | None = None
-) -> None:
-    """End a leg of an operation: closing parts, receipt with counts and what its own process knows, ledger entry.
+def settle(parts: LegParts, ended_by: EndedBy, *, why: str | None = None) -> None:
+    """End a leg of an operation: closing parts, receipt, entry in the ledger.
 
     RunIsActive if another process has ended it.
     """
@@ -222,7 +220,7 @@ def settle(
     receipt: Row = {
         "ended_by": str(ended_by),
         "why": why,
-        "counts": {name: counted[name] for name in ("calls", "bytes_sent", "throttled")} | dict(facts or {}),
+        "counts": {name: counted[name] for name in ("calls", "bytes_sent", "throttled")},
         "finished_at": legs.clock().isoformat(),
         "proofsweep_version": __version__,
     }
