@@ -24,7 +24,7 @@ DELIVERED = replace(ANSWER, item_id="a", audio_bytes=5, **VERSIONS, **DIGESTS)
 
 @pytest.fixture
 def disposal(tmp_path: Path) -> Disposal:
-    (tmp_path / "in").mkdir()
+    (tmp_path / "in").mkdir(exist_ok=True)
     return Disposal(
         moves=Moves(Files()),
         watched=str(tmp_path / "in"),
@@ -150,7 +150,7 @@ class MovedBatch:
 
 
 @pytest.fixture
-def batch(tmp_path: Path) -> MovedBatch:
+def batch(tmp_path: Path, disposal: Disposal) -> MovedBatch:
     """Six files, of which the last one says that all are there."""
     files = []
     for name in NAMES:
@@ -160,9 +160,6 @@ def batch(tmp_path: Path) -> MovedBatch:
         sha256 = hashlib.sha256(name.encode()).hexdigest()
         files.append(FileMove(source=str(source), target=str(tmp_path / "ok" / "B1" / name), sha256=sha256))
     item = WorkItem(manifest_row=0, item_id="a", audio=files[0].source)
-    disposal = Disposal(
-        moves=Moves(Files()), watched=str(tmp_path / "in"), accepted=str(tmp_path / "ok"), quarantine=None
-    )
     move = Move(
         files=tuple(files),
         items=((item, ANSWER),),
@@ -240,13 +237,7 @@ def delivered(tmp_path: Path) -> DeliveredBatch:
     )
 
 
-def chosen(delivered: DeliveredBatch, root: Path, **targets: str | None) -> Move | DisposalResult:
-    disposal = Disposal(
-        moves=Moves(Files()),
-        watched=str(root / "in"),
-        accepted=targets.get("accepted", str(root / "ok")),
-        quarantine=targets.get("quarantine", str(root / "bad")),
-    )
+def chosen(delivered: DeliveredBatch, disposal: Disposal) -> Move | DisposalResult:
     answered = [(work_item_of(each.row, "in", "sidecar"), each.answer) for each in delivered.rows if each.answer]
     return disposal.chosen_for_batch(delivered, answered)
 
@@ -256,20 +247,24 @@ def names_of(move: Move | DisposalResult, root: Path) -> list[str]:
     return [str(Path(file.target).relative_to(root)) for file in move.files]
 
 
-def test_the_completion_file_is_the_last_and_messages_come_before_it(delivered: DeliveredBatch, tmp_path: Path) -> None:
+def test_the_completion_file_is_the_last_and_messages_come_before_it(
+    delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path
+) -> None:
     """Who sees it at the target knows that all is there."""
-    names = names_of(chosen(delivered, tmp_path), tmp_path)
+    names = names_of(chosen(delivered, disposal), tmp_path)
 
     assert names == [f"bad/B1/{name}" for name in ("r1/a.wav", "r2/b.wav", "r1/r1.xml", "r2/r2.xml", "manifest.xml")]
 
 
-def test_one_name_that_is_taken_gives_all_files_other_names(delivered: DeliveredBatch, tmp_path: Path) -> None:
+def test_one_name_that_is_taken_gives_all_files_other_names(
+    delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path
+) -> None:
     """So the files of a batch stay together; names with the same bytes are not ours to delete."""
     (tmp_path / "bad/B1/r1").mkdir(parents=True)
     (tmp_path / "bad/B1/r1/a.wav").write_bytes(b"r1/a.wav")
-    first = chosen(delivered, tmp_path)
+    first = chosen(delivered, disposal)
     (tmp_path / "bad/B1/r1/r1.xml").write_bytes(b"another file")
-    second = chosen(delivered, tmp_path)
+    second = chosen(delivered, disposal)
 
     assert isinstance(first, Move)
     assert [file.owns for file in first.files] == [False, True, True, True, True]
@@ -278,17 +273,17 @@ def test_one_name_that_is_taken_gives_all_files_other_names(delivered: Delivered
     assert len(folders) == 1
 
 
-def test_a_batch_with_a_link_stays(delivered: DeliveredBatch, tmp_path: Path) -> None:
+def test_a_batch_with_a_link_stays(delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path) -> None:
     """Of a file, or of a folder in it."""
     (tmp_path / "in/B1/r1/cover.jpg").symlink_to(tmp_path / "cover.jpg")
-    assert chosen(delivered, tmp_path) == DisposalResult(
+    assert chosen(delivered, disposal) == DisposalResult(
         Disposition.LEFT, detail="It holds a link, and links are not moved."
     )
 
     (tmp_path / "in/B1/r1/cover.jpg").unlink()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "in/B1/r1/scans").symlink_to(tmp_path / "elsewhere")
-    assert chosen(delivered, tmp_path) == DisposalResult(
+    assert chosen(delivered, disposal) == DisposalResult(
         Disposition.LEFT,
         detail="A folder in it is a link, and links are not moved. "
         f"It should go to {tmp_path / 'bad'} (ingest.quarantine).",
