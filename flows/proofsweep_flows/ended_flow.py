@@ -22,13 +22,9 @@ def ended_flow(
 ) -> State[Any]:
     """Do a flow's work, and return the state in which it ends.
 
-    (1) work, (2) tell somebody of the end, (3) end soon if asked to. In a deployment, events are JSON lines on stderr.
-
-    Args:
-        config: a profile's name or a config file's path; None for the default.
-        results: the results store; None for the one in the settings.
-        work: returns a state. A known error becomes one; any other is told, and raised again.
-        tells_itself: whether the work has told of the state that it returns, with more to say.
+    (1) work, (2) tell somebody of the end, unless the work has told of the state that it returns (`tells_itself`),
+    (3) end soon if asked to. A known error becomes a state; any other one is told, and raised again. In a deployment,
+    events are JSON lines on stderr.
     """
     with json_lines(sys.stderr) if is_deployed() else nullcontext():
         state = _ended(config, results, work, tells_itself=tells_itself)

@@ -17,7 +17,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_after_run
 from proofsweep_tasks.partitions import work_on
-from proofsweep_tasks.this_flow_run import retried_flow_run, tell_alerts
+from proofsweep_tasks.this_flow_run import tell_alerts
 
 _TASKS_AT_ONCE = 16  # of a small run, which mostly wait; batches of a large run bound themselves to two at once
 
@@ -66,7 +66,7 @@ def verify_catalog(
     def work(app: App) -> State[str]:
         bounds = app.bounds(max_calls=max_calls, until=until)
         selection = Selection(max_age=max_age, where=where, newer_than=newer_than, only=tuple(only or ()))
-        again, bounds = app.run_of_retry(retried_flow_run(), bounds)
+        again, bounds = app.run_of_retry(flow_run.get_id() if flow_run.get_run_count() > 1 else None, bounds)
         try:
             for run in app.runs_of_catalog(run_id or again, catalog or "", bounds, selection):  # (1)
                 state = _verified(app, *run)  # (2)

@@ -35,9 +35,9 @@ def state_of_error(error: ProofsweepError) -> State[Any]:
 
     It is returned, not raised, because Prefect logs a traceback for what is raised.
     """
-    if isinstance(error, RunIsActive):  # somebody else does this work: nothing failed
-        return _named(ALREADY_ACTIVE, error.message, error)
-    return _named(state_of_ending(error.ended_by) if isinstance(error, RunMustStop) else FAILED, error.message, error)
+    name = state_of_ending(error.ended_by) if isinstance(error, RunMustStop) else FAILED
+    is_active = isinstance(error, RunIsActive)  # somebody else does this work: nothing failed
+    return _named(ALREADY_ACTIVE if is_active else name, error.message, error)
 
 
 def state_of_pass(report: PassReport, line: str) -> State[Any]:

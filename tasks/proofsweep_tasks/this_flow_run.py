@@ -30,11 +30,6 @@ def is_deployed() -> bool:
     return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
 
 
-def retried_flow_run() -> str | None:
-    """Return this flow run's ID if Prefect runs it again; None for a first time."""
-    return flow_run.get_id() if flow_run.get_run_count() > 1 else None
-
-
 def is_cancelled_in_prefect() -> bool:
     """Whether somebody cancels this flow run: its worker then sends SIGTERM, as a machine that shuts down does."""
     flow_run_id = flow_run.get_id()  # a thread without context: the one that the worker has started, no part of it

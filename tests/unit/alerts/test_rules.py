@@ -20,7 +20,6 @@ from proofsweep.alerts.rules import (
     over_after_end,
     quoted,
     rotated_key_ends,
-    state_of_run,
 )
 from proofsweep.domain.operations import Rotation
 
@@ -67,17 +66,6 @@ def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
     assert no_beginning | {"outage\tbeta\tmusic\tOutage", "failed\tbeta\tmusic\tSomeFailed"} <= whole
     assert no_beginning <= begun
     assert not [cause for cause in begun if "music" in cause]
-
-
-def test_the_rows_decide_the_state_of_a_run_that_is_over() -> None:
-    """SomeFailed if any was answered, AllFailed if none was."""
-    states = [
-        state_of_run("complete", is_over=True, failed=failed, answered=answered)
-        for failed, answered in [(0, 3), (1, 2), (3, 0)]
-    ]
-
-    assert states == ["Completed", "SomeFailed", "AllFailed"]
-    assert state_of_run("quota", is_over=False, failed=1, answered=0) == "QuotaSpent"
 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -63,14 +63,6 @@ def test_a_file_is_taken_when_it_is_settled_and_has_no_answer(
     assert decide(sighting, answer, ROW, NOW, SETTINGS) is decision
 
 
-def test_a_new_version_begins_anew() -> None:
-    """A file that changed must settle again, and its tries are counted from zero."""
-    before = seen(60, tries=2)
-
-    assert sighted(before, ROW, NOW) == before
-    assert sighted(replace(before, version="v0|s1"), ROW, NOW) == Sighting(version="v1|s1", since=NOW)
-
-
 def test_a_clock_that_was_put_back_does_not_make_a_file_wait_for_ever() -> None:
     """A sighting from the future counts from now."""
     assert sighted(seen(-3600), ROW, NOW).since == NOW
