@@ -97,19 +97,3 @@ def test_files_of_a_batch_wait_for_each_other(
         batch.decide(now, NOW, SETTINGS)
 
         assert [each.decision for each in batch.rows] == expected
-
-
-def test_a_release_without_a_batch_waits_only_for_what_is_not_there() -> None:
-    """Its other files are taken one by one."""
-    rows = [
-        BatchRow("a", row_of("/in/r/a.wav", "/in/r", "/in/r"), TAKE, None),
-        BatchRow("b", row_of("/in/r/b.wav", "/in/r", "/in/r", audio_facts=None), TAKE, None),
-    ]
-    (batch,) = DeliveredBatches("/in", batch_at("/in/r", "/in/r")).sorted(rows)
-
-    batch.decide(NOW, NOW, SETTINGS)
-    assert [each.decision for each in rows] == [TAKE, WAITS]
-    rows[1].decision = TAKE
-    batch.decide(LATE, NOW, SETTINGS)
-    assert batch.missing == "named files and messages that are not there, or not whole: 1, the first of them b.wav"
-    assert [each.decision for each in rows] == [TAKE, TAKE]

@@ -93,27 +93,6 @@ def test_the_supplier_is_the_first_folder(named: str, supplier: str | None) -> N
     assert supplier_of(named) == supplier
 
 
-@pytest.mark.parametrize(
-    ("outcome", "reason", "hours", "stands"),
-    [
-        ("rejected", "unregistered", 23.9, True),
-        ("rejected", "unregistered", 24, False),
-        ("rejected", "local_seal", 24, False),
-        ("rejected", "tampered", 999, True),
-        ("rejected", "audioChanged", 999, True),
-        ("accepted", None, 999, True),
-        ("rejected", "unregistered", None, True),
-    ],
-)
-def test_a_rejection_that_may_end_at_the_service_expires(
-    outcome: str, reason: str | None, hours: float | None, *, stands: bool
-) -> None:
-    """The proof or the seal may have been registered since; other bytes cannot become right by waiting."""
-    finished_at = None if hours is None else NOW - timedelta(hours=hours)
-
-    assert replace(ANSWER, outcome=outcome, reason=reason, finished_at=finished_at).stands(NOW) is stands
-
-
 OF_BATCH = replace(ANSWER, sidecar_version=None, sidecar_sha256=None)
 IN_BATCH = ManifestRow(
     number=0, audio="/in/b/r/a.wav", audio_facts=FileFacts(8, "v1"), batch="/in/b", release="/in/b/r"
