@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from pathlib import Path
 
 import apprise
 from pydantic import SecretStr
@@ -184,19 +183,15 @@ def _silence_libraries() -> None:
     logging.getLogger("urllib3").setLevel(logging.WARNING)
 
 
-def urls_in_file(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return text_of_file(file.read(_MOST_URL_BYTES), "replace")
-    except OSError as error:
-        why = error.strerror
-        raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
-
-
 def receivers_of(alerts: AlertsSettings, read_block: Callable[[str], str] | None) -> Receivers | None:
     """Read who is told; None if the settings name nobody. ConfigError if the URLs cannot be read or used."""
-    if alerts.urls_file is not None:
-        return Receivers.read(urls_in_file(alerts.urls_file), where=f"The file {alerts.urls_file}")
+    if (path := alerts.urls_file) is not None:
+        try:
+            with path.open("rb") as file:
+                return Receivers.read(text_of_file(file.read(_MOST_URL_BYTES), "replace"), where=f"The file {path}")
+        except OSError as error:
+            why = error.strerror
+            raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
     if alerts.urls_block is None:
         return None
     if read_block is None:

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from proofsweep.alerts import send as alert_receivers
 from proofsweep.alerts.rules import Alert, AlertKind
-from proofsweep.alerts.send import Notifier, Receivers, urls_in_file
+from proofsweep.alerts.send import Notifier, Receivers, receivers_of
+from proofsweep.config.sections import AlertsSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.store.objects import open_store
 
@@ -204,4 +205,4 @@ def test_no_url_at_all_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds no alert URL"):
         receivers("\n# nobody\n")
     with pytest.raises(ConfigError, match=r"file of alert URLs .*none cannot be read"):
-        urls_in_file(tmp_path / "none")
+        receivers_of(AlertsSettings(urls_file=tmp_path / "none"), None)
