@@ -6,13 +6,13 @@ Of that its plan and receipts, each part that they name, and rows against the pl
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from pydantic import TypeAdapter
 
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.operations import Operation, OperationKind
@@ -41,8 +41,6 @@ class AuditFinding:
 
 @dataclass(slots=True)
 class Audit:
-    """What an audit found, and how much it checked."""
-
     head: str = ""  # of the ledger; empty if nothing has ended yet
     runs: int = 0
     legs: int = 0
@@ -120,12 +118,12 @@ def read_line(store: Store, head: str | None, audit: Audit) -> Line:
 
 
 def _check_receipts(store: Store, entries: Mapping[str, LedgerEntry], audit: Audit) -> None:
-    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        for entry, content in zip(entries.values(), pool.map(store.read, entries), strict=True):
-            if content is None:
-                audit.bad(entry.name, f"is missing; {layout.ledger_name(entry.number)} names it")
-            elif entry.sha256 != sha256_hex(content):
-                audit.bad(entry.name, f"was changed: {layout.ledger_name(entry.number)} names another digest of it")
+    contents = some_at_once(entries, store.read, REQUESTS_AT_ONCE)
+    for entry, content in zip(entries.values(), contents, strict=True):
+        if content is None:
+            audit.bad(entry.name, f"is missing; {layout.ledger_name(entry.number)} names it")
+        elif entry.sha256 != sha256_hex(content):
+            audit.bad(entry.name, f"was changed: {layout.ledger_name(entry.number)} names another digest of it")
 
 
 # Raised for bytes that are no part of a table.

@@ -5,13 +5,13 @@
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import cache
 
 from proofsweep import __version__
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest, refresh
@@ -81,8 +81,7 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
             proofsweep_version=__version__,
         )
 
-    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        new = [pruning for pruning in pool.map(pruning_of, old) if pruning is not None]
+    new = [pruning for pruning in some_at_once(old, pruning_of, REQUESTS_AT_ONCE) if pruning is not None]
     return Prunable(old_runs=len(old), begun=begun, new=new)
 
 
@@ -102,7 +101,6 @@ def prune(results: Results, prunable: Prunable) -> list[Pruning]:
 
 
 def _begun(results: Results) -> list[Pruning]:
-    """Return the prunings that were decided, and did not come to their end."""
     runs = sorted({layout.run_of(name) for name in results.store.names(layout.PRUNED_FOLDER)})
     every = [pruning for run_id in runs for pruning in prunings_of(results.store, run_id)]
     return [pruning for pruning in every if results.store.read(pruning.last) is not None]

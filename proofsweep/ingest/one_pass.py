@@ -34,6 +34,7 @@ from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Lease, sole_process
 from proofsweep.store.legs import Legs, leg_numbers, legs_of
+from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.item import Clock
@@ -141,7 +142,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     if accepted is not None and accepted == quarantine:
         raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
     disposal = Disposal(moves=Moves(Files()), watched=path, accepted=accepted, quarantine=quarantine)
-    store = context.results.store.within(layout.INGEST_FOLDER)
+    store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
     lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
     _refuse_unmounted(path, lease)
     facts: Row = {"environment": context.environment, "folder": path, "is_mount": posixpath.ismount(path)}

@@ -30,9 +30,6 @@ class BucketStore:
         self._open_root = open_root
         self._store: ObjectStore | None = None
 
-    def within(self, folder: str) -> "BucketStore":
-        return BucketStore(f"{self.url}/{folder}", self._open_root, called=self._called)
-
     def create(self, name: str, content: bytes) -> None:
         # What stands there counts, not the answer: a name may be taken by the library's own first try, and some buckets
         # let two processes through.

@@ -83,10 +83,9 @@ class AnswerTimes:
 
 
 class HashedItems:
-    """A set of item IDs, or of keys with one, in eight bytes each: a set of text needs a gigabyte for ten million."""
+    """A set of item IDs, or of keys with one, by their hashes: a set of text needs a gigabyte for ten million."""
 
     def __init__(self, hashes: Iterable[int]) -> None:
-        """Take the hashes of the members, made in this process."""
         self._hashes = array("q", sorted(hashes))
 
     def __len__(self) -> int:

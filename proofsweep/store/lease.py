@@ -110,7 +110,6 @@ class Holder:
 
     @property
     def is_here(self) -> bool:
-        """Whether its process ID has a meaning here."""
         return (self.host, self.boot, self.pid_namespace) == _here()
 
     @property

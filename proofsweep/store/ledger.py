@@ -9,11 +9,11 @@ a receipt says after which entry it was written (`after_entry`), so only the ent
 
 import json
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken
 from proofsweep.store import layout
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes, read_required, sha256_hex
@@ -59,17 +59,13 @@ class Ledger:
 
     def entries(self, after: int = 0) -> Iterator[LedgerEntry]:
         """Yield the entries behind a number, in order."""
-        names = [
-            name for folder in self._folders() if folder >= layout.ledger_folder(after) for name in self._in(folder)
-        ]
-        numbers = [number for name in names if (number := _number_of(name)) > after]
-        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-            yield from pool.map(self._entry, numbers)
+        folders = [folder for folder in self._folders() if folder >= layout.ledger_folder(after)]
+        numbers = [number for folder in folders for number in self._numbers_in(folder) if number > after]
+        yield from some_at_once(numbers, self._entry, REQUESTS_AT_ONCE)
 
     def newest(self) -> int:
         """Return the number of the newest entry, 0 if there is none: what a receipt says as `after_entry`."""
-        last = next((names for folder in reversed(self._folders()) if (names := self._in(folder))), [""])
-        return _number_of(last[-1])
+        return next((numbers[-1] for each in reversed(self._folders()) if (numbers := self._numbers_in(each))), 0)
 
     def head(self) -> str:
         """Return the digest of the newest entry, empty if there is none."""
@@ -92,8 +88,8 @@ class Ledger:
     def _folders(self) -> list[str]:
         return [f"{layout.LEDGER_FOLDER}/{name}" for name in self._store.folders(layout.LEDGER_FOLDER)]
 
-    def _in(self, folder: str) -> list[str]:
-        return [name for name in self._store.names(folder) if _number_of(name)]
+    def _numbers_in(self, folder: str) -> list[int]:
+        return [number for name in self._store.names(folder) if (number := _number_of(name))]
 
 
 def _entry_of(number: int, content: bytes) -> LedgerEntry:

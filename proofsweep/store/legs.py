@@ -51,7 +51,6 @@ class Legs(Lease):
         return True
 
     def stop_asked(self, leg: int, token: str) -> RunMustStop | None:
-        """Return why somebody asked the process of a leg to stop; None if nobody did."""
         request = read_document(self.store, layout.stop_name(self.name, leg, token), JSON_OBJECT)
         if request is None:
             return None
@@ -59,7 +58,6 @@ class Legs(Lease):
 
 
 def legs_of(store: Store, plan: AnyRun, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> list[Legs]:
-    """Return the legs of each partition of a run."""
     return _partitions(store, plan.run_id, plan.partitions, clock)
 
 
@@ -68,7 +66,6 @@ def _partitions(store: Store, run_id: str, partitions: int, clock: Callable[[], 
 
 
 def leg_numbers(store: Store, plan: AnyRun) -> list[int]:
-    """Return the numbers of the legs of all partitions of a run."""
     return sorted(number for legs in legs_of(store, plan) for number in legs.numbers())
 
 

@@ -57,8 +57,6 @@ class Store(Protocol):
     def delete(self, name: str) -> None:
         """Delete an object; a missing one is no error."""
 
-    def within(self, folder: str) -> "Store": ...
-
 
 def open_store(url: str, called: str = "results store") -> Store:
     """Open the store at a folder's path, `file://` URL or bucket URL; nothing is made or requested yet.
@@ -165,9 +163,6 @@ class FolderStore:
     def delete(self, name: str) -> None:
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
-
-    def within(self, folder: str) -> "FolderStore":
-        return FolderStore(self._root / folder, self._called)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         missing = suppress(FileNotFoundError, NotADirectoryError)

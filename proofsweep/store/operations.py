@@ -28,7 +28,6 @@ _RECOVERED = ["recovered_to", "sidecar_sha256"]
 
 
 def write_operation(store: Store, operation: Operation) -> None:
-    """Write what an operation will do; NameTaken if its ID is taken."""
     store.create(layout.plan_name(operation.operation_id), json_bytes(asdict(operation)))
 
 

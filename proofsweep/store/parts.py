@@ -36,11 +36,9 @@ _JOURNAL, _CLOSING = b"proofsweep.journal", b"proofsweep.closing"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a table: its name, rows and hex sha256."""
-
     name: str
     rows: int
-    sha256: str
+    sha256: str  # in hex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

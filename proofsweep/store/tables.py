@@ -370,38 +370,30 @@ ANSWERED = ("accepted", "rejected")
 GONE = ("erased", "already_erased")
 """The outcomes of `erasures` of a proof of which the service has nothing any more (contract, EraseProofResponse)."""
 
+
+def _of_verdicts(*names: str) -> list[Column]:
+    columns = {column.name: column for column in VERDICTS.columns}
+    return [columns[name] for name in names]
+
+
 PLANNED_ITEMS = (
-    Column("manifest_row", INT, "0-based row of the catalog", nullable=False),
-    Column("item_id", TEXT, "as in verdicts", nullable=False),
+    *_of_verdicts("manifest_row", "item_id", "audio_bytes", "audio_version", "tags", "reason", "detail"),
+    *_of_verdicts("sidecar_version", "relative_path", "manifest_line"),
     Column("audio", BYTES, "location as exact bytes, because a file name may not be UTF-8", nullable=False),
     Column("sidecar", BYTES, "location of the sidecar"),
-    Column("audio_bytes", INT, "size when planned"),
-    Column("audio_version", TEXT, "version when planned"),
-    Column("tags", TEXT, "the manifest's further columns as a JSON object"),
-    Column("reason", TEXT, "why the item is ineligible; null if it will be sent"),
-    Column("detail", TEXT, "the reason in one sentence for a person"),
-    Column("sidecar_version", TEXT, "version of the sidecar when planned"),
-    Column("relative_path", TEXT, "as in verdicts"),
-    Column(
-        "declared", TEXT, "what the delivery says of the audio: JSON object of `size_bytes` and digests by algorithm"
-    ),
+    Column("declared", TEXT, "what the delivery says of the audio: JSON object of `size_bytes` and digests"),
     Column("is_delivered", FLAG, "whether the file is of a delivery"),
     Column("is_touched", FLAG, "whether only its time differs from what was answered, as far as a listing shows"),
-    Column("manifest_line", TEXT, "as in verdicts"),
 )
 """The objects of a plan, which are no table: its work items in manifest order."""
 
-_NEWEST = (
-    *("item_id", "environment", "run_id", "leg", "manifest_row", "audio", "sidecar", "mode", "audio_format"),
-    *("audio_bytes", "audio_sha256", "sidecar_sha256", "audio_version", "outcome", "accepted", "action", "verdict"),
-    *("reason", "proof_id", "song", "issued_at", "classification", "grade_human", "grade_ai", "grade_unknown"),
-    *("grade_risk_category", "grade_rubric_version", "publicly_trusted", "verify_request_id", "finished_at"),
-    *("sidecar_version", "detail", "tags", "relative_path", "http_status", "error_code", "uploads_request_id"),
-    "manifest_line",
-)
-
 LATEST = (
-    *(next(column for column in VERDICTS.columns if column.name == name) for name in _NEWEST),
+    *_of_verdicts("item_id", "environment", "run_id", "leg", "manifest_row", "audio", "sidecar", "mode"),
+    *_of_verdicts("audio_format", "audio_bytes", "audio_sha256", "sidecar_sha256", "audio_version", "outcome"),
+    *_of_verdicts("accepted", "action", "verdict", "reason", "proof_id", "song", "issued_at", "classification"),
+    *_of_verdicts("grade_human", "grade_ai", "grade_unknown", "grade_risk_category", "grade_rubric_version"),
+    *_of_verdicts("publicly_trusted", "verify_request_id", "finished_at", "sidecar_version", "detail", "tags"),
+    *_of_verdicts("relative_path", "http_status", "error_code", "uploads_request_id", "manifest_line"),
     Column("entry", INT, "the leg's number in the ledger: a row of a later one is newer", nullable=False),
     Column("part", TEXT, "name of the part of `verdicts` that has the row", nullable=False),
 )

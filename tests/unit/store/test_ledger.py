@@ -1,6 +1,5 @@
 """The ledger is one line: each receipt has one entry, whoever appends it, and however often."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -92,18 +91,6 @@ def test_a_process_that_slept_before_its_entry_finds_it(store: FolderStore, monk
     assert names(store) == [two, one]
 
 
-def killed_before(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Do something whose process is killed right before it would append an entry."""
-
-    def kill(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with patch.context() as patched:
-        patched.setattr(Ledger, "append", kill)
-        with pytest.raises(KeyboardInterrupt):
-            act()
-
-
 def test_legs_operations_and_prunings_are_in_the_order_in_which_they_ended(results: Results) -> None:
     audited_store(results)
     operation = operation_named("20261120T010000Z_000aa")
@@ -116,8 +103,16 @@ def test_legs_operations_and_prunings_are_in_the_order_in_which_they_ended(resul
 
 
 def test_a_killed_operation_is_healed_by_the_next(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process ended right before it would append the entry of its receipt."""
     one, two = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1, 2))
-    killed_before(monkeypatch, lambda: leave_operation(results, one))
+
+    def kill(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "append", kill)
+        with pytest.raises(KeyboardInterrupt):
+            leave_operation(results, one)
 
     end_killed(results, OperationKind.INVENTORY, lambda: NOW)
     leave_operation(results, two)

@@ -2,21 +2,17 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Mode, Row
-from proofsweep.domain.runs import Plan
-from proofsweep.store import layout
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 from proofsweep.store.latest import refresh
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from .. import left_behind
 
 NOW = plan_of_run("20261121T120000Z_000aa", 3, environment="sandbox")
 
@@ -31,14 +27,10 @@ def row_of(name: str, outcome: str = "accepted", **cells: object) -> Row:
     return facts | {"outcome": outcome, "accepted": outcome == "accepted"} | cells
 
 
-def ran(results: Results, run_id: str, *rows: Row, leg: int = 1, **otherwise: str) -> Plan:
+def ran(results: Results, run_id: str, *rows: Row, leg: int = 1) -> None:
     """Leave an earlier run behind with these rows, which no base shows."""
-    plan = replace(NOW, run_id=run_id, **otherwise)
-    if results.store.read(f"_runs/{run_id}/plan.json") is None:
-        results.write_plan(plan)
-    numbered = [left_behind.verdict(plan, leg, number) | row for number, row in enumerate(rows)]
-    results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", numbered)
-    return plan
+    plan = plan_of_run(run_id, len(rows), environment="sandbox")
+    end_leg(results, plan, [answered(plan, number, "i") | row for number, row in enumerate(rows)], leg=leg)
 
 
 def knows(past: PastAnswers, *names: str) -> list[bool]:
@@ -110,13 +102,10 @@ def test_files_that_earlier_legs_read_are_named(results: Results) -> None:
     assert sorted(past.files_read(9)) == ["/c/a", "/c/b", "/c/d"]
 
 
-def noted(results: Results, run_id: str, *rows: tuple[str, str]) -> Plan:
+def noted(results: Results, run_id: str, *rows: tuple[str, str]) -> None:
     """Leave a run behind that the base shows."""
-    plan = plan_of_run(run_id, items=len(rows), environment="sandbox")
-    cells = [(answered(plan, row, name), row_of(name, outcome)) for row, (name, outcome) in enumerate(rows)]
-    end_leg(results, plan, [answer | more for answer, more in cells])
+    ran(results, run_id, *(row_of(name, outcome, item_id=name) for name, outcome in rows))
     refresh(results)
-    return plan
 
 
 def test_the_newest_answer_of_each_item_counts_once_there_is_a_base(results: Results) -> None:
