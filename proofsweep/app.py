@@ -1,6 +1,6 @@
 """The composition root: an App makes the objects of all rooms from the settings, each when it is first asked for.
 
-Rooms are imported where they are needed, since Arrow, HTTP and logs take most of the time of a command that reads
+What brings Arrow, HTTP or logs is imported where it is needed, since they take most of the time of a command that reads
 little; tests/architecture/test_light_check.py says which command loads what.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import SecretStr
 
+from proofsweep.client.keys import KeySource, fingerprint, key_source
 from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
@@ -20,6 +21,9 @@ from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
+from proofsweep.store.keys import check_key
+from proofsweep.store.objects import Store, open_store, probe
+from proofsweep.verify.forecast import Forecast, Means, forecast
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -28,16 +32,13 @@ if TYPE_CHECKING:
     from proofsweep.alerts.monitor import Check, ProbeBatch
     from proofsweep.alerts.rules import Alert
     from proofsweep.alerts.send import Gather, Notifier, Receivers
-    from proofsweep.client.keys import KeySource
     from proofsweep.ingest.one_pass import WatchedFolder
     from proofsweep.operations.key_store import KeyStore
     from proofsweep.operations.operation import Operator
     from proofsweep.operations.rotate import Rotated
     from proofsweep.sources.catalog import Catalog
     from proofsweep.store.lease import LegProgress
-    from proofsweep.store.objects import Store
     from proofsweep.store.parts import Results
-    from proofsweep.verify.forecast import Forecast
     from proofsweep.verify.item import Record
     from proofsweep.verify.leg import Leg
     from proofsweep.verify.plan import Planner
@@ -91,9 +92,7 @@ class App:
     # --- What everything else needs
 
     @cached_property
-    def store(self) -> "Store":
-        from proofsweep.store.objects import open_store
-
+    def store(self) -> Store:
         return open_store(self.settings.results.url)
 
     @cached_property
@@ -104,8 +103,6 @@ class App:
 
     def probed_store(self) -> str:
         """See that the results store can be written, and return its URL; ResultsError if it cannot."""
-        from proofsweep.store.objects import probe
-
         probe(self.store)
         return self.store.url
 
@@ -118,9 +115,7 @@ class App:
             self._service = self._open_service()
         return self._service
 
-    def _open_service(self, key: "KeySource | None" = None) -> "Service":
-        from proofsweep.client.keys import fingerprint, key_source
-        from proofsweep.store.keys import check_key
+    def _open_service(self, key: KeySource | None = None) -> "Service":
         from proofsweep.verify.service import Service
 
         settings = self.settings
@@ -244,16 +239,15 @@ class App:
         if selection.conditions:
             self.chosen_rows(location, selection)
 
-    def forecast(self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds) -> "Forecast":
+    def forecast(self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds) -> Forecast:
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
-        from proofsweep.verify.forecast import Means, forecast
         from proofsweep.verify.history import learned_rate, newest_measurement
         from proofsweep.verify.service import most_open_files, workers_that_fit
 
         rate = None
         with suppress(ConfigError, ResultsError):
-            fingerprint = self.service.key_fingerprint
-            rate = learned_rate(self.results, self.settings.service.base_url, fingerprint, utc_now())
+            key = self.service.key_fingerprint
+            rate = learned_rate(self.results, self.settings.service.base_url, key, utc_now())
         means = Means(
             headroom=status.headroom,
             reset=status.quota_reset,

@@ -16,7 +16,7 @@ from proofsweep.verify.service import Service
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import console, print_json
+from proofsweep_cli.screen import answer, styled
 
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 
@@ -40,13 +40,10 @@ def doctor(results: str | None = ResultsUrl, config: str | None = Config, as_jso
     """
     findings = list(_findings(config, results))
     code = max(finding.code for finding in findings)
-    if as_json:
-        print_json({"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]})
-        return code
-    out = console()
-    for finding in findings:
-        word, style = ("ok", "green") if finding.code == 0 else ("failed", "red")
-        out.line(f"{word:<7}{finding.about:<9}{finding.said}", style=style)
+    document = {"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]}
+    words = [("failed", "red") if each.code else ("ok", "green") for each in findings]
+    lines = [f"{word:<7}{each.about:<9}{each.said}" for each, (word, _) in zip(findings, words, strict=True)]
+    answer(document, map(styled, lines, (style for _, style in words)), as_json=as_json)
     return code
 
 

@@ -13,6 +13,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
@@ -62,36 +63,32 @@ _CHECK_SECONDS = 0.5
 _LOST_SECONDS = 5.0  # of silence, after which a server is lost
 
 
+@dataclass(frozen=True, slots=True)
 class EmbeddedServer:
-    def __init__(self, process: subprocess.Popen[bytes], url: str, folder: TemporaryDirectory[str]) -> None:
-        self.url = url
-        self._process = process
-        self._folder = folder
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+    process: subprocess.Popen[bytes]
+    url: str
+    folder: TemporaryDirectory[str]  # of its log
 
     def wait_until_up(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
         with httpx.Client(trust_env=False, timeout=_LOCAL_HEALTH_SECONDS) as client:
-            while self._process.poll() is None and time.monotonic() < deadline:
+            while self.process.poll() is None and time.monotonic() < deadline:
                 with suppress(httpx.TransportError):
                     if client.get(f"{self.url}/health").is_success:
                         return
                 time.sleep(_POLL_SECONDS)
-        last = _log_in(self._folder).read_text(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
+        last = _log_in(self.folder).read_text(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
         raise ConfigError(f"The embedded Prefect server did not start: {last[0]}")
 
     def close(self) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
         try:
-            self._process.wait(timeout=_END_SECONDS)
+            self.process.wait(timeout=_END_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._folder.cleanup()
+            self.process.kill()
+            self.process.wait()
+        self.folder.cleanup()
 
 
 @contextmanager

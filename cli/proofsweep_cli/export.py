@@ -16,7 +16,7 @@ from proofsweep.reports.export import export as export_rows
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, By, Config, ResultsUrl, RunId
-from proofsweep_cli.screen import console, print_json
+from proofsweep_cli.screen import answer, console
 
 
 def export(
@@ -57,16 +57,12 @@ def export(
         outcomes, default = [word for word in outcomes if word in TOLD_OUTCOMES], "letter"
     selected = SelectedRows.of(app.results, run_id, app.environment)
     reports = export_rows(selected, outcomes, file or Path(f"{default}{ENDINGS[form]}"), by)
-    if as_json:
-        files = [{"file": str(report.path), "rows": report.rows} for report in reports]
-        print_json({"files": files, "rows": sum(each.rows for each in reports)})
-        return ExitCode.ACCEPTED
-    out = console()
-    for report in reports:
-        without = f" without {printable(by)}" if by is not None and report.is_without_tag else ""
-        out.line(f"{report.path}: {counted(report.rows, 'row')}{without}")
-    if not reports:
-        out.print("There is no such row; nothing was written.")
+    files = [{"file": str(each.path), "rows": each.rows} for each in reports]
+    lines = [
+        f"{each.path}: {counted(each.rows, 'row')}{f' without {by}' if by is not None and each.is_without_tag else ''}"
+        for each in reports
+    ] or ["There is no such row; nothing was written."]
+    answer({"files": files, "rows": sum(each.rows for each in reports)}, lines, as_json=as_json)
     return ExitCode.ACCEPTED
 
 

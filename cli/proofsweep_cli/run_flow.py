@@ -3,8 +3,9 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 
 import httpx
 
@@ -53,7 +54,7 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
     with (
         _terminal_kept_quiet(),
         _without_heartbeats() if server is not None else nullcontext(),
-        progress_shown(request.out, request.app) as end_progress,
+        background_thread("progress", partial(_show_progress, request.out, request.app)) as end_progress,
         prefect_watched(request.app, exit_without_prefect),
         _errors_explained(run_id, request, before),
     ):
@@ -122,12 +123,8 @@ def _terminal_kept_quiet() -> Iterator[None]:
         APILogHandler().flush()
 
 
-def progress_shown(out: Screen, app: App) -> AbstractContextManager[Callable[[], None]]:
-    """Show the progress of this process's leg beside the work; the value ends the display before the work ends."""
-    return background_thread("progress", lambda over: _show_progress(out, app, over))
-
-
 def _show_progress(out: Screen, app: App, over: threading.Event) -> None:
+    """Show the progress of this process's leg, or of the legs elsewhere, until it is over."""
     with display(out) as show:
         while not over.wait(_seconds_between(out, app)):
             if (told := app.progress()) is not None:

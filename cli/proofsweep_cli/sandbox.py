@@ -129,10 +129,8 @@ def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
 
 def _require_empty(folder: Path) -> None:
     try:
-        if any(folder.iterdir()):
+        if folder.exists() and any(folder.iterdir()):
             raise ConfigError(f"{folder} is not empty; name an empty or a new folder.")
-    except FileNotFoundError:
-        return
     except OSError as error:
         raise ConfigError(f"The folder {folder} cannot be used ({error.strerror}).") from error
 

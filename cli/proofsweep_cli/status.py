@@ -20,7 +20,7 @@ from proofsweep_cli.run_screen import active_lines, followed, where_line
 from proofsweep_cli.screen import Screen, answer, console, print_json, styled
 
 if TYPE_CHECKING:
-    from proofsweep.queries.store_status import CatalogStatus, QuotaStatus, StoreStatus
+    from proofsweep.queries.store_status import CatalogStatus, QuotaStatus
 
 
 _WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
@@ -129,30 +129,12 @@ def _print_active(request: RunRequest, run: RunStatus) -> None:
 def _show_store(store: Results, *, as_json: bool) -> None:
     from proofsweep.queries.store_status import store_status  # noqa: PLC0415 - it brings DuckDB
 
-    found = store_status(store, datetime.now(UTC))
+    found, out = store_status(store, datetime.now(UTC)), console()
     if as_json:
         print_json(found.document() | {"results": store.store.url})
-    else:
-        _print_store(console(), found, store.store.url)
-
-
-def _print_legs(out: Screen, run: RunStatus) -> None:
-    where = {leg.leg: f"; {where_line(leg)}" for leg in run.open_legs}
-    for leg in run.legs:
-        if leg.leg in {active.leg for active in run.active}:
-            continue
-        began = (
-            "" if leg.started_at is None else f"{leg.started_at:%Y-%m-%d %H:%M:%S} UTC, {counted(leg.rows, 'row')}, "
-        )
-        calls = counted(leg.count("calls"), "call")
-        rate = leg.counts.get("rate_learned")
-        lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
-        out.line(f"  leg {leg.leg}: {began}{calls}, ended by {leg.ended_by}{lane}{where.get(leg.leg, '')}")
-
-
-def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
+        return
     if not found.catalogs:
-        out.line(f"There is no run in {url}; begin one with: proofsweep verify CATALOG")
+        out.line(f"There is no run in {store.store.url}; begin one with: proofsweep verify CATALOG")
         return
     for catalog in found.catalogs:
         _print_catalog(out, catalog)
@@ -165,6 +147,18 @@ def _print_store(out: Screen, found: "StoreStatus", url: str) -> None:
     for quota in found.quotas:
         of = f" of {quota.environment}" if len(found.quotas) > 1 else ""
         out.print(f"quota{of}: {_quota(quota, found.at)}")
+
+
+def _print_legs(out: Screen, run: RunStatus) -> None:
+    where = {leg.leg: f"; {where_line(leg)}" for leg in run.open_legs}
+    for leg in run.legs:
+        if leg.leg in {active.leg for active in run.active}:
+            continue
+        began = f"{leg.started_at:%Y-%m-%d %H:%M:%S} UTC, {counted(leg.rows, 'row')}, " if leg.started_at else ""
+        calls = counted(leg.count("calls"), "call")
+        rate = leg.counts.get("rate_learned")
+        lane = f", the service allows {rate:,.1f} calls/s" if isinstance(rate, float) else ""
+        out.line(f"  leg {leg.leg}: {began}{calls}, ended by {leg.ended_by}{lane}{where.get(leg.leg, '')}")
 
 
 def _print_catalog(out: Screen, each: "CatalogStatus") -> None:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from proofsweep.app import utc_now
 from proofsweep.audit.check import Audit, checked_head
-from proofsweep.audit.prune import Prunable, days_of, find_prunable
+from proofsweep.audit.prune import days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
 from proofsweep.audit.store import audit_store
 from proofsweep.domain.text import counted
@@ -16,7 +16,7 @@ from proofsweep.store.prunings import Pruning
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import Screen, answer, console, print_json, size_text, styled
+from proofsweep_cli.screen import answer, console, print_json, size_text, styled
 
 _SHOWN = 20
 _ALL = "all"
@@ -88,30 +88,23 @@ def prune(
     with out.status("reading the newest rows and the receipts …"):
         found = find_prunable(store, days, now)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
-    _print_prunable(out, found)
+    if found.begun:
+        out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
+    if found.old_runs > len(found.new):
+        out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
+    out.print(f"Would delete: {_sums(found.all)}")
     done: list[Pruning] = []
     if yes and found.all:
         with out.status("deleting …"):
             done = prune_store(store, found)
     out.print(f"Deleted: {_sums(done)}; _pruned/ names it all" if done else "Nothing was deleted.")
     if as_json:
-        print_json({"found": [_json_of(each) for each in found.all], "pruned": [each.run_id for each in done]})
+        runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
+        print_json({"found": runs, "pruned": [each.run_id for each in done]})
     return ExitCode.ACCEPTED
-
-
-def _print_prunable(out: Screen, found: Prunable) -> None:
-    if found.begun:
-        out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
-    if found.old_runs > len(found.new):
-        out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
-    out.print(f"Would delete: {_sums(found.all)}")
 
 
 def _sums(prunings: list[Pruning]) -> str:
     objects = counted(sum(len(each.deleted) for each in prunings), "object")
     size = size_text(sum(each.size_bytes for each in prunings))
     return f"{objects}, {size}, of {counted(len(prunings), 'run')}"
-
-
-def _json_of(pruning: Pruning) -> dict[str, object]:
-    return {"run_id": pruning.run_id, "bytes": pruning.size_bytes, "objects": len(pruning.deleted)}

@@ -1,16 +1,16 @@
 """Every error that leaves proofsweep, in one tree.
 
 ProofsweepError
-├── UsageError                the request cannot be carried out; nothing was written
+├── UsageError                the request cannot be carried out, and nothing was written; says what to change
 │   ├── ConfigError           a setting, a profile or the place of the key is wrong
 │   ├── CatalogError          a manifest or folder cannot be read
-│   │   └── EmptyCatalog      it has no row, or no audio
+│   │   └── EmptyCatalog      it has no row or no audio, or nothing lies below its prefix
 │   │       └── NothingDue    all its rows have an answer that is new enough
 │   └── ResultsError          a results store cannot be read or written, or has no such run
 ├── RunIsActive               another leg of this run is active
-├── NameTaken                 the store already has an object of that name
+├── NameTaken                 the store already has an object of that name: another leg did this work
 ├── SourceError               one audio file or sidecar cannot be read; has the row's reason
-│   └── ResourceShortage      this process has too few open files, or too little memory, to read it now
+│   └── ResourceShortage      too few open files, or too little memory, here: that says nothing about the file
 ├── RotationUnfinished        a new key is not in its place yet; the same command goes on with it
 ├── ServiceError              the partner's side gave no usable answer
 │   ├── CallFailed            one call failed, and no retry is left
@@ -51,12 +51,10 @@ def _rebuild(kind: Callable[..., ProofsweepError], message: str, facts: dict[str
     return kind(message, **facts)
 
 
-class UsageError(ProofsweepError):
-    """The request cannot be carried out; the message says what to change."""
+class UsageError(ProofsweepError): ...
 
 
-class ConfigError(UsageError):
-    """A setting is missing or malformed, or contradicts another."""
+class ConfigError(UsageError): ...
 
 
 def missing_extra(what: str, extra: str) -> ConfigError:
@@ -64,12 +62,10 @@ def missing_extra(what: str, extra: str) -> ConfigError:
     return ConfigError(f"{what} needs packages that are not installed: pip install 'proofsweep[{extra}]'.")
 
 
-class CatalogError(UsageError):
-    """The catalog cannot be read as one."""
+class CatalogError(UsageError): ...
 
 
-class EmptyCatalog(CatalogError):
-    """The catalog has no row or no audio, or nothing lies below its prefix."""
+class EmptyCatalog(CatalogError): ...
 
 
 class NothingDue(EmptyCatalog):
@@ -80,16 +76,13 @@ class NothingDue(EmptyCatalog):
         self.skipped = skipped
 
 
-class ResultsError(UsageError):
-    """The results store cannot be read or written, or has no such run."""
+class ResultsError(UsageError): ...
 
 
-class RunIsActive(ProofsweepError):
-    """Another leg of this run is active; only one may be."""
+class RunIsActive(ProofsweepError): ...
 
 
-class NameTaken(ProofsweepError):
-    """An object of that name exists already: another leg did this work."""
+class NameTaken(ProofsweepError): ...
 
 
 class SourceError(ProofsweepError):
@@ -100,12 +93,10 @@ class SourceError(ProofsweepError):
         self.reason = reason
 
 
-class ResourceShortage(SourceError):
-    """This process has too few open files, or too little memory: that says nothing about the file."""
+class ResourceShortage(SourceError): ...
 
 
-class RotationUnfinished(ProofsweepError):
-    """A key is being rotated, and the new one is not in its place yet; the same command goes on with it."""
+class RotationUnfinished(ProofsweepError): ...
 
 
 class ServiceError(ProofsweepError):
@@ -129,16 +120,13 @@ class ServiceError(ProofsweepError):
         self.request_id = request_id
 
 
-class CallFailed(ServiceError):
-    """A call of the API failed, and the retry rule allows no other attempt."""
+class CallFailed(ServiceError): ...
 
 
-class SlotRefused(ServiceError):
-    """The storage target did not store the audio, so there is nothing to verify."""
+class SlotRefused(ServiceError): ...
 
 
-class SlotSpent(ServiceError):
-    """This slot cannot be used any more, but a new one may work: begin again with POST /uploads."""
+class SlotSpent(ServiceError): ...
 
 
 class RunMustStop(ProofsweepError):

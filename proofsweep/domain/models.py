@@ -2,9 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Annotated, NoReturn
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, StrictBool, StrictStr
@@ -107,13 +107,9 @@ def _object(members: list[tuple[str, object]]) -> dict[str, object]:
 def _is_too_deep(value: object) -> bool:
     layer, level = [value], 0
     while layer and level <= _MAX_LEVELS:
-        layer = [inner for outer in layer if isinstance(outer, dict | list) for inner in _members_of(outer)]
-        level += 1
+        members = [each.values() if isinstance(each, dict) else each for each in layer if isinstance(each, dict | list)]
+        layer, level = list(chain.from_iterable(members)), level + 1
     return level > _MAX_LEVELS
-
-
-def _members_of(value: dict[str, object] | list[object]) -> Iterable[object]:
-    return value.values() if isinstance(value, dict) else value
 
 
 Text = Annotated[str | None, BeforeValidator(text_of)]

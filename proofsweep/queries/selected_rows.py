@@ -114,10 +114,10 @@ class ChosenFiles:
 
     def counts_by(self, value: str) -> list[tuple[str, str, int]]:
         """Count the files by a value's key, as the SQL of a tag gives it: key, one spelling, files."""
-        query = (
-            f"SELECT {_key(value)} AS key, min(coalesce({value}, '')), count(*) FROM files GROUP BY key ORDER BY key"
+        counts = (
+            f"SELECT {_key(value)} AS key, min(coalesce({value}, '')), count(*) FROM files GROUP BY ALL ORDER BY key"
         )
-        return self.connection.execute(query).fetchall()
+        return self.connection.execute(counts).fetchall()
 
     def rows(self, columns: Sequence[str], value: str, key: str) -> Iterator[Row]:
         """Yield the files with one key of a value, in the order of their runs and catalogs."""
@@ -143,7 +143,7 @@ def items_standing(results: Results, environment: str, words: Sequence[str]) -> 
             yield from map(str, batch["item_id"].to_pylist())
 
 
-IS_OPEN = f"state IN ({', '.join(map(quoted, NEED_ATTENTION))})"
+IS_OPEN = having(NEED_ATTENTION)
 _NO_VALUE = "NULL::VARCHAR"
 _GROUPS = """
     SELECT

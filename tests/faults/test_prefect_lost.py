@@ -29,7 +29,7 @@ def test_a_run_whose_prefect_server_dies_ends_as_it_would_have(
 
         def kill_prefect(number: int, usual: Answer) -> Answer:
             if number == ROWS // 2:
-                os.kill(server.pid, signal.SIGKILL)
+                os.kill(server.process.pid, signal.SIGKILL)
             return slowly(number, usual)
 
         world.service.changes["verify"] = kill_prefect

@@ -24,6 +24,7 @@ from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.service import Service
 
+from ..worlds.ended_runs import plan_of_run
 from .scripted_service import NOW, ScriptedService
 
 RUN = "20261120T120000Z_000aa"
@@ -128,6 +129,13 @@ class LegBuilder:
 def results(tmp_path: Path) -> Results:
     """An empty results store in a folder."""
     return Results(FolderStore(tmp_path / "results"))
+
+
+@pytest.fixture
+def plan() -> Plan:
+    """A run of four rows, three of them eligible."""
+    facts = {"environment": "sandbox", "catalog": "music", "catalog_kind": "folder", "eligible": 3}
+    return plan_of_run("20261120T100000Z_aaaaaa", 4, **facts)
 
 
 @pytest.fixture

@@ -60,11 +60,7 @@ def answer(*, good: bool, verdict: str) -> Answer:
 @pytest.mark.parametrize(
     ("good", "verdict", "reason", "action"),
     [
-        (False, "audioChanged", "audioChanged", "request_matching_pair"),
-        (False, "tampered", "tampered", "reject"),
-        (False, "unregistered", "unregistered", "reject"),
-        (False, "unreadable", "unreadable", "reject"),
-        (False, "local_seal", "local_seal", "do_not_accept_as_issued"),
+        *((False, verdict, verdict, action) for verdict, action in THE_CONTRACT_S_TABLE.items() if action != "accept"),
         (False, "valid", "contradictory_answer", "reject"),
         (True, "tampered", "contradictory_answer", "reject"),
         (True, "local_seal", "contradictory_answer", "reject"),

@@ -29,10 +29,14 @@ LONG_AGO = NOON - timedelta(days=400)
 
 
 @pytest.fixture
-def results(tmp_path: Path, plan: Plan) -> Results:
-    store = Results(open_store(str(tmp_path)))
-    store.write_plan(plan)
-    return store
+def no_runs(tmp_path: Path) -> Results:
+    return Results(open_store(str(tmp_path)))
+
+
+@pytest.fixture
+def results(no_runs: Results, plan: Plan) -> Results:
+    no_runs.write_plan(plan)
+    return no_runs
 
 
 def legs_of(results: Results, plan: Plan) -> Legs:
@@ -69,11 +73,6 @@ def test_the_status_of_a_night_is_that_of_its_legs_together(results: Results) ->
         ("accepted", 4, "/c/2"),
         ("failed", 5, "/c/1"),
     ]
-
-
-@pytest.fixture
-def no_runs(tmp_path: Path) -> Results:
-    return Results(open_store(str(tmp_path)))
 
 
 def planned_before_noon(no_runs: Results, plan: Plan, hours_ago: int) -> Plan:

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import markdown
 from proofsweep.queries.status import Group, RunStatus
-from proofsweep.reports.run import ENDINGS, calls_of, ending_of, json_of, line_of, markdown_of, notes_of
+from proofsweep.reports.run import calls_of, ending_of, json_of, line_of, markdown_of, notes_of
 from proofsweep.store.runs import LegRecord
 
 ACCEPTED = Group(outcome="accepted", verdict="valid", reason=None, rows=1, example="/music/0.wav")
@@ -75,7 +74,7 @@ def test_no_answer_forges_a_line_of_the_markdown(plan: Plan) -> None:
 
 
 def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
-    """Each kind of row that is not accepted has a file as an example, whose name is not read as Markdown."""
+    """Each kind of row that is not accepted has a file as an example, whose name is not read as Markdown; no proof."""
     forged = replace(TAMPERED, example="/music/a|b<img>\n1.wav")
 
     text = markdown_of(status_of(plan, groups=(ACCEPTED, forged)), "results")
@@ -84,12 +83,7 @@ def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
     assert r"| /music/a\|b\<img\>\\n1.wav |" in text
     assert ACCEPTED.example not in text
     assert "Needs attention" not in markdown_of(status_of(plan, groups=(ACCEPTED,)), "results")
-
-
-def test_the_markdown_names_no_proof(plan: Plan) -> None:
-    """Prefect keeps it in clear text."""
-    by_proof = replace(TAMPERED, example="proof:5f0c")
-
+    by_proof = replace(TAMPERED, example="proof:5f0c")  # Prefect keeps the text as it is
     assert "5f0c" not in markdown_of(status_of(plan, groups=(by_proof,)), "results")
 
 
@@ -114,8 +108,3 @@ def test_pairs_that_were_not_sent_are_said_loudly(plan: Plan) -> None:
     assert note.startswith("1,300 of the rows are legacy pairs and NOT SENT: the sidecar's wire name is not set.")
     assert markdown(note) in markdown_of(run, "results")
     assert notes_of(status_of(plan)) == []
-
-
-def test_each_way_to_end_has_a_clause() -> None:
-    """The headline of a run never shows the bare word of the table."""
-    assert set(ENDINGS) == set(EndedBy)
