@@ -242,7 +242,7 @@ class App:
     def forecast(self, eligible: int, audio_bytes: int, status: "ServiceStatus", bounds: Bounds) -> Forecast:
         """Forecast a run that begins now; without a key, the rate that it is known to get is not known."""
         from proofsweep.verify.history import learned_rate, newest_measurement
-        from proofsweep.verify.service import most_open_files, workers_that_fit
+        from proofsweep.verify.service import workers_that_fit
 
         rate = None
         with suppress(ConfigError, ResultsError):
@@ -253,7 +253,7 @@ class App:
             reset=status.quota_reset,
             bounds=bounds,
             rate=rate,
-            workers=workers_that_fit(self.settings.pace.workers, most_open_files()),
+            workers=workers_that_fit(self.settings.pace.workers),
         )
         measured = newest_measurement(self.results, self.environment)
         return forecast(eligible, audio_bytes, means, measured, utc_now())

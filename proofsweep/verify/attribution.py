@@ -162,16 +162,15 @@ class Attribution:
         self.put_aside.add(number)
         if began_at <= self._wrong_at:
             return
-        is_first = question.what is InQuestion.SERVICE and number not in self._failed_once
-        if is_of_content(done) or not is_first:
-            needs_any_verdict = is_of_content(done) and not self._rules.has_judged(mode)
-            ended_at = 0.0 if needs_any_verdict else now
-            self._waiting.append(Suspect(done=done, row=row, question=question, ended_at=ended_at))
+        of_content = is_of_content(done)
+        if question.what is InQuestion.SERVICE and not of_content and number not in self._failed_once:
+            self._failed_once.add(number)
+            self._failed_at[mode] = now
+            if len(self._again) < _MOST_TRIED_SOON:
+                self._again.append((done.item, now))
             return
-        self._failed_once.add(number)
-        self._failed_at[mode] = now
-        if len(self._again) < _MOST_TRIED_SOON:
-            self._again.append((done.item, now))
+        ended_at = 0.0 if of_content and not self._rules.has_judged(mode) else now  # any verdict is evidence then
+        self._waiting.append(Suspect(done=done, row=row, question=question, ended_at=ended_at))
 
     def _take_evidence(self, question: Question, began_at: float) -> None:
         """Believe what ended before an item began that came out right."""

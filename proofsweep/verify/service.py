@@ -6,7 +6,6 @@ It is examined before anything is spent: does it answer, does it take the key, h
 import resource
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -99,12 +98,12 @@ class Workers(ThreadPoolExecutor):
                 raise
 
 
-def workers_that_fit(wanted: int, open_files: int) -> int:
+def workers_that_fit(wanted: int) -> int:
     """Return how many of the wanted workers have room for all that they open; at least one."""
-    return max(1, min(wanted, (open_files - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
+    return max(1, min(wanted, (_most_open_files() - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
 
 
-def most_open_files() -> int:
+def _most_open_files() -> int:
     """Raise the limit of open files as far as the system allows without a privilege, and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # macOS names a limit that it does not accept
@@ -151,8 +150,7 @@ class Service:
         self.transport = Transport(
             timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies, on_silence=self._log_silence
         )
-        most = workers_that_fit(pace.workers, most_open_files())
-        self.workers = Workers(most)
+        self.workers = Workers(workers_that_fit(pace.workers))
         self.dispatcher = Dispatcher(
             CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit()),
             self.stop,
@@ -174,8 +172,24 @@ class Service:
         return fingerprint(self.key.current)
 
     def status(self) -> ServiceStatus:
-        """Examine the service, once; ConfigError or RunMustStop if it cannot be asked."""
-        self._status = self._status or examine_service(self.partner)
+        """Ask GET /health and GET /partner/usage, once; one keyed call. A leg can work without knowing the quota.
+
+        ConfigError if another service answers; RunMustStop if none does, it is not well, or it refuses the key.
+        """
+        if self._status is None:
+            brief = self.partner.with_attempts(_ATTEMPTS)
+            health = asked_or_explained(brief, Partner.health)
+            if health.ok is False:
+                not_well = f"The service at {brief.base_url} says that it is not well (GET /health: ok is false)."
+                raise RunMustStop(not_well, ended_by=EndedBy.BREAKER)
+            headers = _quota_headers(brief)
+            self._status = ServiceStatus(
+                version=health.version,
+                commit=health.commit,
+                deployed_at=health.deployed_at,
+                headroom=headers.rate_remaining,
+                quota_reset=headers.rate_reset,
+            )
         return self._status
 
     def usable(self, reserve: int = 0) -> ServiceStatus:
@@ -192,9 +206,23 @@ class Service:
         raise RunMustStop(why, ended_by=EndedBy.QUOTA, quota_reset=status.quota_reset)
 
     def awaited(self, reserve: int = 0) -> ServiceStatus:
-        """Do the same for a run, which waits while the service is down for at most `breaker_seconds`."""
-        if self._status is None:
-            self._status = await_service(self.partner, self.retry.breaker_seconds)
+        """Do the same for a run, which waits while the service is down for at most `breaker_seconds`.
+
+        One that was never reached is waited for a short time only: its address may be wrong.
+        """
+        clock, outage_seconds, examinations = self.dispatcher.clock, self.retry.breaker_seconds, 0
+        due_at = clock() + outage_seconds
+        while self._status is None:
+            try:
+                self.status()
+            except RunMustStop as down:
+                left_seconds = min(due_at - clock(), self.transport.left_seconds)
+                if down.ended_by != EndedBy.BREAKER or left_seconds <= 0.0:
+                    raise
+                if examinations == 0 and self.transport.reached.is_set():  # else the silence is told
+                    log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
+                examinations += 1
+                self.stop.rest(min(left_seconds, backoff(self.retry, examinations, 1.0)))
         return self.usable(reserve)
 
     def ask(self, question: Callable[[Partner], _Answer]) -> tuple[_Answer, Exchange]:
@@ -214,49 +242,6 @@ class Service:
     def _log_silence(self) -> None:
         most_seconds = min(FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
         log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
-
-
-def examine_service(partner: Partner) -> ServiceStatus:
-    """Ask GET /health and GET /partner/usage; one keyed call. A leg can work without an answer about the quota.
-
-    ConfigError if another service answers; RunMustStop if none does, it says that it is not well, or refuses the key.
-    """
-    brief = partner.with_attempts(_ATTEMPTS)
-    health = asked_or_explained(brief, Partner.health)
-    if health.ok is False:
-        not_well = f"The service at {partner.base_url} says that it is not well (GET /health: ok is false)."
-        raise RunMustStop(not_well, ended_by=EndedBy.BREAKER)
-    headers = _quota_headers(brief)
-    return ServiceStatus(
-        version=health.version,
-        commit=health.commit,
-        deployed_at=health.deployed_at,
-        headroom=headers.rate_remaining,
-        quota_reset=headers.rate_reset,
-    )
-
-
-def await_service(
-    partner: Partner, outage_seconds: float, clock: Callable[[], float] = time.monotonic
-) -> ServiceStatus:
-    """Examine the service before a run; wait for one that is down, as long as an outage in the run may last.
-
-    One that was never reached is waited for a short time only: its address may be wrong. Raises as `examine_service`,
-    and RunMustStop if the run was asked to stop.
-    """
-    stop, retry, transport = partner.session.stop, partner.session.retry, partner.session.context.transport
-    due_at, examinations = clock() + outage_seconds, 0
-    while True:
-        try:
-            return examine_service(partner)
-        except RunMustStop as down:
-            left_seconds = min(due_at - clock(), transport.left_seconds)
-            if down.ended_by != "breaker" or left_seconds <= 0.0:
-                raise
-        if examinations == 0 and transport.reached.is_set():  # else the silence is told
-            log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
-        examinations += 1
-        stop.rest(min(left_seconds, backoff(retry, examinations, 1.0)))
 
 
 def _quota_headers(partner: Partner) -> AnswerHeaders:

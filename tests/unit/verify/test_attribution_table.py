@@ -3,7 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -193,13 +193,11 @@ class World:
             if what.outcome in [each.outcome for each in GONE]
             else AudioRead(audio_format="wav", size_bytes=8, version="v", sha256="d")
         )
-        done = Finished(item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read)
-        if what.is_copy:
-            done = Finished(item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read, original=done)
-        else:
-            done = Finished(
-                item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read, exchanges=what.exchanges
-            )
+        exchanges = () if what.is_copy else what.exchanges
+        done = Finished(
+            item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read, exchanges=exchanges
+        )
+        done = replace(done, original=done) if what.is_copy else done
         if row in self.put_aside and self.attribution.next_to_try_again() is None:
             self.attribution.begin_round()
         began_at = self.now if began_at is None else began_at

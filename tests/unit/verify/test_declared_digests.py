@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import new, sha256
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -140,22 +141,29 @@ def replace_whole(path: Path) -> None:
 
 
 @pytest.mark.usefixtures("sent_at_once")
-@pytest.mark.parametrize("change", [rewrite, replace_whole, Path.unlink])
-@pytest.mark.parametrize("declared", [WRONG, Declared(digests={"sha256": "0" * 64})])
+@pytest.mark.parametrize(
+    ("change", "declared"),
+    [
+        *product([rewrite, replace_whole, Path.unlink], [WRONG, Declared(digests={"sha256": "0" * 64})]),
+        (rewrite, None),
+    ],
+)
 def test_a_file_that_changes_while_it_is_sent_is_not_damaged(
     service: ScriptedService,
     verify_context: VerifyContext,
     item: WorkItem,
     change: Callable[[Path], object],
-    declared: Declared,
+    declared: Declared | None,
 ) -> None:
-    """A delivery that still goes on has another digest than its end will have."""
+    """A delivery that still goes on has another digest than its end will have; none is kept of a part of it."""
     service.on_call = lambda call: call is Call.SLOT and change(Path(item.audio))
 
     done = finished(verify_item(replace(item, declared=declared), verify_context))
 
     assert isinstance(done.outcome, Failed)
     assert done.outcome.reason == Reason.SOURCE_CHANGED
+    assert done.read is not None
+    assert done.read.sha256 is None
 
 
 @pytest.mark.parametrize("declared", [Declared(size_bytes=7_000), WRONG])

@@ -1,17 +1,15 @@
 """What can be known of the service before anything is spent."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from proofsweep.client.client import Partner
 from proofsweep.config.sections import RetrySettings
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.verify.service import Service, ServiceStatus, await_service, examine_service
+from proofsweep.verify.service import Service, ServiceStatus
 
 from ..scripted_service import NOW, Scripted, ScriptedService
 
@@ -19,35 +17,35 @@ RESET = NOW + timedelta(hours=30)
 NO_CONNECTION = Scripted(status=None)
 
 
-def test_a_healthy_service_tells_its_version_and_the_quota(partner: Partner, service: ScriptedService) -> None:
+def test_a_healthy_service_tells_its_version_and_the_quota(opened: Service, service: ScriptedService) -> None:
     """One call of each kind; the live headroom is the header's, not the body's."""
     health = {"ok": True, "version": "7", "commit": "c0ffee", "deployedAt": NOW.isoformat()}
     usage = {"plan": {"quotaLimit": 1000}, "days": [{"date": "2026-11-20", "used": 5, "remaining": 5}]}
     service.script[Call.HEALTH] = [Scripted(document=health)]
     service.script[Call.USAGE] = [Scripted(document=usage, remaining=900, reset=RESET)]
 
-    status = examine_service(partner)
+    status = opened.status()
 
     assert status == ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=900, quota_reset=RESET)
     assert service.calls == [Call.HEALTH, Call.USAGE]
 
 
-def test_a_quota_that_is_used_up_is_no_headroom(partner: Partner, service: ScriptedService) -> None:
+def test_a_quota_that_is_used_up_is_no_headroom(opened: Service, service: ScriptedService) -> None:
     """The call that would tell of it is refused for it: that tells enough, and when the quota resets."""
     service.usual[Call.USAGE] = Scripted(status=429, remaining=0, retry_after=3_600.0, reset=RESET)
 
-    status = examine_service(partner)
+    status = opened.status()
 
     assert (status.version, status.headroom, status.quota_reset) == ("7", 0, RESET)
     assert service.calls == [Call.HEALTH, Call.USAGE]
 
 
 @pytest.mark.parametrize("answer", [NO_CONNECTION, Scripted(status=500), Scripted(document={})])
-def test_a_quota_that_is_not_told_is_unknown(partner: Partner, service: ScriptedService, answer: Scripted) -> None:
+def test_a_quota_that_is_not_told_is_unknown(opened: Service, service: ScriptedService, answer: Scripted) -> None:
     """A run can begin without it: None is no zero."""
     service.usual[Call.USAGE] = answer
 
-    status = examine_service(partner)
+    status = opened.status()
 
     assert (status.version, status.headroom, status.quota_reset) == ("7", None, None)
 
@@ -90,15 +88,15 @@ def uptime(stop: StopSwitch, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
-    partner: Partner, service: ScriptedService, uptime: list[float]
+    opened: Service, service: ScriptedService, uptime: list[float]
 ) -> None:
     """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
-    retry = RetrySettings(attempts=2, longest_wait_seconds=30.0)
-    patient = replace(partner, session=replace(partner.session, retry=retry))
+    opened.retry = RetrySettings(attempts=2, longest_wait_seconds=30.0, breaker_seconds=300.0)
+    opened.dispatcher.clock = lambda: uptime[-1]
     service.usual[Call.HEALTH] = Scripted(status=503)
 
     with pytest.raises(RunMustStop) as stopped:
-        await_service(patient, 300.0, lambda: uptime[-1])
+        opened.awaited()
 
     assert stopped.value.ended_by == "breaker"
     assert 300.0 <= uptime[-1] <= 301.0

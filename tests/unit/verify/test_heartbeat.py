@@ -93,12 +93,6 @@ def leg(tmp_path: Path) -> Leg:
     return Leg(journal, stop, heartbeat, legs, store)
 
 
-def ended() -> threading.Event:
-    over = threading.Event()
-    over.set()
-    return over
-
-
 @pytest.mark.parametrize(("seconds", "writes", "expected"), [(1.0, 9, 0), (1.0, 11, 1), (1.0, 31, 3), (6.0, 5, 2)])
 def test_a_heartbeat_is_due_by_the_clock(leg: Leg, seconds: float, writes: int, expected: int) -> None:
     """Not by the number of flushes: a slow store makes few."""
@@ -162,7 +156,9 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
     if is_asked_to_stop:
         leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
-    leg.heartbeat.keep(ended())
+    over = threading.Event()
+    over.set()
+    leg.heartbeat.keep(over)
 
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == ended_by

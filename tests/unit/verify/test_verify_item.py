@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -132,48 +133,32 @@ def replace_whole(path: Path) -> None:
     other.rename(path)
 
 
-def test_a_file_that_changes_while_it_is_sent_has_failed_for_now(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """It says nothing about the credential; no digest of a part of it is kept."""
-    service.on_call = lambda call: call is Call.SLOT and Path(item.audio).write_bytes(b"RIFF shorter")
-
-    done = finished(item, verify_context)
-
-    assert reason_of(done) == ("failed", Reason.SOURCE_CHANGED)
-    assert done.read is not None
-    assert done.read.sha256 is None
-
-
-@pytest.mark.parametrize("change", [append_to, replace_whole, Path.unlink])
-@pytest.mark.parametrize("when", [Call.SLOT, Call.VERIFY])
+@pytest.mark.parametrize(
+    ("which", "when", "change"),
+    [
+        *product(["audio"], [Call.SLOT, Call.VERIFY], [append_to, replace_whole, Path.unlink]),
+        ("sidecar", Call.VERIFY, append_to),
+    ],
+)
 def test_a_rejected_file_that_changed_meanwhile_has_failed_for_now(
     service: ScriptedService,
     verify_context: VerifyContext,
-    item: WorkItem,
-    change: Callable[[Path], None],
+    pair: WorkItem,
+    *,
+    which: str,
     when: Call,
+    change: Callable[[Path], None],
 ) -> None:
-    """A part of a delivery says nothing about its credential, so nobody is told to reject it."""
+    """A part of a delivery, of which the sidecar may come last, says nothing: nobody is told to reject it."""
     service.usual[Call.VERIFY] = REJECTED
-    service.on_answer = lambda call: call is when and change(Path(item.audio))
-    sent = sha256(Path(item.audio).read_bytes()).hexdigest()
+    service.on_answer = lambda call: call is when and change(Path(getattr(pair, which)))
+    sent = sha256(Path(pair.audio).read_bytes()).hexdigest()
 
-    done = finished(item, verify_context)
+    done = finished(pair, verify_context)
 
     assert reason_of(done) == ("failed", Reason.SOURCE_CHANGED)
     assert done.read is not None
     assert done.read.sha256 == sent
-
-
-def test_a_rejected_pair_whose_sidecar_grew_meanwhile_has_failed_for_now(
-    service: ScriptedService, verify_context: VerifyContext, pair: WorkItem
-) -> None:
-    """The sidecar may be delivered last."""
-    service.usual[Call.VERIFY] = REJECTED
-    service.on_answer = lambda call: call is Call.VERIFY and append_to(Path(str(pair.sidecar)))
-
-    assert reason_of(finished(pair, verify_context)) == ("failed", Reason.SOURCE_CHANGED)
 
 
 def test_an_acceptance_counts_for_the_bytes_that_were_sent(
