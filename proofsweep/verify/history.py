@@ -4,6 +4,7 @@ All of it is derived from receipts and parts: it may be deleted, and no leg fail
 """
 
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 
 from proofsweep.config.logs import Event, log
@@ -23,16 +24,12 @@ _LEAST_ROWS = 20  # a leg of fewer shows how the program starts, not how fast it
 
 def note_leg(results: Results, plan: Plan) -> None:
     """Let what is derived know that a leg has ended; what fails now, a later leg does."""
-    for what, update in (("index", _refresh_index), ("latest", _refresh_latest)):
+    for what, update in (("index", RunIndex(results).refreshed), ("latest", partial(_refresh_latest, results, plan))):
         try:
-            update(results, plan)
+            update()
         except Exception as error:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
             why = error.message if isinstance(error, ProofsweepError) else type(error).__name__
             log(Event.UPDATE_MISSED, run_id=plan.run_id, what=what, why=why)
-
-
-def _refresh_index(results: Results, _: Plan) -> None:
-    RunIndex(results).refreshed()
 
 
 def _refresh_latest(results: Results, plan: Plan) -> None:
@@ -45,11 +42,10 @@ def learned_rate(results: Results, base_url: str, key_fingerprint: str, now: dat
     """Return the calls a second that one of the newest legs learned with this key; None if all are older."""
     lane = (base_url.split("/")[2], key_fingerprint)
     legs = (leg for run in RunIndex(results).refreshed().newest_first() for leg in reversed(run.legs))
-    for row in (leg.counts for leg in islice(legs, _RATED_LEGS)):
-        rate, finished_at = row.get("rate_learned"), row.get("finished_at")
-        is_same_lane = (row.get("base_url_host"), row.get("key_fingerprint")) == lane
-        is_young = isinstance(finished_at, datetime) and finished_at >= now - _RATE_IS_KEPT
-        if is_same_lane and is_young and isinstance(rate, float):
+    for leg in islice(legs, _RATED_LEGS):
+        rate, finished_at = leg.counts.get("rate_learned"), leg.finished_at
+        is_same_lane = (leg.counts.get("base_url_host"), leg.counts.get("key_fingerprint")) == lane
+        if is_same_lane and isinstance(rate, float) and finished_at and finished_at >= now - _RATE_IS_KEPT:
             return rate
     return None
 

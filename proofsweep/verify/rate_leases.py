@@ -1,5 +1,6 @@
 """Share the rate limit with the other processes of the key: a lease of each in the store, which a thread reads."""
 
+import math
 import secrets
 import threading
 import time
@@ -32,10 +33,7 @@ class RateLeases:
         self._dispatcher, self._clock = service.dispatcher, service.clock
         weight = Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY
         self._share = RateShare(token=secrets.token_hex(6), weight=weight)
-        self._looked_at = 0.0
-        self._refused = 0
         self._has_looked = threading.Event()
-        self._lock = threading.Lock()
 
     @contextmanager
     def shared(self) -> Iterator[None]:
@@ -51,13 +49,11 @@ class RateLeases:
 
     def look(self) -> None:
         """Exchange news with the others now; without a store each finds its part alone."""
-        with suppress(ResultsError), self._lock:
-            self._refused, self._looked_at = self._dispatcher.refused, time.monotonic()
+        with suppress(ResultsError):
             share = self._share.look(self.read(), self._dispatcher.report(), self._dispatcher.clock())
             self._dispatcher.take(share)
             if share.lease is not None:
                 self._write(share.lease)
-        self._has_looked.set()
 
     def heed(self) -> None:
         """Keep to a pause that another process was told, and take no part: for a few calls."""
@@ -85,12 +81,14 @@ class RateLeases:
         return leases
 
     def _keep(self, over: threading.Event) -> None:
-        self.look()
-        while not over.wait(_POLL_SECONDS):
-            is_news = self._dispatcher.refused != self._refused
-            if is_news or time.monotonic() - self._looked_at >= LOOK_SECONDS:
+        refused, looked_at = 0, -math.inf
+        while not over.is_set():
+            if self._dispatcher.refused != refused or time.monotonic() - looked_at >= LOOK_SECONDS:
+                refused, looked_at = self._dispatcher.refused, time.monotonic()
                 self.look()
-        with suppress(ResultsError), self._lock:
+                self._has_looked.set()
+            over.wait(_POLL_SECONDS)
+        with suppress(ResultsError):
             self._leave()
 
     def _leave(self) -> None:

@@ -14,7 +14,7 @@ from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
+from proofsweep.store.runs import LegRecord, RunIndex
 from proofsweep.verify.attempt import BOUNDS, settle_last_legs, supersede
 from proofsweep.verify.item import Clock
 
@@ -90,14 +90,12 @@ def rest_of_retry(
     last = max(holders, key=lambda leg: holders[leg].taken_at, default=0)
     noted = holders[last].facts.get(BOUNDS) if last else None
     together = {plan.partition_of_leg(leg): leg for leg in sorted(own) if own[leg].facts[BOUNDS] == noted}
-    receipts = [legs.receipt(leg) or {} for leg in together.values()]
-    if last not in own or not any(receipt.get("ended_by") == EndedBy.KILLED for receipt in receipts):
+    ended = [LegRecord.of(leg, legs.receipt(leg) or {}) for leg in together.values()]
+    if last not in own or not any(leg.ended_by == EndedBy.KILLED for leg in ended):
         return run_id, bounds
     left = _BOUNDS.validate_python(noted)
     if left.max_calls is not None:
-        counts = (receipt.get("counts") for receipt in receipts)
-        spent = sum(int(row["calls"] or 0) for row in counts if isinstance(row, dict))
-        left = replace(left, max_calls=max(0, left.max_calls - spent))
+        left = replace(left, max_calls=max(0, left.max_calls - sum(leg.count("calls") for leg in ended)))
     has_planned = min(holders) in own
     return run_id if has_planned else None, left
 

@@ -1,7 +1,6 @@
 """A check takes something whose answer is known through the core flow: our own silence, or files that were accepted."""
 
 import threading
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,13 +11,14 @@ from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Mode
 from proofsweep.domain.runs import Bounds
-from proofsweep.store.known_rows import AcceptedItem, PastAnswers
+from proofsweep.store.known_rows import AcceptedItem
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.probes import CheckFinding, Checks
 
 from ..conftest import WAV, LegBuilder
 from ..left_behind import journal_rows
 from ..scripted_service import VALID, Scripted, ScriptedService
+from .conftest import KnownPast
 
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
@@ -45,16 +45,6 @@ PROBES = [
 ]
 
 
-class KnownPast(PastAnswers):
-    """What earlier runs accepted, as the test says."""
-
-    def __init__(self, items: Sequence[AcceptedItem]) -> None:
-        self.items = list(items)
-
-    def accepted(self) -> list[AcceptedItem]:
-        return self.items
-
-
 @pytest.fixture
 def leg(new_leg: LegBuilder) -> Leg:
     return new_leg.leg(new_leg.plan(1))
@@ -63,7 +53,7 @@ def leg(new_leg: LegBuilder) -> Leg:
 @pytest.fixture
 def checks(leg: Leg) -> Checks:
     checks = leg.attribution.checks
-    checks.known.past = KnownPast([])
+    checks.known.past = KnownPast()
     return checks
 
 

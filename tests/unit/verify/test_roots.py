@@ -10,28 +10,15 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import AudioRead, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
-from proofsweep.store.known_rows import AcceptedItem, PastAnswers
+from proofsweep.store.known_rows import AcceptedItem
 from proofsweep.verify.known_files import KnownFiles
 
 from ..conftest import WAV
 from ..scripted_service import NOW
+from .conftest import KnownPast
 
 MISSING = Ineligible(Reason.MISSING_AUDIO, "There is no audio.")
 SHORT = ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
-
-
-class KnownPast(PastAnswers):
-    """What earlier legs and runs have left behind, as the test says."""
-
-    def __init__(self) -> None:
-        self.items: list[AcceptedItem] = []
-        self.was_read: list[str] = []
-
-    def accepted(self) -> list[AcceptedItem]:
-        return self.items
-
-    def files_read(self, most: int) -> list[str]:
-        return self.was_read[:most]
 
 
 class ClosedFiles(Files):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.errors import ResourceShortage, SourceError
-from proofsweep.domain.exchanges import Call, Exchange
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import FileFacts, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -46,25 +46,6 @@ def finished(item: WorkItem, context: VerifyContext, **changes: object) -> Finis
 
 def reason_of(done: Finished) -> tuple[str, str | None]:
     return word_for(done.outcome), None if isinstance(done.outcome, Accepted) else str(done.outcome.reason)
-
-
-def test_a_healthy_item_takes_three_steps(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
-    """(1) a slot, (2) the form POST with its very bytes, (3) the verdict; and no call besides."""
-    recorded: list[Exchange] = []
-
-    done = verify_item(item, verify_context, recorded.append)
-
-    content = Path(item.audio).read_bytes()
-    assert isinstance(done, Finished)
-    assert isinstance(done.outcome, Accepted)
-    assert service.calls == THREE_CALLS
-    assert content in service.uploads[0]
-    assert done.read is not None
-    assert done.read.sha256 == sha256(content).hexdigest()
-    assert [exchange.request_id for exchange in recorded] == ["id-1", "id-2", "id-3"]
-    assert done.exchanges == recorded
 
 
 def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(
