@@ -301,8 +301,10 @@ SELECT {", ".join(schemas.LATEST.names)} FROM base"""
 
 
 def _files_of(store: Store, schema: pa.Schema, names: Iterable[str], folder: Path) -> Iterator[str]:
-    """Give some objects as files that DuckDB can open, after an empty one; those of a bucket are copied to a folder."""
-    yield _written(folder / "none.parquet", parquet_of(pa.Table.from_batches([], schema=schema)))
+    """Give some objects as files that DuckDB can open, before an empty one; those of a bucket are copied to a folder.
+
+    DuckDB counts the rows of all by those of the first, and keeps in memory the side of a join that it takes for small.
+    """
     for name in names:
         if not isinstance(store, FolderStore) or any(letter in store.url for letter in "*?[\\"):
             content = store.read(name)
@@ -311,6 +313,7 @@ def _files_of(store: Store, schema: pa.Schema, names: Iterable[str], folder: Pat
             yield _written(folder / name, content)
         else:
             yield f"{store.url}/{name}"
+    yield _written(folder / "none.parquet", parquet_of(pa.Table.from_batches([], schema=schema)))
 
 
 def _written(path: Path, content: bytes) -> str:
