@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from typing import Annotated
 
 import pyarrow as pa
@@ -83,27 +82,31 @@ class Results:
         return sha256_hex(read_required(self.store, layout.plan_name(run_id)))
 
     def parts_of(self, table: str, plan: AnyRun, leg: int | None = None) -> list[str]:
-        """List the names of one run's parts of a table, or of one of its legs, sorted.
+        """List the names of one run's parts of a table, or of one of its legs, sorted."""
+        return sorted(name for name in self._parts(table, plan) if leg in {None, layout.leg_of(name)})
+
+    def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> list[int]:
+        """Count the rows of each partition's verdicts; those of `own` parts, and of ended legs, need not be read."""
+        known, rows = {part.name: part for part in own}, [0] * plan.partitions
+        for name, part in self._parts("verdicts", plan).items():
+            found = part or known.get(name) or self.marked_part(name)[0]
+            rows[plan.partition_of_leg(layout.leg_of(name))] += found.rows
+        return rows
+
+    def _parts(self, table: str, plan: AnyRun) -> dict[str, Part | None]:
+        """Return the parts of a run by their names; None for one that no receipt names yet.
 
         A leg that has ended has the parts that its receipt names, whatever the listing shows. What a pruning has
         deleted, or will delete, is left out.
         """
         folder = layout.table_folder(table, plan.run_date)
         ended = {} if table == "runs" else ended_parts(self.store, plan)
-        listed = [name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-")]
-        named = (part.name for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
-        found = {*named, *(name for name in listed if layout.leg_of(name) not in ended)}
+        listed = (name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-"))
+        found: dict[str, Part | None] = {name: None for name in listed if layout.leg_of(name) not in ended}
+        named = (part for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
+        found |= {part.name: part for part in named}
         gone = frozenset[str]() if table == "runs" else pruned_names(self.store, plan.run_id)
-        return sorted(name for name in found - gone if leg in {None, layout.leg_of(name)})
-
-    def rows_published(self, plan: Plan, own: Iterable[Part] = ()) -> list[int]:
-        """Count the rows of each partition's verdicts; those of `own` parts, and of ended legs, need not be read."""
-        ended = ended_parts(self.store, plan)
-        known = {part.name: part for part in (*chain.from_iterable(ended.values()), *own)}
-        rows = [0] * plan.partitions
-        for name in self.parts_of("verdicts", plan):
-            rows[plan.partition_of_leg(layout.leg_of(name))] += (known.get(name) or self.marked_part(name)[0]).rows
-        return rows
+        return {name: part for name, part in found.items() if name not in gone}
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table, mark: Mark | None = None) -> Part:
         """Write one part with its whole schema; NameTaken if there is one of the name."""
