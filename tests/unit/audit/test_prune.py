@@ -184,14 +184,9 @@ def test_a_kill_at_each_step_is_healed_by_pruning_again(results: Results, tmp_pa
     assert steps > 12
 
 
-@pytest.mark.parametrize(("text", "days"), [("400d", 400), (" 1d ", 1), ("00030d", 30)])
-def test_an_age_is_in_whole_days(text: str, days: int) -> None:
-    """At least one."""
-    assert days_of(text) == days
-
-
-@pytest.mark.parametrize("text", ["", "400", "0d", "-3d", "1y", "12h", "1.5d", "999999d", "d"])
-def test_any_other_age_is_refused(text: str) -> None:
-    """With an example of one that is understood."""
+@pytest.mark.parametrize("text", ["", "400", "0d", "-3d", "1y", "1.5d", "999999d"])
+def test_an_age_is_in_whole_days(text: str) -> None:
+    """At least one; another is refused with an example of one that is understood."""
+    assert [days_of(each) for each in ("400d", " 1d ")] == [400, 1]
     with pytest.raises(UsageError, match="write it like 400d"):
         days_of(text)

@@ -9,7 +9,7 @@ from proofsweep.domain.items import sidecar_key
 from proofsweep.domain.runs import Plan
 from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import AnswerTimes, are_known_since
-from proofsweep.store.latest import Latest, refresh
+from proofsweep.store.latest import refresh
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
@@ -33,14 +33,6 @@ def results(tmp_path: Path) -> Results:
     journal.add(answered(KILLED, 0, "killed", "rejected", audio_version="v1"), [])
     journal.flush()
     return results
-
-
-def test_rows_of_the_base_of_parts_and_of_journals_are_known(results: Results) -> None:
-    """Each once, unless its leg ended in that very moment; those of another environment are none of it."""
-    tables = Latest(results).rows("beta", ["item_id"])
-
-    assert sorted(item for table in tables for item in table["item_id"].to_pylist()) == ["killed", "missed", "noted"]
-    assert not any(table.num_rows for table in Latest(results).rows("production", ["item_id"]))
 
 
 @pytest.mark.parametrize(
