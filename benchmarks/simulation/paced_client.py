@@ -9,7 +9,6 @@ from random import Random
 from benchmarks.simulation.event_queue import EventQueue
 from benchmarks.simulation.simulated_partner import SimulatedPartner
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
-from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
 
 _names: Iterator[Hashable] = count()
@@ -32,7 +31,7 @@ class PacedClient:
     partner: SimulatedPartner
     chance: Random
     workers: int = 1024
-    queue: CallQueue = field(default_factory=lambda: CallQueue(Pacer(), ConcurrencyLimit()))
+    queue: CallQueue = field(default_factory=lambda: CallQueue(Pacer()))
     items: Iterator[Hashable] = _names
     closes_at: float = math.inf
     prepare_seconds: float = 0.0

@@ -12,7 +12,6 @@ from benchmarks.simulation.paced_client import PacedClient
 from benchmarks.simulation.simulated_partner import Answered, SimulatedPartner
 from benchmarks.simulation.trial import Figures
 from proofsweep.client.call_queue import CallQueue
-from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Weight
 
@@ -155,7 +154,7 @@ def play_shared(lane: SharedLane, seed: int) -> Played:
     starts += [] if lane.ingest_at is None else [(lane.ingest_at, Weight.INGEST)]
     for number, (start, weight) in enumerate(starts):
         partner = CountingPartner(events=events, gateway=gateway, conditions=conditions, chance=chance, whole=whole)
-        queue = CallQueue(Pacer(), ConcurrencyLimit())
+        queue = CallQueue(Pacer())
         client = PacedClient(events=events, partner=partner, chance=Random(seed + 10 * number), queue=queue)
         share = RateShare(token=f"p{number}", weight=weight)
         processes.append(Process(client=client, partner=partner, told=told, share=share))

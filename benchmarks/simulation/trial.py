@@ -14,7 +14,6 @@ from benchmarks.simulation.scenarios import Scenario, Target
 from benchmarks.simulation.simulated_partner import SimulatedPartner, Traffic
 from benchmarks.simulation.uplink import Uplink
 from proofsweep.client.call_queue import MOST_UPLOADS, CallQueue
-from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.pacer import Pacer
 
 # A client is back when it uses the lane over this time.
@@ -39,7 +38,6 @@ CLIENTS: dict[str, NewClient] = {
         workers=scenario.workers,
         queue=CallQueue(
             Pacer(scenario.known_rate, scenario.first_rate),
-            ConcurrencyLimit(),
             most_uploads=math.inf if scenario.uplink is None else MOST_UPLOADS,
         ),
     ),

@@ -55,7 +55,7 @@ class CallQueue:
         self, pacer: Pacer, limit: ConcurrencyLimit | None = None, *, most_uploads: float = MOST_UPLOADS
     ) -> None:
         self.pacer = pacer
-        self.limit = limit  # None where no concurrency limit is looked for
+        self.limit = limit or ConcurrencyLimit()
         self.most_uploads = most_uploads
         self.in_flight = 0
         self.is_held = False  # only the calls of probes go
@@ -84,15 +84,11 @@ class CallQueue:
     def waiting(self, priority: Priority) -> int:
         return len(self._queues[priority])
 
-    @property
-    def most_at_once(self) -> float:
-        return math.inf if self.limit is None else self.limit.most
-
     def first(self) -> Ticket | None:
         return next((queue[0] for queue in self._queues if queue), None)
 
     def head(self, now: float) -> Ticket | None:
-        if self.limit is not None and self.in_flight >= self.limit.allowed(now):
+        if self.in_flight >= self.limit.allowed(now):
             return None
         if now > self._left_at + _LONGEST_STALL_SECONDS:  # calls that hang for longer hold back no others
             self._usual_silence, self._unanswered = max(self._usual_silence, self._unanswered), 0
@@ -132,8 +128,7 @@ class CallQueue:
 
     def was_answered(self, ticket: Ticket) -> None:
         self._close(ticket)
-        if self.limit is not None:
-            self.limit.was_admitted(ticket.in_flight)
+        self.limit.was_admitted(ticket.in_flight)
 
     def was_uploaded(self, holder: Hashable) -> None:
         self._uploading.discard(holder)
@@ -146,10 +141,10 @@ class CallQueue:
         self.drop(ticket.holder if ticket.is_for_slot else None, ticket)
         self._told_until = max(self._told_until, now + pause_seconds)
         self.refused += 1
-        was_unlimited = self.most_at_once == math.inf
-        if ticket.sent is None or (self.limit is not None and self.limit.was_refused(ticket.in_flight, now)):
+        was_unlimited = self.limit.most == math.inf
+        if ticket.sent is None or self.limit.was_refused(ticket.in_flight, now):
             self.pacer.pause(now, pause_seconds)
-            if was_unlimited and self.most_at_once <= _SMALL_LIMIT and ticket.sent is not None:
+            if was_unlimited and self.limit.most <= _SMALL_LIMIT and ticket.sent is not None:
                 self.pacer.search_again(ticket.sent, now)
         else:
             self.pacer.throttled(ticket.sent, now, pause_seconds)

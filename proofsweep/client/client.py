@@ -90,7 +90,7 @@ class Partner:
 
     def keys(self, *, limit: int | None = None, cursor: str | None = None) -> PartnerKeysResponse:
         """GET /partner/keys: the whole inventory; with `limit` (1-100) or `cursor`, one page of it."""
-        return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", **_given(limit=limit, cursor=cursor))
+        return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", limit=limit, cursor=cursor)
 
     def rotate(self, idempotency_key: str) -> tuple[RotatedKeyResponse, AnswerHeaders]:
         """POST /partner/keys/rotate. The caller stores `idempotency_key` (16-128 characters) before the call.
@@ -110,7 +110,7 @@ class Partner:
 
     def proofs(self, *, limit: int | None = None, cursor: str | None = None) -> ListProofsResponse:
         """GET /proofs: one page, newest first; the last page has no `next_cursor`."""
-        return self._get(ListProofsResponse, Call.PROOFS, "/proofs", **_given(limit=limit, cursor=cursor))
+        return self._get(ListProofsResponse, Call.PROOFS, "/proofs", limit=limit, cursor=cursor)
 
     def proof(self, proof_id: str) -> GetProofResponse:
         """GET /proofs/{proofId}: the sidecar stays base64, as received."""
@@ -198,7 +198,7 @@ class Partner:
         schemes = ("https://", "http://") if is_plain else ("https://",)
         return url.lower().startswith(schemes)
 
-    def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int) -> _Resource:
+    def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int | None) -> _Resource:
         return _read(kind, self.session.ask(self.session.request(call, path, **params)))
 
 
@@ -207,10 +207,6 @@ def _proof_path(proof_id: str) -> str:
     if proof_id in NO_PROOF_IDS:
         raise UsageError(f"{proof_id!r} is no proof ID.")
     return f"/proofs/{quote(proof_id, safe='')}"
-
-
-def _given(**params: str | int | None) -> dict[str, str | int]:
-    return {name: value for name, value in params.items() if value is not None}
 
 
 def _read(kind: type[_Resource], reply: Reply) -> _Resource:

@@ -23,9 +23,11 @@ def key_source(
     if service.api_key_file is not None:
         return key_file(service.api_key_file)
     if service.api_key_env is not None:
-        return key_variable(service.api_key_env, environ)
+        name = service.api_key_env
+        return lambda: usable_key(environ.get(name, ""), where=f"The environment variable {name}")
     if service.api_key_block is not None and read_block is not None:
-        return key_block(service.api_key_block, read_block)
+        block = service.api_key_block
+        return lambda: usable_key(read_block(block), where=f"The secret block {block}")
     raise ConfigError("The settings do not say where the API key is kept (service.api_key_file, _env or _block).")
 
 
@@ -44,14 +46,6 @@ def key_file(path: Path) -> KeySource:
         return usable_key(text_of_file(content, "replace"), where=f"The key file {path}")
 
     return read
-
-
-def key_variable(name: str, environ: Mapping[str, str]) -> KeySource:
-    return lambda: usable_key(environ.get(name, ""), where=f"The environment variable {name}")
-
-
-def key_block(name: str, load: Callable[[str], str]) -> KeySource:
-    return lambda: usable_key(load(name), where=f"The secret block {name}")
 
 
 def usable_key(text: str, *, where: str) -> SecretStr:

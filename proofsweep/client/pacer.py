@@ -12,61 +12,28 @@ then only growth that goes through proves a rate. Where they are by chance, thei
 
 import math
 from collections import deque
-from dataclasses import replace
 
-from proofsweep.client.lane_model import (
-    ChanceTest,
-    Contention,
-    Cycle,
-    CycleRecorder,
-    Refusals,
-    Sent,
-    TokenBucket,
-    fit,
-    joined,
-)
+from proofsweep.client.lane_model import ChanceTest, Contention, Cycle, Sent, agreeing, fit, joined
 
 # Measured together: python -m benchmarks.lanes
 FIRST_RATE = 6.0  # where a search begins, in calls per second
-_LEAST_FIRST_RATE = 1.0  # and at least
 _REMEMBERED_SHARE = 0.95  # the part of a remembered rate that a run begins with
-_BURST_SECONDS = 1.0  # a burst that empties the bucket so soon shows its size and little of its rate
 _DOUBLING_SECONDS = 1.5  # how fast the pace may double
-_REGROWTH_SECONDS, _REGROWTH_CALLS = 1.0, 10  # how fast growth doubles when a 429 is overdue: the longer of both
-_SHARED_REGROWTH = 20.0  # how much slower it grows where others use the lane
-_SHARED_REGROWTH_MARGIN = 0.2  # the largest margin that counts for that
-_FIRST_EXCESS = 0.02  # the excess over the rate with which growth begins, as a share
 _SLACK_SECONDS = 0.02  # how late a call may go and still count as sent at the pace
-_IDLE_SECONDS = 0.4  # how late a call may go before the bucket has filled much
-_BURST_SHARE = 0.2  # how far above the rate the pace is while credit is spent, as a share
-_CATCH_UP_SHARE = 0.1  # how far above the rate the pace may be later, as a share
+_BURST_SHARE, _CATCH_UP_SHARE = 0.2, 0.1  # how far above the rate the pace is while credit is spent, and later at most
 _DUE_SHARE = 0.2  # the level at which a 429 is due, as a share of the credit
-# 429s are frequent while one follows on so many calls at a pace that does not grow.
-_LEAST_FREQUENT, _MOST_FREQUENT = 14.0, 90.0
-_COUNTED_TIMES_SHUT = 3  # 429s in a row without a call let through that count as of other users, until a rate is known
-_FIRST_QUIET_SECONDS = 4.0  # the quiet time of a new lane, which doubles with each calm cycle
-# The quiet time of a known lane: the longest of three, up to the fourth.
-_QUIET_SECONDS, _QUIET_CALLS, _QUIET_PAUSES, _MOST_QUIET_SECONDS = 45.0, 400, 25, 240.0
-_QUIET_CYCLES, _LEAST_QUIET_SECONDS = 2, 8.0  # where 429s are frequent anyway: in usual cycles, and at least
-_NARROW_SHARE = 0.7  # a lane is narrow below this share of what it was
-# Below these shares of what it was, growth is fast: of a lane, and of one that others use too or that was shut.
-_WIDE_SHARE, _SHUT_SHARE = 0.5, 0.01
-_NARROW_PART, _LEAST_NARROW_SECONDS = 6, 9.0  # its quiet time: as a part, and at least
-_CYCLES = 5  # cycles that the fit remembers
+_FREQUENT, _RARE = 14.0, 90.0  # 429s are frequent while one follows on so many calls at a pace that does not grow
 _MEANINGFUL_CALLS = 6  # calls that make a cycle meaningful: else one call more means another rate
-_LEAST_CALLS_PER_SECOND = 0.01  # the lowest rate learned
-_MOST_SHRINKING_SHARE = 0.6  # the smallest new size of the bucket, as a share of the old one
-_MOST_LOG_EXCESS = 0.007  # how far above the rate the pace stays after 429s that came late, as a share
-_OVERDUE_PACE = 1.07  # a 429 is overdue above so many times the pace that was meant
 _SHUT_SECONDS = 10.0  # a longer pause paces by itself: one call after it shows nothing
-_FIRST_TEST_MARGIN = 0.45  # groups are first sent while the pace is lowered by no more
-_ACCEPTED_SHARES = 1.5  # the share of 429s accepted by chance, in shares that the test has met
-_MOST_ACCEPTED = 0.055  # and at most
-# Of a rate that another process learned: the cycles that it counts for, and the change that voids earlier 429s.
-_CALM_CYCLES, _MUCH = 3, 0.2
-# Seconds after it until a 429 counts again: the others may not know yet that the parts are new.
-_SETTLE_SECONDS = 2.0
-_GIVEN_UP_MARGIN = 0.6  # the margin at which it was no chance
+# The quiet time of a known lane is the longest of three, up to the fourth; that of a new one doubles with each cycle.
+_QUIET_SECONDS, _QUIET_CALLS, _QUIET_PAUSES, _MOST_QUIET_SECONDS = 45.0, 400, 25, 240.0
+_FIRST_QUIET_SECONDS = 4.0
+_NARROW_SHARE, _WIDE_SHARE, _SHUT_SHARE = 0.7, 0.5, 0.01  # of the widest rate: below, a pace grows sooner or faster
+_PACE_STEP, _MOST_MARKS = 0.04, 48  # how much of a change is marked; beyond so many marks every second one goes
+_TESTED_MARGIN, _GIVEN_UP_MARGIN = 0.45, 0.6  # where the test of chance may begin, and where it was no chance
+# Of a rate that another process learned: the change that voids earlier 429s, as a logarithm, and the time until a 429
+# counts again, as the others may not know yet that the parts are new.
+_MUCH, _SETTLE_SECONDS = 0.2, 2.0
 
 
 class Pacer:
@@ -77,47 +44,45 @@ class Pacer:
         # Calls per second that the lane lets through, by this run or an earlier one; None until a 429.
         self.learned_rate = known_rate
         # Calls per second that may go now.
-        self.pace = first_rate if known_rate is None else max(_LEAST_FIRST_RATE, _REMEMBERED_SHARE * known_rate)
-        self.bucket = TokenBucket(self.pace, max(1.0, self.pace))  # explains the 429s best
-        self._cycles: deque[Cycle] = deque(maxlen=_CYCLES)
+        self.pace = first_rate if known_rate is None else max(1.0, _REMEMBERED_SHARE * known_rate)
+        self.rate, self.burst = self.pace, max(1.0, self.pace)  # of the bucket that explains the 429s best
+        self.is_shared = False  # other processes are known to use the lane: each 429 is due
+        self.opens_at = self._next_at = self._stopped_at = -math.inf
+        self._is_searching, self._search_after = True, 0.0 if known_rate is None else _FIRST_QUIET_SECONDS
+        self._contention, self._chance_test = Contention(), ChanceTest()
+        self._known: deque[Cycle] = deque(maxlen=5)  # what the fit remembers
+        self._since: deque[Cycle] = deque(maxlen=64)  # since something was last learned
+        self._usual_calls, self._calm_calls = 300.0, 0  # between two 429s, as an average; since the last one
         self._calm_cycles = 0  # regular cycles since the last change
         self._widest = 0.0  # calls per second that the lane once let through
         self._log_excess = 0.0  # the logarithm of how far above the rate the pace stays
-        self.is_shared = False  # other processes are known to use the lane: each 429 is due
-        self._is_searching = True
-        self._search_after = 0.0 if known_rate is None else _FIRST_QUIET_SECONDS
-        self._recorder = CycleRecorder()
-        self._refusals = Refusals()
-        self._contention = Contention()
-        self._chance_test = ChanceTest()
-        self._pause_seconds = 1.0
-        self._stopped_at = self.opens_at = self._next_at = -math.inf
-        self._times_shut = 0
-        self._held_seconds = self._doublings = 0.0
-        self._credit = self._level = self.bucket.burst
+        self._pause_seconds, self._times_shut = 1.0, 0
+        self._last: Sent | None = None  # the last call since the last 429
+        self._marks: list[Sent] = []  # where the pace changed, so that a few stretches describe a cycle
+        self._marked_pace = 0.0
+        # Since something was last learned: how long the pace was used, what is left in the bucket, of what, and growth.
+        self._held_seconds = self._level = self._credit = self._doublings = 0.0
+        self._begin()
 
     @property
     def next_at(self) -> float:
         return max(self.opens_at, self._next_at)
 
     def send(self, now: float) -> Sent:
-        late_seconds = now - self.next_at
-        was_held_back = late_seconds < _SLACK_SECONDS
-        last, bucket = self._recorder.last, self.bucket
-        passed = 0.0 if last is None else now - last.at
-        self._level = min(bucket.burst, self._level + bucket.rate * passed) - 1.0
+        last = self._last or Sent(now, 0)
+        passed, is_at_pace = now - last.at, now - self.next_at < _SLACK_SECONDS
+        self._level = min(self.burst, self._level + self.rate * passed) - 1.0
         self._contention.sent()
-        if not self._doublings:
-            self._refusals.sent()
-        if was_held_back:  # a late call shows nothing about a faster pace
+        self._calm_calls += not self._doublings
+        if is_at_pace:  # a late call shows nothing about a faster pace
             self._raise_pace(now, passed)
-        elif late_seconds > _IDLE_SECONDS and not (self._is_searching or self._contention.is_shared):
-            self._note_idle(late_seconds)
         gap = 1.0 / self.pace
         if self._is_tested:
             gap = self._chance_test.gap_seconds(now, gap)
         self._next_at = max(self._next_at, now - _SLACK_SECONDS) + gap
-        return self._recorder.send(now, self.pace, was_held_back=was_held_back)
+        self._mark(last, now, is_at_pace=is_at_pace)
+        self._last = Sent(now, last.number + 1)
+        return self._last
 
     def pause(self, now: float, pause_seconds: float) -> None:
         """Hold all calls back for so long, and learn nothing from it."""
@@ -129,33 +94,34 @@ class Pacer:
         if sent.at <= self._stopped_at:
             self._chance_test.refused_too(sent.at)
             return
-        self._chance_test.refused(sent.at, now)
-        cycle = self._recorder.until(sent, begins_full=self._stopped_at == -math.inf)
+        cycle = self._cycle_until(sent)
         self._note_shut(cycle, pause_seconds)
-        self._note_chance()
-        is_learned = self._note_cycle(cycle, pause_seconds)
+        self._note_chance(sent)
+        self._since.append(cycle)
+        is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
+        if not self._doublings:
+            self._usual_calls += 0.2 * (self._calm_calls - self._usual_calls)
+            self._calm_calls = 0
         self._stopped_at = now
         self._pause_seconds = now + pause_seconds - sent.at
-        self._recorder.begin(sent)
+        self._restart(sent)
         if is_learned:
             self._begin()
-        elif self._doublings and (self._contention.is_shared or cycle.calls < 0.5 * self._refusals.usual_calls):
+        elif self._doublings and (self._contention.is_shared or cycle.calls < 0.5 * self._usual):
             self._held_seconds = self._doublings = 0.0  # a faster pace is refused more often
-            self.pace = min(self.pace, self.bucket.rate)
+            self.pace = min(self.pace, self.rate)
 
     def assume(self, rate: float, now: float) -> None:
         """Keep to a rate that another process has learned, and learn on from there."""
-        bucket = self.bucket
-        burst = max(1.0, min(rate, bucket.burst * rate / bucket.rate))
-        self.bucket, self._calm_cycles = TokenBucket(rate, burst), _CALM_CYCLES
-        self._widest = self._log_excess = 0.0
-        self._cycles.clear()
-        if abs(math.log(rate / bucket.rate)) > _MUCH:
-            self._refusals.forget()
-        self._is_searching = False
-        self.learned_rate = self.pace = rate
+        change = rate / self.rate
+        self.burst = max(1.0, min(rate, self.burst * change))
+        self.learned_rate = self.pace = self.rate = rate
+        self._calm_cycles, self._widest, self._log_excess, self._is_searching = 3, 0.0, 0.0, False
+        self._known.clear()
+        if abs(math.log(change)) > _MUCH:
+            self._since.clear()
         self._stopped_at = now + _SETTLE_SECONDS  # a 429 to an earlier call shows nothing about this rate
-        self._recorder.begin(Sent(now, 0))
+        self._restart(Sent(now, 0))
         self._begin()
 
     def search_again(self, sent: Sent, now: float) -> None:
@@ -163,8 +129,30 @@ class Pacer:
         self._contention = Contention()
         self._is_searching, self._search_after = True, 0.0
         self._stopped_at = now
-        self._recorder.begin(sent)
+        self._restart(sent)
         self._begin()
+
+    def _restart(self, refused: Sent) -> None:
+        self._last, self._marks, self._marked_pace = Sent(refused.at, 0), [], 0.0
+
+    def _begin(self) -> None:
+        self._held_seconds = self._level = self._doublings = 0.0
+        self._credit = min(self.burst, self.rate * self._pause_seconds)
+
+    def _mark(self, last: Sent, now: float, *, is_at_pace: bool) -> None:
+        if not self._marked_pace or not is_at_pace:
+            self._marks += [last, Sent(now, last.number)]
+            self._marked_pace = self.pace
+        elif abs(self.pace / self._marked_pace - 1.0) > _PACE_STEP:
+            self._marks.append(last)
+            self._marked_pace = self.pace
+        if len(self._marks) > _MOST_MARKS:
+            self._marks[2:] = self._marks[2::2]
+
+    def _cycle_until(self, refused: Sent) -> Cycle:
+        marks = [mark for mark in self._marks if mark.number < refused.number]
+        marks.append(Sent(refused.at, refused.number - 1))
+        return Cycle([(mark.at - marks[0].at, mark.number) for mark in marks], self._stopped_at == -math.inf)
 
     def _note_shut(self, cycle: Cycle, pause_seconds: float) -> None:
         """Begin again slowly when nothing goes through: such a lane is neither narrow nor contended for."""
@@ -172,37 +160,49 @@ class Pacer:
         self._times_shut = self._times_shut + 1 if is_shut else 0
         if self._times_shut > 1 or (is_shut and self._is_searching):
             self.pace = min(self.pace, 1.0 / max(1.0, pause_seconds))
-        is_counted = self._times_shut <= (_COUNTED_TIMES_SHUT if self._is_searching else 1)
+        is_counted = self._times_shut <= (3 if self._is_searching else 1)
         if is_counted and pause_seconds <= _SHUT_SECONDS and not self.is_shared:
             self._contention.refused(math.inf if self._doublings else cycle.calls)
 
-    def _note_chance(self) -> None:
-        if self._contention.is_chance and self._contention.margin > _GIVEN_UP_MARGIN:
-            self._contention.accept(None)
-            self._chance_test.reject()
-        elif self._chance_test.is_proven and not self._contention.is_chance:
-            self._contention.accept(min(_MOST_ACCEPTED, _ACCEPTED_SHARES * self._chance_test.share))
+    def _note_chance(self, refused: Sent) -> None:
+        was_chance, test, contention = self._contention.is_chance, self._chance_test, self._contention
+        test.refused(refused.at)
+        if was_chance and contention.margin > _GIVEN_UP_MARGIN:
+            test.reject()
+        contention.is_chance = test.is_proven
+        if contention.is_chance and not was_chance:
+            contention.balance = min(0.0, contention.balance)
 
-    def _note_cycle(self, cycle: Cycle, pause_seconds: float) -> bool:
-        self._refusals.add(cycle)
-        is_learned = (cycle.calls > 1 or pause_seconds <= _SHUT_SECONDS) and self._is_learned(cycle, pause_seconds)
-        if not self._doublings:
-            self._refusals.count()
-        return is_learned
+    @property
+    def _is_tested(self) -> bool:
+        margin = self._contention.margin
+        if not margin or self._contention.is_chance or not self._is_frequent:
+            return False
+        return margin <= _TESTED_MARGIN or self._chance_test.has_begun
+
+    @property
+    def _usual(self) -> float:
+        return max(5.0, self._usual_calls, self._calm_calls)
+
+    @property
+    def _is_frequent(self) -> bool:
+        """Whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
+        least = 0.0 if self._contention.is_chance else _FREQUENT
+        return not self.is_shared and least < self._usual < _RARE
 
     def _is_learned(self, cycle: Cycle, pause_seconds: float) -> bool:
         if cycle.calls and self._is_searching:
             self._search(cycle, pause_seconds)
         elif cycle.calls and self._is_due(cycle) and not self._is_frequent:
-            self._learn(self._refusals.whole(), is_narrower=False)
-        elif not self._is_searching and (agreeing := self._refusals.agreeing()):
-            self._learn(joined(agreeing), is_narrower=True)
+            self._learn(joined(self._since), is_narrower=False)
+        elif not self._is_searching and (alike := agreeing([*self._since], self._usual)):
+            self._learn(joined(alike), is_narrower=True)
         else:
-            if self._is_frequent and cycle.calls >= max(6.0, 0.5 * self._refusals.usual_calls):
-                self.bucket = replace(self.bucket, rate=max(self.bucket.rate, cycle.rate(self.bucket.burst)))
+            if self._is_frequent and cycle.calls >= max(_MEANINGFUL_CALLS, 0.5 * self._usual):
+                self.rate = max(self.rate, cycle.rate(self.burst))
             return False
-        self._refusals.forget()
-        self.pace = self.bucket.rate
+        self._since.clear()
+        self.pace = self.rate
         return True
 
     def _is_due(self, cycle: Cycle) -> bool:
@@ -211,30 +211,49 @@ class Pacer:
             return cycle.calls >= _MEANINGFUL_CALLS
         return self._level < 1.0 + _DUE_SHARE * self._credit
 
-    @property
-    def _is_frequent(self) -> bool:
-        """Whether 429s come so often, at any pace, that a single one shows nothing about the bucket."""
-        least = 0.0 if self._contention.is_chance else _LEAST_FREQUENT
-        return not self.is_shared and least < self._refusals.usual_calls < _MOST_FREQUENT
-
-    @property
-    def _is_tested(self) -> bool:
-        margin = self._contention.margin
-        if not margin or self._contention.is_chance or not self._is_frequent:
-            return False
-        return margin <= _FIRST_TEST_MARGIN or self._chance_test.has_begun
-
     def _search(self, cycle: Cycle, pause_seconds: float) -> None:
-        if self._held_seconds < max(_BURST_SECONDS, cycle.seconds / 2):
-            self.bucket = TokenBucket(cycle.calls / (cycle.seconds + pause_seconds), float(cycle.calls))
+        if self._held_seconds < max(1.0, cycle.seconds / 2):  # a burst shows the bucket's size, and little of its rate
+            self.rate, self.burst = cycle.calls / (cycle.seconds + pause_seconds), float(cycle.calls)
             self._search_after = 0.0
         else:
             self._learn(cycle, is_narrower=False)
             self._is_searching = False
 
-    def _begin(self) -> None:
-        self._held_seconds = self._level = self._doublings = 0.0
-        self._credit = min(self.bucket.burst, self.bucket.rate * self._pause_seconds)
+    def _learn(self, cycle: Cycle, *, is_narrower: bool) -> None:
+        """Find the bucket that explains the last cycles; `is_narrower` if several 429s agree that it gives less."""
+        rate, burst, quiet, is_first = self.rate, self.burst, self._quiet_seconds(), self._is_searching
+        is_wider = cycle.rate(burst) / rate > 1.15 + 2 * cycle.uncertainty
+        if is_narrower or is_wider:
+            self._known.clear()
+        self._known.append(cycle)
+        likely = self._likely_burst(cycle, quiet, is_wider=is_wider)
+        self.rate, self.burst = fit(self._known, likely, 1.0 if is_first else 0.6 * burst)
+        if not (is_first or is_narrower or cycle.calls >= _MEANINGFUL_CALLS):
+            self.rate = max(rate / 2, self.rate)
+        self.learned_rate = self.rate
+        if self._calm_cycles > 1:
+            self._widest = max(0.98 * self._widest, self.rate)
+        is_late = self._held_seconds > quiet and not is_narrower
+        self._log_excess = min(0.007, self._log_excess + 0.01) if is_late else self._log_excess / 2
+        gave_more = is_wider or -self._level > 0.25 * burst + 3
+        if is_narrower or is_first:
+            self._calm_cycles = 0
+        elif gave_more and not self._contention.is_shared:
+            self._calm_cycles = min(self._calm_cycles, 2)
+        else:
+            self._calm_cycles += 1
+
+    def _likely_burst(self, cycle: Cycle, quiet: float, *, is_wider: bool) -> float:
+        burst, rate = self.burst, self.rate
+        if self._is_searching:
+            return self.pace / 4
+        if is_wider:
+            return max(self.pace / 4, burst)
+        if self._doublings > 1:  # it was already growing, because the 429 came late
+            return min(burst, max(0.85 * burst, 0.3 * rate))
+        if self._held_seconds < quiet / 2 and cycle.calls >= _MEANINGFUL_CALLS:
+            return max(burst, min(1.15 * burst, 1.5 * rate))
+        return burst
 
     def _raise_pace(self, now: float, passed: float) -> None:
         elapsed = min(passed, max(1.0, 1.0 / self.pace))
@@ -247,74 +266,28 @@ class Pacer:
             target = self._intended_pace(elapsed) * math.exp(self._log_excess - self._contention.margin)
         self.pace = min(target, self.pace * math.exp2(min(30.0, elapsed / _DOUBLING_SECONDS)))
 
-    def _note_idle(self, idle_seconds: float) -> None:
-        filled_seconds = min(idle_seconds, self.bucket.burst / self.bucket.rate)
-        held_seconds = min(self._held_seconds, self._quiet_seconds()) - filled_seconds / _CATCH_UP_SHARE
-        self._held_seconds, self._doublings = max(0.0, held_seconds), 0.0
-
     def _intended_pace(self, elapsed: float) -> float:
-        rate, quiet = self.bucket.rate, self._quiet_seconds()
+        rate, quiet = self.rate, self._quiet_seconds()
+        spending = rate + min(_CATCH_UP_SHARE * rate, 0.5 * self._credit / quiet)
         if self._held_seconds > quiet:
             self._doublings = min(30.0, self._doublings + elapsed / self._regrowth_seconds())
-            return self._spending() * (1 + _FIRST_EXCESS * math.exp2(self._doublings))
+            return spending * (1 + 0.02 * math.exp2(self._doublings))
         if self._level > self._credit / 2 + 1:
             return rate * (1 + _BURST_SHARE)
-        return rate + (self._spending() - rate) * self._held_seconds / quiet
-
-    def _spending(self) -> float:
-        return self.bucket.rate + min(_CATCH_UP_SHARE * self.bucket.rate, 0.5 * self._credit / self._quiet_seconds())
+        return rate + (spending - rate) * self._held_seconds / quiet
 
     def _regrowth_seconds(self) -> float:
         """Return the time in which the excess over the known pace doubles: longer where others use the lane too."""
-        if self.bucket.rate < (_SHUT_SHARE if self._contention.is_shared else _WIDE_SHARE) * self._widest:
-            return _REGROWTH_SECONDS
-        slower = 1 + _SHARED_REGROWTH * min(_SHARED_REGROWTH_MARGIN, self._contention.margin)
-        return max(_REGROWTH_SECONDS, _REGROWTH_CALLS / self.pace) * slower
+        if self.rate < (_SHUT_SHARE if self._contention.is_shared else _WIDE_SHARE) * self._widest:
+            return 1.0
+        return max(1.0, 10 / self.pace) * (1 + 20 * min(0.2, self._contention.margin))
 
     def _quiet_seconds(self) -> float:
         """Return how long no 429 is looked for: short while the lane is new, and while it is narrower than before."""
-        rate = self.bucket.rate
-        most = max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / rate)
+        most = max(_QUIET_SECONDS, _QUIET_PAUSES * self._pause_seconds, _QUIET_CALLS / self.rate)
         quiet = min(_MOST_QUIET_SECONDS, most)
         if not self._contention.is_shared:  # else others would be disturbed
-            if rate < _NARROW_SHARE * self._widest:
-                quiet = max(_LEAST_NARROW_SECONDS, quiet / _NARROW_PART)
-            quiet = min(quiet, max(_LEAST_QUIET_SECONDS, _QUIET_CYCLES * self._refusals.usual_calls / rate))
+            if self.rate < _NARROW_SHARE * self._widest:
+                quiet = max(9.0, quiet / 6)
+            quiet = min(quiet, max(8.0, 2 * self._usual / self.rate))
         return min(quiet, _FIRST_QUIET_SECONDS * math.exp2(min(self._calm_cycles, 10)))
-
-    def _learn(self, cycle: Cycle, *, is_narrower: bool) -> None:
-        """Find the bucket that explains the last cycles; `is_narrower` if several 429s agree that it gives less."""
-        before, quiet, is_first = self.bucket, self._quiet_seconds(), self._is_searching
-        is_wider = cycle.rate(before.burst) / before.rate > 1.15 + 2 * cycle.uncertainty
-        if is_narrower or is_wider:
-            self._cycles.clear()
-        self._cycles.append(cycle)
-        likely_burst = self._likely_burst(cycle, quiet, is_wider=is_wider)
-        fitted = fit(self._cycles, likely_burst, 1.0 if is_first else _MOST_SHRINKING_SHARE * before.burst)
-        is_meaningful = is_first or is_narrower or cycle.calls >= _MEANINGFUL_CALLS
-        least = _LEAST_CALLS_PER_SECOND if is_meaningful else before.rate / 2
-        self.bucket = replace(fitted, rate=max(least, fitted.rate))
-        if self._calm_cycles > 1:
-            self._widest = max(0.98 * self._widest, fitted.rate)
-        is_late = self._held_seconds > quiet and not is_narrower
-        self._log_excess = min(_MOST_LOG_EXCESS, self._log_excess + 0.01) if is_late else self._log_excess / 2
-        gave_more = is_wider or -self._level > 0.25 * before.burst + 3
-        if is_narrower or is_first:
-            self._calm_cycles = 0
-        elif gave_more and not self._contention.is_shared:
-            self._calm_cycles = min(self._calm_cycles, 2)
-        else:
-            self._calm_cycles += 1
-        self.learned_rate = self.bucket.rate
-
-    def _likely_burst(self, cycle: Cycle, quiet: float, *, is_wider: bool) -> float:
-        burst, rate = self.bucket.burst, self.bucket.rate
-        if self._is_searching:
-            return self.pace / 4
-        if is_wider:
-            return max(self.pace / 4, burst)
-        if self.pace > _OVERDUE_PACE * self._spending():  # it was already growing, because the 429 came late
-            return min(burst, max(0.85 * burst, 0.3 * rate))
-        if self._held_seconds < quiet / 2 and cycle.calls > _CYCLES:
-            return max(burst, min(1.15 * burst, 1.5 * rate))
-        return burst

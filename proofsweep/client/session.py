@@ -4,7 +4,7 @@ import math
 import random
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NoReturn, assert_never
 
@@ -93,9 +93,11 @@ class Session:
     def stop(self) -> StopSwitch:
         return self.context.dispatcher.stop
 
-    def request(self, call: Call, path: str, method: str = "GET", /, **params: str | int) -> Request:
+    def request(self, call: Call, path: str, method: str = "GET", /, **params: str | int | None) -> Request:
+        """Make a request without the parameters that are None."""
         url = self.context.service.base_url + path  # not urljoin: that would drop the path of the base URL
-        return Request(call=call, method=method, url=url, params=params)
+        given = {name: value for name, value in params.items() if value is not None}
+        return Request(call=call, method=method, url=url, params=given)
 
     def ask(self, request: Request) -> Reply:
         """Make a call until it is answered with a 2xx that can be read.
@@ -117,8 +119,7 @@ class Session:
             raise
 
     def ask_usage(self, days: int | None) -> Reply:
-        params: Mapping[str, int] = {} if days is None else {"days": days}
-        return self.ask(self.request(Call.USAGE, "/partner/usage", **params))
+        return self.ask(self.request(Call.USAGE, "/partner/usage", days=days))
 
     def _attempt(self, request: Request) -> Reply:
         """Send once, when the dispatcher lets the call go.

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from proofsweep import __version__
 from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
-from proofsweep.client.in_flight import ConcurrencyLimit
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
@@ -152,7 +151,7 @@ class Service:
         )
         self.workers = Workers(workers_that_fit(pace.workers))
         self.dispatcher = Dispatcher(
-            CallQueue(Pacer(first_rate=pace.first_rate), ConcurrencyLimit()),
+            CallQueue(Pacer(first_rate=pace.first_rate)),
             self.stop,
             longest_pause_seconds=pace.longest_pause_seconds,
             make_room=self.workers.make_room,

@@ -131,12 +131,12 @@ def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> N
     for holder in range(3):
         queue.enter(Priority.OTHER, holder)
     *_, beyond = served(queue, now=200.0)  # long after the last refusal the limit is tested
-    before = queue.pacer.bucket
+    before = queue.pacer.rate, queue.pacer.burst
 
     queue.was_throttled(beyond, 201.0, 5.0)
 
     assert beyond.in_flight == 3
-    assert (limit.most, queue.pacer.bucket) == (2, before)
+    assert (limit.most, queue.pacer.rate, queue.pacer.burst) == (2, *before)
     assert queue.pacer.next_at == 206.0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.client.keys import CurrentKey, fingerprint, key_file, key_variable, usable_key
+from proofsweep.client.keys import CurrentKey, fingerprint, key_file, usable_key
 from proofsweep.domain.errors import ConfigError
 
 KEY = "pk_SECRET-1"
@@ -41,6 +41,6 @@ def test_a_fingerprint_tells_keys_apart_and_reveals_none() -> None:
 
 def test_a_key_in_use_is_not_printed() -> None:
     """Neither by repr nor by str."""
-    key = CurrentKey(key_variable("THE_KEY", {"THE_KEY": KEY}))
+    key = CurrentKey(lambda: SecretStr(KEY))
 
     assert KEY not in f"{key!r}{key}{key.current!r}{key.current}"

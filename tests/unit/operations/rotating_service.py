@@ -145,6 +145,6 @@ class Installation:
         """Make a partner with an engine's own switch."""
         context = self.partner.session.context
         settings = context.service.model_copy(update={"environment": "sandbox"})
-        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0), None), StopSwitch())
+        dispatcher = Dispatcher(CallQueue(Pacer(first_rate=10_000.0)), StopSwitch())
         context = replace(context, service=settings, key=CurrentKey(lambda: key), dispatcher=dispatcher)
         return replace(self.partner, session=replace(self.partner.session, context=context))
