@@ -61,11 +61,9 @@ class ScriptedServer:
     before_answering: Callable[["Received"], object] = lambda _request: None
 
     def targets(self) -> list[str]:
-        """Return the request lines, in order."""
         return [f"{request.method} {request.target}" for request in self.received]
 
     def serve(self, connection: socket.socket, file: BinaryIO) -> None:
-        """Take one request and answer it."""
         request = _read_request(file, reads_body=self.reads_bodies)
         self.received.append(request)
         self.before_answering(request)
@@ -128,7 +126,6 @@ def api(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
 
 @pytest.fixture
 def safe_api(new_server: Callable[..., ScriptedServer], certificate: Path) -> ScriptedServer:
-    """The partner's API under TLS."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate)
     return new_server(tls)
@@ -136,13 +133,11 @@ def safe_api(new_server: Callable[..., ScriptedServer], certificate: Path) -> Sc
 
 @pytest.fixture
 def storage(new_server: Callable[[], ScriptedServer]) -> ScriptedServer:
-    """Return the storage target, which is another origin."""
     return new_server()
 
 
 @pytest.fixture
 def key_path(tmp_path: Path) -> Path:
-    """Return the file that the key is read from."""
     path = tmp_path / "key"
     path.write_text(f"{KEY}\n")
     return path
@@ -150,8 +145,6 @@ def key_path(tmp_path: Path) -> Path:
 
 @dataclass(slots=True)
 class Client:
-    """A partner client, and the parts that a test looks at."""
-
     partner: Partner
     stop: StopSwitch
     dispatcher: Dispatcher
@@ -187,7 +180,6 @@ def tls() -> ssl.SSLContext:
 
 @pytest.fixture(scope="session")
 def unchecked() -> ssl.SSLContext:
-    """Return a context that trusts any certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
@@ -195,19 +187,16 @@ def unchecked() -> ssl.SSLContext:
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """Return the variables in which a test names proxies."""
     return {}
 
 
 @pytest.fixture
 def proxies(environment: dict[str, str]) -> Proxies:
-    """Return the proxies that they name when a call is made."""
     return Proxies(environment)
 
 
 @pytest.fixture
 def transport(tls: ssl.SSLContext, proxies: Proxies) -> Iterator[Transport]:
-    """Yield a transport, and close its connections at the end."""
     transport = Transport(TimeoutSettings(read_seconds=5.0), user_agent="proofsweep/0.0", proxies=proxies, tls=tls)
     yield transport
     transport.close()
@@ -217,12 +206,7 @@ def transport(tls: ssl.SSLContext, proxies: Proxies) -> Iterator[Transport]:
 def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> NewClient:
     """Make clients of the API that wait almost no time between attempts."""
 
-    def make(
-        *,
-        sidecar_field: str | None = "mark",
-        attempts: int = 3,
-        base_url: str | None = None,
-    ) -> Client:
+    def make(*, sidecar_field: str | None = "mark", attempts: int = 3, base_url: str | None = None) -> Client:
         stop, exchanges = StopSwitch(), list[Exchange]()
         dispatcher = Dispatcher(CallQueue(Pacer(first_rate=1e4)), stop)
         context = ClientContext(
@@ -243,7 +227,6 @@ def new_client(api: ScriptedServer, key_path: Path, transport: Transport) -> New
 
 @pytest.fixture
 def client(new_client: NewClient) -> Client:
-    """Return one such client with the defaults."""
     return new_client()
 
 
@@ -255,7 +238,6 @@ class Bytes:
         self.facts = FileFacts(size_bytes=sum(map(len, pieces)), version="1")
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the pieces from the start."""
         yield from self._pieces
 
 
@@ -267,7 +249,6 @@ def audio() -> Bytes:
 
 @pytest.fixture
 def slot(storage: ScriptedServer) -> UploadResponse:
-    """Return a slot at the storage target."""
     fields = {"key": "incoming/u-1", "policy": "SECRET==", "Content-Type": "audio/wav", "acl": "private"}
     document = {"uploadId": "u-1", "url": f"{storage.url}/bucket?sig=SECRET", "fields": fields}
     return UploadResponse.model_validate(document)

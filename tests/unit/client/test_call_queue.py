@@ -11,12 +11,10 @@ from proofsweep.client.pacer import Pacer
 
 
 def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
-    """Return a queue whose pacer is fast enough for all tests here."""
     return CallQueue(Pacer(known_rate=1e6), limit)
 
 
 def limit_of(most: int) -> ConcurrencyLimit:
-    """Return a limit that was found just now."""
     limit = ConcurrencyLimit()
     for time in (-4.0, -2.0, 0.0):
         for _ in range(most):

@@ -31,7 +31,6 @@ WHOLE = OPENING + b"content-length: 34\r\n\r\n" + VALID
 
 
 def request_for(server: ScriptedServer) -> Request:
-    """Make a request for a verdict."""
     return Request(call=Call.VERIFY, method="POST", url=f"{server.url}/v1/verify")
 
 
@@ -116,7 +115,6 @@ def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -
 
 @pytest.fixture
 def send(api: ScriptedServer, transport: Transport) -> Send:
-    """Ask for one verdict; give the reply."""
     return lambda: transport.send(request_for(api), attempt=1, key=None)
 
 

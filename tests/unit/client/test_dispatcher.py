@@ -29,18 +29,12 @@ class World:
     ahead_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        self.dispatcher = Dispatcher(
-            CallQueue(self.pacer),
-            self.stop,
-            clock=self.now,
-        )
+        self.dispatcher = Dispatcher(CallQueue(self.pacer), self.stop, clock=self.now)
 
     def now(self) -> float:
-        """Return monotonic seconds."""
         return time.monotonic() + self.ahead_seconds
 
     def throttle(self, call: Call, wait_seconds: float, ticket: Ticket | None = None) -> None:
-        """Let a call be answered with 429."""
         self.dispatcher.note(exchange(call, 429), ticket)
         self.dispatcher.pause_all(exchange(call, 429), ticket, wait_seconds)
 
@@ -56,7 +50,6 @@ def world() -> World:
 
 
 def in_thread(work: Callable[[], object]) -> threading.Thread:
-    """Run something in a thread of its own."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread

@@ -32,7 +32,6 @@ class Lane:
         self.tokens = self.burst
 
     def run(self, seconds: float) -> None:
-        """Send for so long."""
         end = self.now + seconds
         while (at := max(self.now, self.pacer.next_at)) < end:
             self.tokens = min(self.burst, self.tokens + (at - self.now) * self.rate)

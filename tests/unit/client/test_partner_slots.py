@@ -40,7 +40,6 @@ FIELDS = st.dictionaries(ANY_TEXT.filter(lambda name: "\\" not in name), ANY_TEX
 
 @pytest.fixture
 def fill(client: Client, slot: UploadResponse, audio: Bytes) -> Fill:
-    """Fill the slot with the audio, once."""
     return lambda: client.partner.fill_slot(slot, audio)
 
 
@@ -125,7 +124,6 @@ class Zeros:
         self.facts = FileFacts(size_bytes=size_bytes, version="1")
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield zeros."""
         for _ in range(self.facts.size_bytes // 65_536):
             yield bytes(65_536)
 

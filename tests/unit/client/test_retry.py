@@ -28,7 +28,6 @@ def exchange(
     attempt: int = 1,
     code: str | None = None,
 ) -> Exchange:
-    """Make an exchange with the facts that the rule uses."""
     headers = AnswerHeaders(retry_after_seconds=retry_after)
     return left_behind.exchange(call, status, failure, headers=headers, attempt=attempt, error_code=code)
 

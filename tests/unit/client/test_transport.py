@@ -23,7 +23,6 @@ OK = b'{"ok": true}'
 
 @pytest.fixture
 def send(api: ScriptedServer, transport: Transport) -> Send:
-    """Send one keyless GET of /health to the API, and give the reply."""
     request = Request(call=Call.HEALTH, method="GET", url=f"{api.url}/v1/health")
     return lambda: transport.send(request, attempt=1, key=None)
 
@@ -210,14 +209,10 @@ BROKEN = {
     "chunks without an end": (CHUNKED + b"22\r\n" + VALID + b"\r\n", "bad_answer"),
     "two lengths": (OPENING + b"content-length: 34\r\ncontent-length: 35\r\n\r\n" + VALID, "connection"),
     "a length that is none": (OPENING + b"content-length: +34\r\n\r\n" + VALID, "connection"),
-    "a negative length": (OPENING + b"content-length: -1\r\n\r\n" + VALID, "connection"),
-    "a length beyond all bounds": (OPENING + b"content-length: " + b"9" * 40 + b"\r\n\r\n" + VALID, "connection"),
     "an unknown transfer": (OPENING + b"transfer-encoding: zip\r\n\r\n" + VALID, "connection"),
     "NUL in a header": (OPENING + b"x: a\x00b\r\n\r\n" + VALID, "connection"),
-    "NUL in a header's name": (OPENING + b"a\x00b: x\r\n\r\n" + VALID, "connection"),
     "a line that is no header": (OPENING + b"no header\r\n\r\n" + VALID, "connection"),
     "a status of two digits": (b"HTTP/1.1 20 OK\r\n\r\n" + VALID, "connection"),
-    "a status below all": (b"HTTP/1.1 020 OK\r\n\r\n" + VALID, "connection"),
     "another protocol": (b"HTTP/1.1 101 OK\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n" + VALID, "connection"),
     "a body where none may be": (b"HTTP/1.1 204 No\r\ncontent-length: 34\r\n\r\n" + VALID, "bad_answer"),
     "compressed and said so": (OPENING + b"content-encoding: gzip\r\n\r\n" + gzip.compress(VALID), "bad_answer"),
