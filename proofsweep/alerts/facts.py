@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from proofsweep.alerts.rules import (
-    IN_A_ROW,
     About,
     Alert,
     FlowEnd,
@@ -94,13 +93,7 @@ class AlertFacts:
         return FlowEnd(
             "verify-catalog",
             state,
-            About(
-                environment=run.plan.environment,
-                catalog=run.plan.catalog,
-                machine=None if holder is None else holder.host,
-                rows=remaining or failed,
-                results_url=self.results.store.url,
-            ),
+            replace(self._here(run.plan.catalog, remaining or failed), machine=None if holder is None else holder.host),
             title=f"{remaining:,} of {items:,} rows remain" if remaining else some_failed,
             details=[
                 *(f"Run `{run.plan.run_id}`: {harmless(ending_of(run))}.", *said, counts),
@@ -136,15 +129,12 @@ class AlertFacts:
         return no_success(about, max(ends, default=None), first_run, now, self.settings.no_success_hours)
 
     def recent_probes(self) -> list[ProbeFacts]:
-        """Return the probes of the last passes, the oldest first; ResultsError if the store cannot be read."""
+        """Return the probes of the last hours, the oldest first; ResultsError if the store cannot be read."""
         now = self.clock()
         oldest = now - _OLDEST_PASS
-        columns, days = ["environment", "operation_id", *_FACTS], sorted({oldest.date(), now.date()})
-        rows = probes_of(self.results, columns, days).sort_by("operation_id").to_pylist()
+        rows = probes_of(self.results, ["environment", *_FACTS], {oldest.date(), now.date()}).to_pylist()
         mine = [row for row in rows if row.pop("environment") == self.environment and row["started_at"] >= oldest]
-        last = set(sorted({row["operation_id"] for row in mine})[-IN_A_ROW:])
-        facts = [ProbeFacts(**row) for row in mine if row.pop("operation_id") in last]
-        return sorted(facts, key=lambda probe: probe.started_at)
+        return sorted((ProbeFacts(**row) for row in mine), key=lambda probe: probe.started_at)
 
     def _here(self, catalog: str | None, rows: int | None = None) -> About:
         host, url = socket.gethostname(), self.results.store.url

@@ -1,7 +1,7 @@
 """What somebody is told, when and in which words: the one list of alerts, and what decides each. Pure."""
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -298,13 +298,13 @@ class ProbeFacts:
 def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[list[Alert], list[str]]:
     """Return the alerts that hold by the last probes, the oldest first, and the begins of the causes that are over."""
     about, found, over = About(environment=environment), list[Alert](), list[str]()
-    usage = [probe for probe in probes if probe.call == "usage"]
     for call in _CALLS:
         its_own = [probe for probe in probes if probe.call == call]
-        found += _failing(its_own, call, about)
+        if len(its_own) >= IN_A_ROW:
+            found += _lasting(its_own[-IN_A_ROW:], call, about)
         if its_own and its_own[-1].trouble is None:
             over.append(cause_of(AlertKind.OUTAGE, environment, call))
-    found += _key_refused(usage, about)
+    usage = [probe for probe in probes if probe.call == "usage"]
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))
     for known in [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit][-1:]:
@@ -312,26 +312,16 @@ def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[li
     return found, over
 
 
-def _lasting(probes: Sequence[ProbeFacts], is_so: Callable[[ProbeFacts], bool]) -> list[ProbeFacts]:
-    last = [*probes[-IN_A_ROW:]]
-    return last if len(last) == IN_A_ROW and all(map(is_so, last)) else []
-
-
-def _failing(probes: Sequence[ProbeFacts], call: str, about: About) -> list[Alert]:
-    failed = _lasting(probes, lambda probe: probe.is_outage)
-    if not failed:
-        return []
-    lines = [f"The last {len(failed)} probes of {_CALLS[call]} failed:"]
-    lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in failed]
-    return [made_alert(AlertKind.OUTAGE, about, f"{_CALLS[call]} fails", lines, call)]
-
-
-def _key_refused(usage: Sequence[ProbeFacts], about: About) -> list[Alert]:
-    refused = _lasting(usage, lambda probe: probe.trouble == "key_refused")
-    if not refused:
-        return []
-    line = f"The probes are answered 403 since {minute_of(refused[0].started_at)}, {_request_id(refused[-1])}."
-    return [made_alert(AlertKind.KEY_REFUSED, about, "the service refuses the API key", [line])]
+def _lasting(last: Sequence[ProbeFacts], call: str, about: About) -> list[Alert]:
+    """Tell of what the last probes of a call have in common."""
+    if all(probe.is_outage for probe in last):
+        lines = [f"The last {len(last)} probes of {_CALLS[call]} failed:"]
+        lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in last]
+        return [made_alert(AlertKind.OUTAGE, about, f"{_CALLS[call]} fails", lines, call)]
+    if call == "usage" and all(probe.trouble == "key_refused" for probe in last):
+        line = f"The probes are answered 403 since {minute_of(last[0].started_at)}, {_request_id(last[-1])}."
+        return [made_alert(AlertKind.KEY_REFUSED, about, "the service refuses the API key", [line])]
+    return []
 
 
 def _request_id(probe: ProbeFacts) -> str:
