@@ -38,6 +38,14 @@ def receipt_of(results: Results, operation_id: str | None = None) -> dict[str, A
     return legs.receipt(legs.last()) or {}
 
 
+def let_operations_die(results: Results) -> None:
+    """See that no process works on an operation any more."""
+    for operation_id in operation_ids(results.store):
+        legs = Legs(results.store, operation_id)
+        if (last := legs.last()) and legs.receipt(last) is None:
+            let_holder_die(results, operation_id, last)
+
+
 def call_of(operation: Operation, request_id: str, call: Call = Call.PROOFS, status: int | None = 200) -> Exchange:
     """Make an exchange, a second after its operation began."""
     return Exchange(

@@ -16,15 +16,13 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.reply import Reply, Request
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.threads import StopSwitch
-from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
+from proofsweep.domain.exchanges import Call
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.rotate import Rotated, rotate_key
-from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.operations import operation_ids
 from proofsweep.store.parts import Results
 
-from ..left_behind import let_holder_die
+from ..ended_operations import let_operations_die
 from ..scripted_service import NOW, Scripted, ScriptedService
 from .conftest import operator_with
 
@@ -32,23 +30,16 @@ OLD = "pk_old"
 
 
 class RotatingService(ScriptedService):
-    """Mints keys `pk_new_1`, `pk_new_2` …, each with an end of the old one; replays an answer for 24 hours.
-
-    Attributes:
-        now: the service's clock.
-        minted: the keys, in order.
-        refused_trials: how often a minted key is refused before it is known.
-        lost: answers to rotations that are lost on their way.
-        forgotten: members that the answers lack.
-    """
+    """Mints keys `pk_new_1`, `pk_new_2` …, each with an end of the old one; replays an answer for 24 hours."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now = NOW
         self.ends: dict[str, datetime] = {}
         self.minted: list[str] = []
-        self.refused_trials = self.lost = 0
-        self.forgotten: set[str] = set()
+        self.refused_trials = 0  # how often a minted key is refused before it is known
+        self.lost = 0  # answers to rotations that are lost on their way
+        self.forgotten: set[str] = set()  # members that the answers lack
         self._replays: dict[tuple[str, str], tuple[datetime, dict[str, object]]] = {}
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
@@ -60,7 +51,8 @@ class RotatingService(ScriptedService):
         reply = super().send(request, attempt=attempt, key=key)
         self.on_call = on_call
         is_replay = request.call is Call.ROTATE and reply.exchange.is_success and self._is_replay
-        return replace(reply, exchange=replace(reply.exchange, headers=_marked(reply.exchange, is_replay=is_replay)))
+        headers = replace(reply.exchange.headers, is_replay=is_replay)
+        return replace(reply, exchange=replace(reply.exchange, headers=headers))
 
     def _answer(self, request: Request, key: str) -> Scripted:
         if key not in {OLD, *self.minted} or self.ends.get(key, self.now) < self.now:
@@ -88,26 +80,16 @@ class RotatingService(ScriptedService):
         return Scripted(status=201, document=document)
 
 
-def _marked(exchange: Exchange, *, is_replay: bool) -> AnswerHeaders:
-    return replace(exchange.headers, is_replay=is_replay)
-
-
 @dataclass(slots=True)
 class Installation:
-    """A key file, a results store, and the command that rotates the key; each run is a process of its own.
-
-    Attributes:
-        new_key_file: where the new key goes, if not into the key file.
-        now: this machine's clock.
-        waits: what was waited, in seconds.
-    """
+    """A key file, a results store, and the command that rotates the key; each run is a process of its own."""
 
     folder: Path
     partner: Partner
     service: RotatingService
-    new_key_file: Path | None = None
+    new_key_file: Path | None = None  # where the new key goes, if not into the key file
     now: datetime = NOW
-    waits: list[float] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)  # what was waited, in seconds
 
     @property
     def key_file(self) -> Path:
@@ -119,10 +101,7 @@ class Installation:
 
     def rotate(self) -> Rotated:
         """Run the command, after those before it are dead."""
-        for operation_id in operation_ids(self.results.store):
-            legs = Legs(self.results.store, operation_id)
-            if (last := legs.last()) and legs.receipt(last) is None:
-                let_holder_die(self.results, operation_id, last)
+        let_operations_die(self.results)
         return self.command()()
 
     def command(self) -> Callable[[], Rotated]:

@@ -14,13 +14,11 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.operations.erase import ErasureReport, ProofList, erase_proofs, read_proof_list
 from proofsweep.operations.operation import Operator
-from proofsweep.store.legs import Legs
-from proofsweep.store.objects import FolderStore, Store
-from proofsweep.store.operations import operation_ids
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
-from ..left_behind import let_holder_die
+from ..ended_operations import let_operations_die
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 OF_ERASURES = ("operations/erase.py", "operations/operation.py", "store/operations.py")
@@ -51,17 +49,10 @@ class Eraser:
     operator: Operator
     told: list[Row] = field(default_factory=list)
 
-    @property
-    def store(self) -> Store:
-        return self.operator.results.store
-
     def erase(self, *proof_ids: str) -> ErasureReport:
         """Run the command, after those before it are dead."""
         self.operator.service.stop.reason = None
-        for operation_id in operation_ids(self.store):
-            legs = Legs(self.store, operation_id)
-            if (last := legs.last()) and legs.receipt(last) is None:
-                let_holder_die(self.operator.results, operation_id, last)
+        let_operations_die(self.operator.results)
         return erase_proofs(self.operator, ProofList(proof_ids), self.told.append)
 
     def rows(self) -> list[Row]:
