@@ -194,6 +194,7 @@ WELL: list[str | None] = [None] * 9
     ("troubles", "expected"),
     [
         ([], []),
+        (["http_500", "timeout"], []),
         ([*WELL, "http_500", "timeout"], []),
         ([*WELL, "http_500", "timeout", "not_ok"], ["outage"]),
         ([*WELL, "http_500", "timeout", "not_ok", None], []),
