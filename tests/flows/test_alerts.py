@@ -40,8 +40,10 @@ def test_a_check_tells_of_a_night_that_never_came(
 ) -> None:
     """Exit 3 while it holds; the second check says that it was told. A good run tells nobody anything.
 
-    A receiver that fails is exit 4, and said in the object for programs.
+    A receiver that fails is exit 4, and said in the object for programs. The flow knows what the command has told.
     """
+    from proofsweep_flows.check_service import check_service  # noqa: PLC0415 - Prefect reads its settings on import
+
     catalog = world.manifest(samples.valid[:3])
     world.run("verify", catalog)
     assert (hook.posts, (world.results / "_alerts").exists()) == ([], False)
@@ -57,6 +59,8 @@ def test_a_check_tells_of_a_night_that_never_came(
         "told before proofsweep: no successful run for 36 hours (sandbox)",
     ]
     assert "never`" in hook.last["message"]
+    state = check_service("alerts", ["never"], results=world.results_url, return_state=True)
+    assert (state.is_completed(), state.message, len(hook.posts)) == (True, "What must be told is told.", 1)
     hook.status = 500
     code = world.run("alerts", "check", "neither", "--json")
     document = json.loads(capsys.readouterr().out)
