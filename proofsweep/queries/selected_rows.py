@@ -114,10 +114,8 @@ class ChosenFiles:
 
     def counts_by(self, value: str) -> list[tuple[str, str, int]]:
         """Count the files by a value's key, as the SQL of a tag gives it: key, one spelling, files."""
-        counts = (
-            f"SELECT {_key(value)} AS key, min(coalesce({value}, '')), count(*) FROM files GROUP BY ALL ORDER BY key"
-        )
-        return self.connection.execute(counts).fetchall()
+        counts = f"{_key(value)} AS key, min(coalesce({value}, '')), count(*)"  # not by ALL: a key may be constant
+        return self.connection.execute(f"SELECT {counts} FROM files GROUP BY key ORDER BY key").fetchall()
 
     def rows(self, columns: Sequence[str], value: str, key: str) -> Iterator[Row]:
         """Yield the files with one key of a value, in the order of their runs and catalogs."""
