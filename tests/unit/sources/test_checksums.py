@@ -14,13 +14,7 @@ from proofsweep.domain.tags import checksums_of
 from proofsweep.sources import checksums
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.catalog import Catalog
-from proofsweep.sources.checksums import (
-    ChecksumLine,
-    algorithm_of_list,
-    is_list_name,
-    line_of,
-    lines_of_list,
-)
+from proofsweep.sources.checksums import ChecksumLine, algorithm_of_list, line_of, lines_of_list
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import Cause
@@ -94,44 +88,24 @@ def test_a_line_that_cannot_be_compared_is_none(line: str) -> None:
         ("checksum.txt", ""),
         ("CHECKSUMS", ""),
         ("manifest-sha512.txt", "sha512"),
+        *dict.fromkeys(("a.wav", "notes.txt", "manifest.txt", "bagit.txt", "tagmanifest-md5.txt", "song.ffp")).items(),
+        *dict.fromkeys(
+            ("song.sfv", "B2SUMS", "SHA3SUMS", "manifest-blake2b.txt", "SHA256SUMS.asc", "a.md5.wav")
+        ).items(),
     ],
 )
-def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str) -> None:
-    """If it says one."""
+def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
+    """If it says one. Others are looked into as any file is; a digest of samples (`.ffp`) is not of the file."""
     assert algorithm_of_list(name) == algorithm
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("a.wav", "notes.txt", "manifest.txt", "bagit.txt", "tagmanifest-md5.txt", "song.ffp", "song.sfv"),
-        *("B2SUMS", "SHA3SUMS", "manifest-blake2b.txt", "SHA256SUMS.asc", "song.md5.wav"),
-    ],
-)
-def test_other_names_are_no_lists(name: str) -> None:
-    """They are looked into as any file of a folder is; a digest of samples (`.ffp`) is not of the file."""
-    assert not is_list_name(name)
-
-
-def lines(path: Path, content: bytes) -> list[str]:
-    path.write_bytes(content)
-    return list(lines_of_list(str(path), Files()))
-
-
-@pytest.mark.parametrize(
-    "content", ["\ufeffaä\r\nb".encode(), "aä\r\nb\r\n".encode("utf-16"), "aä\nb".encode("cp1252")]
-)
-def test_a_list_is_read_in_its_encoding(tmp_path: Path, content: bytes) -> None:
-    """PowerShell writes UTF-16; a byte order mark and the line ends of Windows belong to no line."""
-    assert lines(tmp_path / "MD5SUMS", content) == ["aä", "b"]
 
 
 def test_a_list_beyond_its_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever wrote it cannot make us read for hours."""
     monkeypatch.setattr(checksums, "MOST_BYTES", 5)
+    (tmp_path / "MD5SUMS").write_bytes(b"a\nb\ncdefg\n")
 
     with pytest.raises(CatalogError, match=r"It has more than 5 bytes\.$"):
-        lines(tmp_path / "MD5SUMS", b"a\nb\ncdefg\n")
+        list(lines_of_list(str(tmp_path / "MD5SUMS"), Files()))
 
 
 def written(folder: Path, files: Mapping[str, bytes | str]) -> Path:
@@ -155,17 +129,20 @@ def digests(catalog: Catalog) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize(
     "files",
     [
-        {"MD5SUMS": f"{MD5_A}  a.wav\n{MD5_B} *sub/b.wav\n"},
-        {"checksums.md5": f"{MD5_A}  ./a.wav\r\n{MD5_B}  sub\\b.wav\r\n"},
-        {"a.wav.md5": f"{MD5_A} */home/of/the/sender/a.wav", "sub/b.wav.MD5": f"{MD5_B}\n"},
-        {"a.wav.md5": f"{MD5_A}  a.wav", "sub/MD5SUMS": f"{MD5_B}  b.wav"},
+        {"MD5SUMS": f"{MD5_A}  ä.wav\n{MD5_B} *sub/b.wav\n"},
+        {"checksums.md5": f"{MD5_A}  ./ä.wav\r\n{MD5_B}  sub\\b.wav\r\n"},
+        {"ä.wav.md5": f"{MD5_A} */home/of/the/sender/ä.wav", "sub/b.wav.MD5": f"{MD5_B}\n"},
+        {"ä.wav.md5": f"{MD5_A}  ä.wav", "sub/MD5SUMS": f"{MD5_B}  b.wav"},
+        {"MD5SUMS": f"{MD5_A}  ä.wav\r\n{MD5_B}  sub/b.wav".encode("utf-8-sig")},
+        {"MD5SUMS": f"{MD5_A}  ä.wav\r\n{MD5_B}  sub/b.wav\r\n".encode("utf-16")},  # of PowerShell
+        {"MD5SUMS": f"{MD5_A}  ä.wav\n{MD5_B}  sub/b.wav".encode("cp1252")},
     ],
 )
-def test_lists_beside_the_audio_are_found(tmp_path: Path, files: Mapping[str, str]) -> None:
-    """A list names files in its folder and below; a checksum of one file, that file."""
-    catalog = opened(written(tmp_path, {"a.wav": A, "sub/b.wav": B, **files}))
+def test_lists_beside_the_audio_are_found(tmp_path: Path, files: Mapping[str, bytes | str]) -> None:
+    """A list names files in its folder and below, in any encoding; a checksum of one file, that file."""
+    catalog = opened(written(tmp_path, {"ä.wav": A, "sub/b.wav": B, **files}))
 
-    assert digests(catalog) == {"a.wav": {"md5": MD5_A}, "sub/b.wav": {"md5": MD5_B}}
+    assert digests(catalog) == {"sub/b.wav": {"md5": MD5_B}, "ä.wav": {"md5": MD5_A}}
     assert dict(+catalog.ignored) == {Cause.CHECKSUM_LISTS: len(files)}
 
 

@@ -108,32 +108,6 @@ def test_update_comes_without_files(tmp_path: Path, files: list[str]) -> None:
     assert told(catalog) == {"B1/111/1.wav": "I1"}
 
 
-def test_test_message_changes_nothing_of_a_release(tmp_path: Path) -> None:
-    """Its own files are reported."""
-    release(tmp_path / "B1" / "111", "1.wav")
-    release(tmp_path / "B2" / "111", "1.wav", is_test=True, created="2026-11-02T00:00:00Z", title="Test")
-
-    catalog = scan(tmp_path)
-
-    assert told(catalog) == {"B1/111/1.wav": "I1", "B2/111/1.wav": "test_message"}
-    assert [each.is_apart for batch in catalog.batches.values() for each in batch.releases.values()] == [False, True]
-
-
-def test_purge_withdraws_a_release(tmp_path: Path) -> None:
-    """Its files are findings; those of others are not."""
-    release(tmp_path / "B" / "111", "1.wav")
-    release(tmp_path / "B" / "222", "1.wav")
-    (tmp_path / "B" / "purge").mkdir()
-    withdrawal = purge(Sending(icpn="111", created="2026-11-03T00:00:00Z"))
-    (tmp_path / "B" / "purge" / "purge.xml").write_bytes(withdrawal)
-
-    catalog = scan(tmp_path / "B")
-
-    assert told(catalog) == {"111/1.wav": "withdrawn", "222/1.wav": "I1"}
-    (batch,) = catalog.batches.values()
-    assert [each.is_apart for each in batch.releases.values()] == [True, False, True]
-
-
 @pytest.mark.parametrize("written", ["../../secret.wav", "..%2f..%2fsecret.wav", "..\\..\\secret.wav"])
 def test_location_outside_of_the_release_is_refused(tmp_path: Path, written: str) -> None:
     """However it is written, and whether a file is there or not."""

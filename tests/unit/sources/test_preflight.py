@@ -65,7 +65,6 @@ def test_pairs_are_not_sent_until_the_sidecars_wire_name_is_known() -> None:
 
 
 UNLISTED = Reason.UNLISTED_FORMAT
-ONE_FILE, PAIR = Mode.ONE_FILE, Mode.LEGACY_PAIR
 FORMATS = (
     dict.fromkeys(("wav", "rf64", "bw64"), (None, None))
     | dict.fromkeys(("aiff", "caf", "mp3", "m4a"), (Reason.NOT_WAV, None))
@@ -77,9 +76,12 @@ FORMATS = (
 @pytest.mark.parametrize("audio_format", AudioFormat)
 def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
     """One-file delivery is WAV/BWF; a pair may have four more formats, or content of no known format."""
-    judged = [judge_content(audio_format, mode) for mode in (ONE_FILE, PAIR)]
+    judged = [judge_content(audio_format, mode) for mode in Mode]
 
     assert tuple(each and each.reason for each in judged) == FORMATS[audio_format]
+    for refusal in filter(None, judged):
+        assert ("known audio" if audio_format == "unknown" else audio_format.upper()) in refusal.detail
+        assert "ask the supplier for" in refusal.detail
 
 
 @pytest.mark.parametrize(
