@@ -299,7 +299,6 @@ def _placed(
 
 
 def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:
-    """Yield the keys below a prefix, after one, with their facts, in order."""
     for page in obstore.list(store, prefix or None, offset=after, chunk_size=_PAGE_KEYS):
         yield from ((meta["path"], facts_of(meta)) for meta in page if meta["path"].startswith(prefix))
 
@@ -346,7 +345,6 @@ def facts_of(meta: "ObjectMeta") -> FileFacts:
 
 
 def source_error(error: Exception) -> SourceError:
-    """Turn a store's failure into a sentence, with the reason for the row."""
     failure, key = failure_of(error), _bad_key_of(error)
     sentence = _bad_key_words(key) if key is not None else f"{failure.sentence[0].upper()}{failure.sentence[1:]}."
     return SourceError(sentence, reason=_REASONS.get(failure.kind, Reason.SOURCE_UNAVAILABLE))

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 
-from proofsweep.config.locations import is_bucket, path_within, resolved_location
-from proofsweep.domain.errors import SourceError
+from proofsweep.config.locations import is_bucket, one_line, path_within, resolved_location
+from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Unlisted, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import SUPPLIER_TAG, tag_named
@@ -35,6 +35,11 @@ class DeliveryCounts:
     def __str__(self) -> str:
         counts = asdict(self)
         return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+
+
+def refusal(path: str, because: str, kind: type[CatalogError] = CatalogError) -> CatalogError:
+    """Return the error of a catalog that cannot be read, or holds nothing, and may be there another day."""
+    return kind(f"{one_line(path)}: {because}", catalog=utf8_text(path))
 
 
 class Catalog(ABC):

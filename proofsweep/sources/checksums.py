@@ -56,8 +56,9 @@ class Checksums:
             self._table.close()
             self._table = None
 
-    def read_named(self, lists: Sequence[str], source: Files) -> None:
+    def read_named(self, lists: Sequence[str]) -> None:
         """Read the lists that a person names, wherever they lie; CatalogError if one has no checksum of ours."""
+        source = self._source.within(None)
         for location in lists:
             folder = posixpath.dirname(location)
             folder = folder if is_within(folder, self._base.root) else self._base.root

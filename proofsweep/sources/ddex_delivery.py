@@ -54,8 +54,6 @@ class Batch:
 
 
 class Naming(NamedTuple):
-    """The naming of a file that is in force."""
-
     file: NamedFile
     message: ErnMessage
 

@@ -255,7 +255,6 @@ def root_of(head: bytes) -> str | None:
 
 
 def _unreadable(because: str) -> SourceError:
-    """Return why a message cannot be read; `because` is a sentence without its end."""
     return SourceError(f"{one_line(because)}.", reason=Reason.UNREADABLE_MESSAGE)
 
 

@@ -94,10 +94,9 @@ def _forward(written: str) -> str:
 
 
 class FileLookup:
-    """Finds files by what cells mean; the first object causes the listing of all that are wanted."""
+    """Finds files by what cells mean; the first object causes the listing of all objects that are `wanted`."""
 
     def __init__(self, files: Files, wanted: Callable[[], Iterable[str]], catalog: str) -> None:
-        """Take what yields all locations of a catalog, which is named in refusals."""
         self._files = files
         self._catalog = catalog
         self._wanted = wanted

@@ -11,14 +11,14 @@ from itertools import count
 from tempfile import TemporaryFile
 from types import MappingProxyType
 
-from proofsweep.config.locations import one_line, path_within
+from proofsweep.config.locations import path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
-from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
+from proofsweep.domain.errors import EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksum_lists_in
 from proofsweep.sources.audio import is_audio, open_audio
-from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, refusal, with_facts
 from proofsweep.sources.checksums import Checksums, is_list_name
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
@@ -51,7 +51,6 @@ class FolderScan(Catalog):
         self._sidecar_names = SidecarNames(settings.sidecar_names)
         self._supplier = SupplierFolder(settings.supplier_from)
         self._lists = checksum_lists_in(settings.checksums)
-        self._anywhere = source.within(None)  # for the checksum lists that a person names
         self._start_over()
 
     def _start_over(self) -> None:
@@ -68,7 +67,7 @@ class FolderScan(Catalog):
         is_empty = True
         try:
             with TemporaryFile(prefix="proofsweep-") as file, closing(self._checksums):
-                self._checksums.read_named(self._lists, self._anywhere)
+                self._checksums.read_named(self._lists)
                 for found in self._walked_rows(Deliveries(self._path, self._source, file)):
                     is_empty = False
                     row = self._checksums.with_declared(found)
@@ -76,11 +75,10 @@ class FolderScan(Catalog):
                     tags = self._supplier.tags_of(row.named_audio, row.tags)
                     yield replace(row, tags={**row.tags, **tags}) if tags else row
         except SourceError as error:
-            message = f"{one_line(self._path)}: cannot be listed. {error.message}"
-            raise CatalogError(message, catalog=self.location) from error
+            raise refusal(self._path, f"cannot be listed. {error.message}") from error
         if is_empty:
             ignored = f"; ignored: {ignored_words(self.ignored)}" if self.ignored.total() else ", and nothing else"
-            raise EmptyCatalog(f"{one_line(self._path)}: no audio in this folder{ignored}", catalog=self.location)
+            raise refusal(self._path, f"no audio in this folder{ignored}", EmptyCatalog)
         self._walked = True
 
     def tag_names(self) -> list[str]:
@@ -143,7 +141,7 @@ class FolderScan(Catalog):
         return with_facts(row, lambda path: known.get(posixpath.basename(path)) or self._source.facts(path), self._base)
 
     def has_no_row(self, location: str) -> bool:
-        """Whether a file is never a row, although a message names it: a sidecar, or one that is excluded."""
+        """Whether a file is no row even if a message names it: a sidecar, or one that is excluded."""
         is_sidecar = self._sidecar_names.covers(posixpath.basename(location))
         return is_sidecar or self._source.rule.is_excluded(path_within(location, self._path))
 

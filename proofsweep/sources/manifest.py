@@ -34,8 +34,6 @@ _ENCODING_WORDS = {"cp1252": "Windows-1252", "utf-8": "UTF-8", "utf-16": "UTF-16
 
 
 class _Line(NamedTuple):
-    """What a row of a manifest names."""
-
     columns: Columns
     cells: Sequence[str]
     where: str  # the manifest, and the record's place in it
@@ -65,8 +63,7 @@ class Manifests(Catalog):
         self.location = utf8_text(location)
         self.ignored = Counter[Cause]()
         self._files = files
-        self._manifest_files = files.within(None)
-        self._manifests = [ManifestFile(path, self._manifest_files, settings) for path in paths]
+        self._manifests = [ManifestFile(path, files.within(None), settings) for path in paths]
         self._settings = settings
         self._supplier = SupplierFolder(settings.supplier_from)
         self._suppliers: dict[str, str] = {}  # each in the spelling that came first
@@ -87,7 +84,7 @@ class Manifests(Catalog):
         lookup = FileLookup(self._files, self._wanted, self.location)
         in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
-            checksums.read_named(checksum_lists_in(self._settings.checksums), self._manifest_files)
+            checksums.read_named(checksum_lists_in(self._settings.checksums))
             for line in self._lines(digest.update):
                 row = self._row(next(numbers), line, lookup)
                 if in_several_pairs and line.audio and hash(composed(line.audio)) in in_several_pairs:

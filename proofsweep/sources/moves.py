@@ -20,8 +20,6 @@ _DRAFT = ".proofsweep-draft-"
 
 
 class Moves:
-    """Copies and removes files on this machine and in buckets."""
-
     def __init__(self, files: Files) -> None:
         self._files = files
 
@@ -119,7 +117,6 @@ class Moves:
         return found
 
     def remove_empty(self, folder: str) -> None:
-        """Remove a folder and those below it, as far as they hold nothing."""
         if not is_bucket(folder):  # a prefix without objects is none
             for path, _, _ in os.walk(folder, topdown=False):
                 with suppress(OSError):

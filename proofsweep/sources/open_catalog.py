@@ -23,7 +23,7 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog, SourceError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.tags import checksums_of
 from proofsweep.sources.audio import is_audio
-from proofsweep.sources.catalog import Catalog, CatalogBase
+from proofsweep.sources.catalog import Catalog, CatalogBase, refusal
 from proofsweep.sources.ddex_message import examine, is_xml_name
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
@@ -60,7 +60,7 @@ def open_catalog(
     try:
         folder, paths = _found_at(path, location, files)
     except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: {error.message}", catalog=utf8_text(path)) from error
+        raise refusal(path, error.message) from error
     for each in paths:
         _must_be_manifest(each, files)
     base = CatalogBase(folder, root=root, name=settings.name, is_confined=is_confined)
@@ -95,7 +95,7 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
     folder, paths = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
     paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not paths:
-        raise CatalogError(f"{one_line(path)}: no manifest matches", catalog=utf8_text(path))
+        raise refusal(path, "no manifest matches")
     return folder, paths
 
 
@@ -118,8 +118,7 @@ def _is_folder(path: str, files: Files) -> bool:
     try:
         os.scandir(path).close()
     except OSError as error:
-        why = f"the folder cannot be read: {error.strerror}"
-        raise CatalogError(f"{one_line(path)}: {why}", catalog=utf8_text(path)) from error
+        raise refusal(path, f"the folder cannot be read: {error.strerror}") from error
     return True
 
 
@@ -146,11 +145,11 @@ def _must_be_manifest(path: str, files: Files) -> None:
     try:
         file = files.open(path)
         if file is None:
-            raise CatalogError(f"{one_line(path)}: the link leads to nothing", catalog=utf8_text(path))
+            raise refusal(path, "the link leads to nothing")
         with file:
             is_one_file = is_audio_name(path) or is_audio(file)
     except SourceError as error:
-        raise CatalogError(f"{one_line(path)}: no catalog. {error.message}", catalog=utf8_text(path)) from error
+        raise refusal(path, f"no catalog. {error.message}") from error
     if is_manifest_name(path):
         return
     if is_one_file:

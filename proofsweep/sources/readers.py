@@ -88,8 +88,10 @@ class ManifestFile:
     @cached_property
     def encoding(self) -> str | None:
         """Return its codec: as was said, else as its bytes say; None if its format is no text."""
-        if not self._is_text or self._settings.encoding is not None:
-            return self._settings.encoding if self._is_text else None
+        if not self._is_text:
+            return None
+        if self._settings.encoding is not None:
+            return self._settings.encoding
         with self._opened() as plain:
             return encoding_of(_unpacked(plain))
 
@@ -160,24 +162,24 @@ class ManifestFile:
                 yield from _json_records(text) if self._format == _JSON else self._delimited(text)
             return
         with _seekable(file) as content:
-            yield from _parquet_records(content) if self._format == _PARQUET else self._workbook(content)
+            if self._format == _PARQUET:
+                yield from _parquet_records(content)
+                return
+            from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
+
+            yield from self._below_header(sheet_rows(content, self._settings.sheet), "row")
 
     def _delimited(self, text: TextIOWrapper) -> Iterator[_Record]:
         head = list(islice(text, HEADER_ROWS))
         text.seek(0)
         yield from self._below_header(_rows_of_cells(text, self._delimiter_of(head)), "line")
 
-    def _workbook(self, packed: IO[bytes]) -> Iterator[_Record]:
-        from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
-
-        yield from self._below_header(sheet_rows(packed, self._settings.sheet), "row")
-
     def _below_header(self, rows: Iterator[_Cells], word: str) -> Iterator[_Record]:
         """Yield what stands below the header: the first row that has the columns, else that of several cells."""
         head = list[_Cells]()
         for row in islice(rows, HEADER_ROWS):
             head.append(row)
-            if self._is_header(row[1]):
+            if self._columns_of(tuple(row[1])).is_header:
                 head = [row]
                 break
         at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
@@ -189,18 +191,17 @@ class ManifestFile:
 
     def _delimiter_of(self, head: Sequence[str]) -> str:
         """Return what occurs most often in the header, outside of quotes, of what makes it one."""
+        found = list[tuple[int, str]]()
+        for delimiter in _DELIMITERS:
+            with suppress(ValueError):  # it is raised again when the rows are read
+                for number, cells in _rows_of_cells(head, delimiter):
+                    if self._columns_of(tuple(cells)).is_header:
+                        found.append((number, delimiter))
         line, among = next(filter(str.strip, head), ""), _DELIMITERS
-        if found := [(row, each) for each in _DELIMITERS for row in self._headers_in(head, each)]:
+        if found:
             at, _ = min(found)
-            line, among = head[at - 1], "".join(each for row, each in found if row == at)
+            line, among = head[at - 1], "".join(delimiter for number, delimiter in found if number == at)
         return max(among, key=re.sub(r'"[^"]*"', "", line).count)
-
-    def _headers_in(self, head: Sequence[str], delimiter: str) -> Iterator[int]:
-        with suppress(ValueError):  # it is raised again when the rows are read
-            yield from (number for number, cells in _rows_of_cells(head, delimiter) if self._is_header(cells))
-
-    def _is_header(self, cells: Sequence[str]) -> bool:
-        return self._columns_of(tuple(cells)).is_header
 
 
 def is_manifest_name(path: str) -> bool:

@@ -32,8 +32,6 @@ _LOCKED: dict[str, str | bool | int | float | list[str]] = {
 
 
 class RowChoice:
-    """Says of each row of a catalog whether it is chosen."""
-
     def __init__(
         self,
         where: str | None,
