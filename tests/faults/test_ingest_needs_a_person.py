@@ -30,8 +30,6 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
 
     The pass that moves them ends with what it has moved: half of them are rejected.
     """
-    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
-
     for number in range(FILES):
         audio = wav_of(number)
         world.service.verdicts[hashlib.sha256(audio).hexdigest()] = "tampered" if number % 2 else "valid"
@@ -45,7 +43,7 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
     first = capfd.readouterr()
     charged = world.service.charged
     codes += [world.run("ingest", str(delivered))]
-    state = check_ingest(str(delivered), results=world.results_url, return_state=True)
+    state = world.flow("check_ingest", str(delivered))
     told = list(hook.titles)
     filler.unlink()
     codes += [world.run("ingest", str(delivered)), world.run("ingest", str(delivered))]

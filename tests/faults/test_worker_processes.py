@@ -78,12 +78,6 @@ def answered(world: ForeignWorld) -> int:
     return world.service.received["verify"]
 
 
-def writers(world: ForeignWorld) -> list[int]:
-    """Return the process IDs of the worker processes that have finished rows."""
-    found = world.results.glob("_runs/*/journal/*/verdicts-*")
-    return sorted({int(path.name.split("-")[1].partition("_")[0]) for path in found})
-
-
 def check_tables(world: ForeignWorld, *ended_by: str) -> None:
     """Each row is there once and right, and the receipts count each exchange."""
     rows, exchanges = world.rows(), world.table("exchanges")
@@ -100,7 +94,7 @@ def again(world: ForeignWorld) -> int:
 
 def wait_for_mid_run(world: ForeignWorld, process: StartedCommand) -> None:
     """Wait until a quarter of the rows is done, and all processes have written some of them down."""
-    world.wait_for(lambda: (answered(world) > ROWS // 4 and len(writers(world)) > 1) or process.poll() is not None)
+    world.wait_for(lambda: (answered(world) > ROWS // 4 and len(world.writers()) > 1) or process.poll() is not None)
 
 
 def calls_in_hand(world: ForeignWorld) -> int:
@@ -116,7 +110,7 @@ def test_a_killed_worker_process_costs_what_was_in_flight(world: ForeignWorld, r
 
     wait_for_mid_run(world, process)
     assert process.poll() is None, world.logs
-    os.kill(writers(world)[0], signal.SIGKILL)
+    os.kill(world.writers()[0], signal.SIGKILL)
     most = calls_in_hand(world)
     code = process.wait(timeout=120)
 

@@ -108,14 +108,11 @@ def test_a_refused_key_of_an_operation_is_told(
 ) -> None:
     """By each flow itself."""
     world.run("verify", world.manifest(samples.valid[:2]))
-    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
     monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "seal")
     world.key_file.write_text("pk_wrong")
-    from proofsweep_flows.run_operation import run_operation  # noqa: PLC0415 - Prefect reads its settings on import
-
     states = []
     for kind in ("inventory", "notes"):
-        states.append(run_operation(kind, return_state=True).name)
+        states.append(world.flow("run_operation", kind).name)
         shutil.rmtree(world.results / "_alerts")  # as if nobody had been told
 
     assert states == ["KeyRefused"] * 2

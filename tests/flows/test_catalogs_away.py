@@ -39,9 +39,7 @@ def mount(share: Path) -> None:
 
 def nightly(world: SandboxWorld, catalog: Path) -> tuple[str, str]:
     """Verify a catalog as a schedule does; give the state's name and message."""
-    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
-
-    state = verify_catalog(catalog=str(catalog), results=world.results_url, return_state=True)
+    state = world.flow("verify_catalog", str(catalog))
     return str(state.name), str(state.message)
 
 
@@ -78,8 +76,6 @@ def test_a_share_that_is_away_is_told_once_until_it_was_back(
 
 def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: Path, hook: Webhook) -> None:
     """By command and by flow; a watch goes on when the share is back."""
-    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
-
     codes = [world.run("ingest", str(share))]
     watching = world.start("ingest", str(share), "--watch", "--every", "1")
     try:
@@ -96,7 +92,7 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
     told = list(hook.titles)
     unmount(share)
     codes += [world.run("ingest", str(share))]
-    state = check_ingest(str(share), results=world.results_url, return_state=True)
+    state = world.flow("check_ingest", str(share))
     mount(share)
     codes += [world.run("ingest", str(share))]
 

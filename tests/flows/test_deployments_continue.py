@@ -27,9 +27,7 @@ def night(world: SandboxWorld, catalog: str, **options: object) -> str:
 
 def ended_night(world: SandboxWorld, catalog: str, **options: object) -> tuple[str, str]:
     """Run the flow as a deployment does; give the name and the message of its state."""
-    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
-
-    state = verify_catalog(catalog=catalog, results=world.results_url, return_state=True, **options)
+    state = world.flow("verify_catalog", catalog, **options)
     return str(state.name), str(state.message)
 
 

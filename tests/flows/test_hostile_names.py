@@ -37,15 +37,9 @@ def test_no_name_forges_a_line_in_the_terminal_or_in_prefect(
     assert "![" not in artifact["data"]
 
 
-def test_a_flow_run_that_fails_names_the_catalog_in_one_line(
-    world: SandboxWorld, prefect_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_flow_run_that_fails_names_the_catalog_in_one_line(world: SandboxWorld, prefect_url: str) -> None:
     """Its name, its state and its error are one line each, also if Prefect writes them."""
-    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - Prefect reads its settings on import
-
-    monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", world.results_url)
-
-    state = verify_catalog(catalog=f"{world.folder}/{HOSTILE[0]}\x1b[2J", return_state=True)
+    state = world.flow("verify_catalog", f"{world.folder}/{HOSTILE[0]}\x1b[2J")
 
     assert state.is_failed()
 

@@ -70,12 +70,10 @@ def test_the_flow_of_a_schedule_does_the_same(
     world: SandboxWorld, samples: Samples, delivered: Path, moved: tuple[Path, Path]
 ) -> None:
     """A pass with rejected files is Completed, since each file has its outcome; so is one that finds nothing."""
-    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
-
     deliver(of_verdict(samples, "valid", 2) + of_verdict(samples, "tampered", 1), delivered)
 
-    first = check_ingest(str(delivered), results=world.results_url, return_state=True)
-    second = check_ingest(str(delivered), results=world.results_url, return_state=True)
+    first = world.flow("check_ingest", str(delivered))
+    second = world.flow("check_ingest", str(delivered))
 
     assert (first.is_completed(), second.is_completed()) == (True, True)
     assert "2 accepted, 1 rejected, 2 moved (accepted), 1 moved (quarantined)" in str(first.message)
@@ -89,12 +87,10 @@ def test_a_pass_with_failed_files_is_named_so(
     world: SandboxWorld, samples: Samples, delivered: Path, refused: int, state: str
 ) -> None:
     """They are tried again later, but nobody may take the pass for a good one."""
-    from proofsweep_flows.check_ingest import check_ingest  # noqa: PLC0415 - Prefect reads the environment on import
-
     deliver(of_verdict(samples, "valid", 3), delivered)
     world.operator.add_fault("verify", "status", status=422, count=refused)
 
-    ended = check_ingest(str(delivered), results=world.results_url, return_state=True)
+    ended = world.flow("check_ingest", str(delivered))
 
     assert (ended.name, ended.is_failed()) == (state, state == "AllFailed")
     assert f"{refused} failed" in str(ended.message)

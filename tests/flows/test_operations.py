@@ -23,8 +23,6 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
     world: SandboxWorld, hook: Webhook, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the command and by the flow; one failed probe alarms nobody, and an event stays off the terminal."""
-    from proofsweep_flows.check_service import check_service  # noqa: PLC0415 - Prefect reads its settings on import
-
     world.operator.add_fault("health", "answer", answer={"uptime": 1})  # a new member, which is an event
     codes = [world.run("service", "monitor", "--json")]
     said = capsys.readouterr()
@@ -34,7 +32,7 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
         world.operator.add_fault(fault, "status", status=503)
 
     codes += [world.run("service", "monitor")]
-    states = [check_service("probe", results=str(world.results), return_state=True) for _ in range(2)]
+    states = [world.flow("check_service", "probe") for _ in range(2)]
     codes += [world.run("service", "monitor")]
 
     store = open_results(str(world.results))
@@ -51,12 +49,10 @@ def test_monitoring_records_what_it_sees_and_tells_what_lasts(
 
 def test_a_key_that_stays_refused_is_a_state_of_the_flow(world: SandboxWorld) -> None:
     """Prefect's automations know it by its name; one refused probe is none."""
-    from proofsweep_flows.check_service import check_service  # noqa: PLC0415 - Prefect reads its settings on import
-
     world.key_file.write_text("pk_wrong")
 
     codes = [world.run("service", "monitor") for _ in range(2)]
-    state = check_service("probe", results=str(world.results), return_state=True)
+    state = world.flow("check_service", "probe")
 
     assert (codes, state.name) == ([7, 7], "KeyRefused")
 
@@ -84,11 +80,9 @@ def test_proofs_are_listed_and_their_notes_refreshed(
     world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By the commands and by the flows; an erased proof is not listed, and its note is gone."""
-    from proofsweep_flows.run_operation import run_operation  # noqa: PLC0415 - Prefect reads its settings on import
-
     codes = [world.run("proofs", "inventory")]
     world.operator.erase(issued[0].proof_id)
-    states = [run_operation(kind, results=str(world.results), return_state=True) for kind in ("inventory", "notes")]
+    states = [world.flow("run_operation", kind) for kind in ("inventory", "notes")]
     codes += [run(["proofs", "show", issued[1].proof_id]), run(["proofs", "list", "--json"])]
     codes.append(run(["proofs", "show", issued[0].proof_id]))
 

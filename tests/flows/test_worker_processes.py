@@ -29,12 +29,6 @@ def run_id(world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatc
     return plan(world.manifest(islice(cycle(samples.files), ROWS)), world.results_url)
 
 
-def worker_processes(world: SandboxWorld) -> list[int]:
-    """Return the process IDs of the worker processes that have finished rows."""
-    found = world.results.glob("_runs/*/journal/*/verdicts-*")
-    return sorted({int(path.name.split("-")[1].partition("_")[0]) for path in found})
-
-
 def start_in_a_group(world: SandboxWorld, *arguments: str) -> "subprocess.Popen[bytes]":
     """Start a command as a terminal does: it and its worker processes are one process group."""
     command = [sys.executable, "-m", "proofsweep_cli", *arguments, "--results", world.results_url]
@@ -58,7 +52,7 @@ def without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ctrl_c_finishes_what_is_in_flight(world: SandboxWorld, run_id: str) -> None:
     """A terminal sends it to the worker processes too. Nothing is lost or paid twice when the run is resumed."""
     process = start_in_a_group(world, "resume", run_id)
-    world.wait_for(lambda: len(worker_processes(world)) == 2 or process.poll() is not None)
+    world.wait_for(lambda: len(world.writers()) == 2 or process.poll() is not None)
 
     os.killpg(process.pid, signal.SIGINT)
     code = process.wait(timeout=200)
@@ -79,8 +73,6 @@ def test_a_cluster_of_one_s_own_may_work_with_the_key_in_a_block(
     from prefect.blocks.system import Secret  # noqa: PLC0415 - Prefect reads the environment on import
     from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - the same
 
-    from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
-
     Secret(value=world.key_file.read_text()).save("proofsweep-key", overwrite=True)  # type: ignore[unused-coroutine]
     monkeypatch.delenv("PROOFSWEEP_SERVICE__API_KEY_FILE")
     monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_BLOCK", "proofsweep-key")
@@ -90,7 +82,7 @@ def test_a_cluster_of_one_s_own_may_work_with_the_key_in_a_block(
     with DaskTaskRunner(cluster_kwargs=options) as cluster:
         monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", cluster.client.scheduler_info()["address"])
 
-        state = verify_catalog(catalog=world.manifest(samples.valid[:20]), results=world.results_url, return_state=True)
+        state = world.flow("verify_catalog", world.manifest(samples.valid[:20]))
 
     assert state.name == "Completed"
     assert [row["outcome"] for row in world.rows()] == ["accepted"] * 20

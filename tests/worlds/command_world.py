@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,11 @@ class CommandWorld:
     def told(self, *arguments: str) -> Any:  # noqa: ANN401 - a document
         return told(*arguments, "--results", self.results_url)
 
+    def flow(self, name: str, *arguments: str, **options: object) -> Any:  # noqa: ANN401 - Prefect's state
+        """Run a flow as a deployment does; give the state in which it ends."""
+        flow = getattr(import_module(f"proofsweep_flows.{name}"), name)  # Prefect reads its settings on import
+        return flow(*arguments, results=self.results_url, return_state=True, **options)
+
     def start(self, *arguments: str) -> StartedCommand:
         """Start a command as a process of its own, as a person would."""
         log = self.folder / f"log-{time.monotonic_ns()}.txt"
@@ -68,6 +74,11 @@ class CommandWorld:
 
     def legs(self) -> list[Row]:
         return sorted(self.table("runs"), key=lambda leg: int(leg["leg"]))
+
+    def writers(self) -> list[int]:
+        """Return the process IDs of the worker processes that have finished rows."""
+        found = self.results.glob("_runs/*/journal/*/verdicts-*")
+        return sorted({int(path.name.split("-")[1].partition("_")[0]) for path in found})
 
     def wait_for(self, holds: Callable[[], object]) -> None:
         wait_for(holds, lambda: self.logs)

@@ -147,7 +147,7 @@ def _parties(sending: Sending) -> str:
     names = [("PLabel", sending.label)]
     names += [(f"PArtist{number}", track.artist) for number, track in enumerate(sending.tracks, 1)]
     parties = [
-        _element("Party", _leaf("PartyReference", reference), _leaf("PartyName/FullName", name))
+        _element("Party", _leaf("PartyReference", reference), _element("PartyName", _leaf("FullName", name)))
         for reference, name in names
     ]
     return _element("PartyList", *parties)
@@ -228,7 +228,7 @@ def _releases(sending: Sending) -> str:
     track_ids, track_reference = _leaf("ReleaseId/ISRC", "QZES71982312"), _leaf("ReleaseReference", "R1")
     title = _leaf("TitleText", sending.title)
     if sending.version in ERN_3:
-        label = _leaf("ReleaseDetailsByTerritory/LabelName", sending.label)
+        label = _element("ReleaseDetailsByTerritory", _leaf("LabelName", sending.label))
         main = _element("Release", ids, reference, _element("ReferenceTitle", title), label)
         main = main.replace("<Release>", '<Release IsMainRelease="true">')
         return _element("ReleaseList", _element("Release", track_ids, track_reference), main)
@@ -242,9 +242,6 @@ def _deals(sending: Sending) -> str:
     terms = _leaf("CommercialModelType", "SubscriptionModel") + _leaf("Usage/UseType", "OnDemandStream")
     terms += "".join(_leaf("TerritoryCode", code) for code in ("DE", "FR", "GB", "US"))
     terms += _leaf("ValidityPeriod/StartDate", "2026-11-20")
-    numbers = range(len(sending.tracks) + 1)
-    deals = [
-        _element("ReleaseDeal", _leaf("DealReleaseReference", f"R{number}"), _element("Deal/DealTerms", terms))
-        for number in numbers
-    ]
-    return _element("DealList", *deals)
+    deal = _element("Deal/DealTerms", terms)
+    references = (_leaf("DealReleaseReference", f"R{number}") for number in range(len(sending.tracks) + 1))
+    return _element("DealList", *(_element("ReleaseDeal", reference, deal) for reference in references))

@@ -71,13 +71,10 @@ class KilledMove:
 
     def make_pass(self, lines: int) -> bool:
         """Make a pass that is killed after so many lines; say whether it came to its end before."""
-        return is_whole_after(lines, self.files, self._pass, self.functions)
+        return is_whole_after(lines, self.files, self.make_next_pass, self.functions)
 
     def make_next_pass(self) -> None:
         """Make a whole pass."""
-        self._pass()
-
-    def _pass(self) -> None:
         move_accepted_pair(
             self.results, self.site.root, AUDIO, PROOF, lambda: self.site.below("in").get("a.wav") == AUDIO
         )

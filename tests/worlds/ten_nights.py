@@ -29,7 +29,6 @@ class KnownRun:
     kind: str
     rows: dict[str, Row]
     listed: set[str]
-    files: int
     skipped: int
     is_whole: bool
 
@@ -186,7 +185,6 @@ class TenNights:
                 kind=night.kind,
                 rows=dict(rows),
                 listed=set(listed or planned),
-                files=plan.items + plan.skipped,
                 skipped=plan.skipped,
                 is_whole=night.kind == "manifest" and len(rows) == plan.items and not plan.skipped,
             )
