@@ -42,6 +42,14 @@ def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> B
 
 
 @pytest.fixture
+def s3_bucket(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """An empty bucket, to which this process has the credentials."""
+    bucket = moto.new_bucket()
+    export_bucket(monkeypatch, bucket)
+    return bucket
+
+
+@pytest.fixture
 def make_world(
     running: sandbox.Running, prefect_here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Bucket], BucketWorld]:

@@ -7,8 +7,7 @@ from pathlib import Path
 import obstore
 import pytest
 
-from ..servers.buckets import Bucket, S3Server
-from ..worlds.bucket_world import export_bucket
+from ..servers.buckets import Bucket
 from ..worlds.core import MOVING_IN_BUCKETS, results_at
 from ..worlds.killed_passes import (
     KilledMove,
@@ -48,13 +47,11 @@ class BucketSite:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the killed one leaves its files open
 @pytest.mark.parametrize("meanwhile", [nothing, deliver_anew, take_back, take_name])
 def test_a_pair_is_moved_whole_or_not_at_all(
-    moto: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, meanwhile: Callable[[Site], None]
+    s3_bucket: Bucket, tmp_path: Path, meanwhile: Callable[[Site], None]
 ) -> None:
     """Also if its objects, or its names at the target, are others by then."""
-    bucket = moto.new_bucket()
-    export_bucket(monkeypatch, bucket)
 
     def make(line: int) -> KilledMove:
-        return KilledMove(BucketSite(bucket, f"line-{line}"), results_at(tmp_path / str(line)), *MOVING_IN_BUCKETS)
+        return KilledMove(BucketSite(s3_bucket, f"line-{line}"), results_at(tmp_path / str(line)), *MOVING_IN_BUCKETS)
 
     assert check_every_line(make, meanwhile) > 20

@@ -10,19 +10,10 @@ import pytest
 import proofsweep_sandbox as sandbox
 
 from ..servers.buckets import Bucket, S3Server
-from ..worlds.bucket_world import export_bucket
 from ..worlds.command_world import CommandWorld
 
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
 Planned = Callable[..., dict[str, object]]
-
-
-@pytest.fixture
-def bucket(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> Bucket:
-    """An empty bucket, to which this process has the credentials."""
-    bucket = moto.new_bucket()
-    export_bucket(monkeypatch, bucket)
-    return bucket
 
 
 @pytest.fixture
@@ -48,30 +39,30 @@ def planned(
 @pytest.mark.parametrize("slash", ["/", "\\"])
 @pytest.mark.parametrize("there", ["NFC", "NFD"])
 def test_a_list_may_have_another_form_of_unicode_than_the_keys(
-    planned: Planned, bucket: Bucket, there: str, slash: str
+    planned: Planned, s3_bucket: Bucket, there: str, slash: str
 ) -> None:
     """In each part of a key, and with the slashes of Windows."""
     listed = normalize({"NFC": "NFD", "NFD": "NFC"}[there], "Björk/Jóga.wav").replace("/", slash)
-    bucket.put("lists/" + normalize(there, "Björk/Jóga.wav"), WAV)
-    bucket.put("lists/" + normalize(there, "Björk/Jóga.wav.sidecar"), b"proof")
-    bucket.put("lists/Alba/Song.wav", WAV)
+    s3_bucket.put("lists/" + normalize(there, "Björk/Jóga.wav"), WAV)
+    s3_bucket.put("lists/" + normalize(there, "Björk/Jóga.wav.sidecar"), b"proof")
+    s3_bucket.put("lists/Alba/Song.wav", WAV)
     rows = f"{listed},{listed}.sidecar\nalba{slash}song.WAV,\nnone.wav,\n"
-    bucket.put("lists/list.csv", f"audio,sidecar\n{rows}".encode())
+    s3_bucket.put("lists/list.csv", f"audio,sidecar\n{rows}".encode())
 
-    found = planned(f"{bucket.url}/lists/list.csv")
+    found = planned(f"{s3_bucket.url}/lists/list.csv")
 
     assert (found["eligible"], found["pairs"], found["audio_bytes"]) == (1, 1, len(WAV))
     assert found["reasons"] == {"missing_audio": 2}
 
 
-def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, bucket: Bucket, moto: S3Server) -> None:
+def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, s3_bucket: Bucket, moto: S3Server) -> None:
     """It is named, with what to do, and the files of all others go on; a list names them as before."""
     keys = ("acme/1.wav", "acme//2.wav", "acme/3.wav", "Beta/4.wav", "zeta/5.wav", "zeta/x/6.wav")
     for key in keys:
-        moto.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=f"drops/{key}", Body=WAV)
-    bucket.put("drops/list.csv", "\n".join(["audio", *keys]).encode())
+        moto.client.put_object(Bucket=s3_bucket.url.removeprefix("s3://"), Key=f"drops/{key}", Body=WAV)
+    s3_bucket.put("drops/list.csv", "\n".join(["audio", *keys]).encode())
 
-    found, listed = planned(f"{bucket.url}/drops"), planned(f"{bucket.url}/drops/list.csv")
+    found, listed = planned(f"{s3_bucket.url}/drops"), planned(f"{s3_bucket.url}/drops/list.csv")
 
     assert (found["eligible"], found["reasons"]) == (5, {"unreadable_file": 1})
     assert "The key drops/acme// has an empty part" in str(found["examples"])
@@ -80,14 +71,18 @@ def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, bucket: Bucke
 
 @pytest.mark.usefixtures("planned")
 def test_a_pass_goes_on_around_a_key_that_cannot_be_requested(
-    bucket: Bucket, moto: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    s3_bucket: Bucket,
+    moto: S3Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The files of all suppliers wait for their sidecars as ever, and the key is a row."""
     for key in ("drops//1.wav", "drops/acme/2.wav", "drops/Beta/3.wav", "drops/zeta/4.wav"):
-        moto.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=key, Body=WAV)
+        moto.client.put_object(Bucket=s3_bucket.url.removeprefix("s3://"), Key=key, Body=WAV)
     monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0")
 
-    code = CommandWorld(tmp_path).run("ingest", f"{bucket.url}/drops", "--json")
+    code = CommandWorld(tmp_path).run("ingest", f"{s3_bucket.url}/drops", "--json")
 
     document = json.loads(capsys.readouterr().out)
     assert code == 3
@@ -95,13 +90,13 @@ def test_a_pass_goes_on_around_a_key_that_cannot_be_requested(
     assert [row["reason"] for row in document["rows"]] == ["unreadable_file"]
 
 
-def test_sidecars_beside_the_audio_of_a_list_are_pairs(planned: Planned, bucket: Bucket) -> None:
+def test_sidecars_beside_the_audio_of_a_list_are_pairs(planned: Planned, s3_bucket: Bucket) -> None:
     """Only those right beside it; two files that may claim one get none."""
     pairs = ("a.wav", "a.wav.sidecar", "b.mp3", "b.sidecar")
     for name in (*pairs, "c.wav", "below/c.wav.sidecar", "d.wav", "d.wave", "d.sidecar"):
-        bucket.put(f"drop/{name}", b"RIFF and more")
-    bucket.put("drop/list.csv", b"audio\na.wav\nb.mp3\nc.wav\nd.wav")
+        s3_bucket.put(f"drop/{name}", b"RIFF and more")
+    s3_bucket.put("drop/list.csv", b"audio\na.wav\nb.mp3\nc.wav\nd.wav")
 
-    counts = planned(f"{bucket.url}/drop/list.csv")
+    counts = planned(f"{s3_bucket.url}/drop/list.csv")
 
     assert (counts["items"], counts["pairs"], counts["ignored"]) == (4, 2, {"sidecars_beside": 2})

@@ -153,31 +153,27 @@ def test_large_object_that_is_replaced_has_its_reason(bucket: Bucket) -> None:
         assert sent_or_reason(audio) == (None, "source_changed")
 
 
-def test_objects_that_stand_for_folders_are_no_rows(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_that_stand_for_folders_are_no_rows(moto: S3Server, s3_bucket: Bucket) -> None:
     """Consoles make an empty object with a folder's name: it is no row, and the files below it are."""
-    bucket = moto.new_bucket()
-    export_bucket(monkeypatch, bucket)
     for key in ("deliveries/", "deliveries/sub/", "deliveries/without/"):
-        moto.client.put_object(Bucket=bucket.url.removeprefix("s3://"), Key=key, Body=b"")
+        moto.client.put_object(Bucket=s3_bucket.url.removeprefix("s3://"), Key=key, Body=b"")
     for key in ("deliveries/a.wav", "deliveries/sub/b.wav"):
-        bucket.put(key, WAVE)
+        s3_bucket.put(key, WAVE)
 
-    _, rows = listed_rows(f"{bucket.url}/deliveries")
+    _, rows = listed_rows(f"{s3_bucket.url}/deliveries")
 
     assert [row.named_audio for row, _ in rows] == ["a.wav", "sub/b.wav"]
 
 
-def test_archived_object_has_its_reason(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archived_object_has_its_reason(moto: S3Server, s3_bucket: Bucket) -> None:
     """It is listed, but its bytes must be restored first."""
-    bucket = moto.new_bucket()
-    export_bucket(monkeypatch, bucket)
-    name = bucket.url.removeprefix("s3://")
+    name = s3_bucket.url.removeprefix("s3://")
     moto.client.put_object(Bucket=name, Key="a.wav", Body=WAVE, StorageClass="GLACIER")
     files = Files()
 
-    assert files.facts(f"{bucket.url}/a.wav") is not None
+    assert files.facts(f"{s3_bucket.url}/a.wav") is not None
     with pytest.raises(SourceError) as raised:
-        open_audio(f"{bucket.url}/a.wav", files)
+        open_audio(f"{s3_bucket.url}/a.wav", files)
     assert raised.value.reason == "archived"
 
 

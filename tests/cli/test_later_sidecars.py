@@ -5,11 +5,11 @@ import json
 import os
 from pathlib import Path
 
-import pyarrow.dataset
 import pytest
 
 import proofsweep_sandbox as sandbox
 
+from ..worlds.command_world import rows_in
 from ..worlds.nights import Label, verify_night
 from .conftest import Command
 
@@ -33,8 +33,7 @@ def attention(proofsweep: Command) -> int:
 
 
 def sent(run_id: str | None) -> list[str]:
-    table = pyarrow.dataset.dataset("results/verdicts", format="parquet").to_table().to_pylist()
-    return sorted(Path(row["audio"]).name for row in table if row["run_id"] == run_id)
+    return sorted(Path(row["audio"]).name for row in rows_in(Path("results")) if row["run_id"] == run_id)
 
 
 def test_a_sidecar_that_comes_mends_its_file(proofsweep: Command, label: Label) -> None:

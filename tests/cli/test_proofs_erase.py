@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-import pyarrow.dataset
 import pytest
 
 import proofsweep_sandbox as sandbox
 
+from ..worlds.command_world import rows_in
 from .conftest import Command
 
 
@@ -21,12 +21,6 @@ def issued(running: sandbox.Running, catalog: Path, tmp_path: Path, monkeypatch:
     return [running.operator.issue(bare, place, tenant=key.tenant).proof_id for place in places]
 
 
-def rows_in(folder: Path) -> list[dict[str, object]]:
-    """Read the table as an ordinary Parquet reader does."""
-    found = pyarrow.dataset.dataset(folder / "results" / "erasures", format="parquet").to_table()
-    return list(found.to_pylist())
-
-
 def test_a_list_is_erased_once_and_a_repeat_asks_for_nothing(
     proofsweep: Command, workdir: Path, tmp_path: Path, issued: list[str]
 ) -> None:
@@ -36,7 +30,7 @@ def test_a_list_is_erased_once_and_a_repeat_asks_for_nothing(
 
     first, second = proofsweep(*erase), proofsweep(*erase, "--json")
 
-    rows = rows_in(workdir)
+    rows = rows_in(workdir / "results", "erasures")
     assert (first.returncode, second.returncode) == (0, 0)
     assert "3 erased, 0 already erased" in first.stdout
     assert json.loads(second.stdout)["known"] == 3
@@ -73,14 +67,14 @@ def test_production_must_be_named(
 
     assert (refused.returncode, done.returncode) == (2, 0)
     assert "--environment production" in refused.stderr
-    assert [row["outcome"] for row in rows_in(workdir)] == ["erased"]
+    assert [row["outcome"] for row in rows_in(workdir / "results", "erasures")] == ["erased"]
 
 
 def test_a_dry_run_names_the_files_that_are_known_and_asks_nothing(
     proofsweep: Command, running: sandbox.Running, finished_run: str, workdir: Path
 ) -> None:
     """By the answers of earlier runs."""
-    verdicts = pyarrow.dataset.dataset(workdir / "results" / "verdicts", format="parquet").to_table().to_pylist()
+    verdicts = rows_in(workdir / "results")
     known = next(row for row in verdicts if row["proof_id"] and row["verdict"] == "valid")
     before = len(running.operator.exchanges())
 

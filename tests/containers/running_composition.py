@@ -15,8 +15,9 @@ import pyarrow as pa
 
 import proofsweep_sandbox as sandbox
 
-from ..deployment.composed_system import ENDED, rows_in
+from ..deployment.composed_system import ENDED
 from ..deployment.native_compose import ROOT
+from ..worlds.command_world import rows_in
 from ..worlds.waiting import wait_for
 
 # Chosen: longer than an image's build without any cache on a machine with other work; a command that hangs is ended.

@@ -11,19 +11,12 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
-import pyarrow.dataset
 
+from ..worlds.command_world import rows_in
 from ..worlds.waiting import wait_for
 from .native_compose import Composition
 
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
-
-
-def rows_in(results: Path, table: str = "verdicts") -> list[dict[str, Any]]:
-    """Read a table of a results store with a plain reader of Parquet."""
-    if not (results / table).is_dir():
-        return []
-    return list(pyarrow.dataset.dataset(results / table, format="parquet").to_table().to_pylist())
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from proofsweep_sandbox.samples.sounds import wav
 
 from ..servers.alert_receivers import Webhook
 from ..servers.free_ports import free_ports
-from .composed_system import ComposedSystem, rows_in
+from ..worlds.command_world import rows_in
+from .composed_system import ComposedSystem
 
 WORKERS = ("worker-a", "worker-b")
 IN_FLIGHT = 4

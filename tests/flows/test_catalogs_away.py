@@ -39,7 +39,7 @@ def mount(share: Path) -> None:
 
 def nightly(world: SandboxWorld, catalog: Path) -> tuple[str, str]:
     """Verify a catalog as a schedule does; give the state's name and message."""
-    state = world.flow("verify_catalog", str(catalog))
+    state = world.flow("verify_catalog", catalog=str(catalog))
     return str(state.name), str(state.message)
 
 

@@ -18,7 +18,7 @@ from proofsweep_cli.embedded_server import prefect_api
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
-from .conftest import working
+from .conftest import begin, working
 
 ROWS = 40
 IN_FLIGHT = 16
@@ -82,12 +82,6 @@ def made(*automations: dict[str, Any]) -> Iterator[None]:
         yield
         for each in ids:
             client.delete_automation(each)
-
-
-def begin(api: httpx.Client, deployment: str, world: SandboxWorld, catalog: str, **more: object) -> str:
-    parameters = {"catalog": catalog, "results": str(world.results)} | more
-    answer = api.post(f"/deployments/{deployment}/create_flow_run", json={"parameters": parameters})
-    return str(answer.raise_for_status().json()["id"])
 
 
 def run_of(api: httpx.Client, flow_run: str) -> dict[str, Any]:

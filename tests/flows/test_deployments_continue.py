@@ -9,6 +9,7 @@ import pytest
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
+from .conftest import begin
 
 ROWS = 20
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
@@ -27,7 +28,7 @@ def night(world: SandboxWorld, catalog: str, **options: object) -> str:
 
 def ended_night(world: SandboxWorld, catalog: str, **options: object) -> tuple[str, str]:
     """Run the flow as a deployment does; give the name and the message of its state."""
-    state = world.flow("verify_catalog", catalog, **options)
+    state = world.flow("verify_catalog", catalog=catalog, **options)
     return str(state.name), str(state.message)
 
 
@@ -84,9 +85,7 @@ def test_a_retry_resumes_its_own_run_and_publishes_what_it_finished_when_it_is_c
     Items in progress finish, and the receipt and Prefect agree on the ending.
     """
     catalog = world.manifest(islice(cycle(samples.valid), 2 * ROWS))
-    parameters = {"catalog": catalog, "results": str(world.results), "max_calls": 27}
-    path = f"/deployments/{deployment}/create_flow_run"
-    flow_run = api.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
+    flow_run = begin(api, deployment, world, catalog, max_calls=27)
 
     def moved_to(kind: str, **details: object) -> str:
         state = {"type": kind, "name": kind.capitalize(), "state_details": details}

@@ -1,16 +1,14 @@
 """What a pass over a drop folder says: of files that wait, came alone, cannot be moved, or were there before."""
 
 import json
+import os
 import shutil
 import signal
-import subprocess
-import sys
 import wave
 from pathlib import Path
 
 import pytest
 
-from ..worlds import killed_move
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
@@ -47,18 +45,29 @@ def plain(world: SandboxWorld) -> Path:
     return world.folder / "plain.wav"
 
 
+def die_at_a_move() -> None:
+    """Let this process be killed before it makes the first file in quarantine; files are created as hard links."""
+    link = Path.hardlink_to
+
+    def link_or_die(self: Path, target: Path) -> None:
+        if self.is_relative_to(os.environ["PROOFSWEEP_INGEST__QUARANTINE"]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        link(self, target)
+
+    Path.hardlink_to = link_or_die  # type: ignore[method-assign, assignment]
+
+
 def test_a_pass_that_finishes_a_killed_pass_ends_with_what_it_found(
     world: SandboxWorld, samples: Samples, drop: Path
 ) -> None:
     """All verdicts were there, and no file was moved."""
     deliver(drop, [alone(samples, "tampered")] * 2)
-    command = [sys.executable, "-m", killed_move.__name__, f"{world.folder}/quarantine", "ingest", str(drop)]
-    killed = subprocess.run([*command, "--results", world.results_url], cwd=Path(__file__).parents[2], check=False)
+    killed = world.start("ingest", str(drop), before=die_at_a_move).wait()
     charged = world.charged
 
     codes = [world.run("ingest", str(drop)), world.run("ingest", str(drop))]
 
-    assert killed.returncode == -signal.SIGKILL
+    assert killed == -signal.SIGKILL
     assert (codes, world.charged) == ([3, 0], charged)
     assert [row["disposition"] for row in world.table("ingest")] == ["quarantined"] * 2
 

@@ -39,7 +39,7 @@ def test_no_name_forges_a_line_in_the_terminal_or_in_prefect(
 
 def test_a_flow_run_that_fails_names_the_catalog_in_one_line(world: SandboxWorld, prefect_url: str) -> None:
     """Its name, its state and its error are one line each, also if Prefect writes them."""
-    state = world.flow("verify_catalog", f"{world.folder}/{HOSTILE[0]}\x1b[2J")
+    state = world.flow("verify_catalog", catalog=f"{world.folder}/{HOSTILE[0]}\x1b[2J")
 
     assert state.is_failed()
 

@@ -45,16 +45,5 @@ def test_no_secret_and_no_proof_id_is_found_anywhere(world: SandboxWorld, sample
     assert any(name.startswith("prefect.db") for name in words)
     assert any(name.startswith("log-") for name in words)
     assert {name: found for name in words if (found := words[name] & secrets)} == {}
-    assert ids
+    assert ids & words["verdicts"]  # the search can fail
     assert {name: found for name in words if name != "verdicts" and (found := words[name] & ids)} == {}
-
-
-def test_a_secret_in_a_log_would_be_found(world: SandboxWorld) -> None:
-    """The search can fail: it finds a key that a log holds."""
-    (world.folder / "log-of-a-careless-program.txt").write_bytes(
-        b"GET /proofs key=" + world.key_file.read_bytes() + b" ok"
-    )
-
-    secrets = words_of(secret.encode() for secret in world.operator.secrets())
-
-    assert words_of([kept(world)["log-of-a-careless-program.txt"]]) & secrets

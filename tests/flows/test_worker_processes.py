@@ -82,7 +82,7 @@ def test_a_cluster_of_one_s_own_may_work_with_the_key_in_a_block(
     with DaskTaskRunner(cluster_kwargs=options) as cluster:
         monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", cluster.client.scheduler_info()["address"])
 
-        state = world.flow("verify_catalog", world.manifest(samples.valid[:20]))
+        state = world.flow("verify_catalog", catalog=world.manifest(samples.valid[:20]))
 
     assert state.name == "Completed"
     assert [row["outcome"] for row in world.rows()] == ["accepted"] * 20

@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
@@ -55,19 +54,13 @@ class CommandWorld:
         flow = getattr(import_module(f"proofsweep_flows.{name}"), name)  # Prefect reads its settings on import
         return flow(*arguments, results=self.results_url, return_state=True, **options)
 
-    def start(self, *arguments: str) -> StartedCommand:
-        """Start a command as a process of its own, as a person would."""
+    def start(self, *arguments: str, before: Callable[[], None] | None = None) -> StartedCommand:
+        """Start a command as a process of its own, as a person would; a function may change that process first."""
         log = self.folder / f"log-{time.monotonic_ns()}.txt"
-        return StartedCommand([*arguments, "--results", self.results_url], log)
+        return StartedCommand([*arguments, "--results", self.results_url], log, before)
 
     def table(self, name: str) -> list[Row]:
-        """Read a whole table as an ordinary Parquet reader does; a table without a part is empty."""
-        results = self.results
-        if not any(results.glob(f"{name}/*/*.parquet")):
-            return []
-        found = pyarrow.dataset.dataset(results / name, format="parquet").to_table()
-        assert isinstance(found, pa.Table)
-        return found.to_pylist()
+        return rows_in(self.results, name)
 
     def rows(self) -> list[Row]:
         return sorted(self.table("verdicts"), key=lambda row: int(row["manifest_row"]))
@@ -82,6 +75,13 @@ class CommandWorld:
 
     def wait_for(self, holds: Callable[[], object]) -> None:
         wait_for(holds, lambda: self.logs)
+
+
+def rows_in(results: Path, table: str = "verdicts") -> list[Row]:
+    """Read a whole table as an ordinary Parquet reader does; a table without a part is empty."""
+    if not any(results.glob(f"{table}/*/*.parquet")):
+        return []
+    return list(pyarrow.dataset.dataset(results / table, format="parquet").to_table().to_pylist())
 
 
 def said(*arguments: str) -> str:

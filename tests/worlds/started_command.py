@@ -59,8 +59,8 @@ class ForkedProcess:
 class StartedCommand(ForkedProcess):
     """A command that a person starts."""
 
-    def __init__(self, arguments: list[str], log: Path) -> None:
-        super().__init__(_run, arguments, log)
+    def __init__(self, arguments: list[str], log: Path, before: Callable[[], None] | None) -> None:
+        super().__init__(_run, arguments, log, before)
 
 
 def _call(environment: dict[str, str], function: Callable[..., None], arguments: tuple[object, ...]) -> None:
@@ -69,8 +69,8 @@ def _call(environment: dict[str, str], function: Callable[..., None], arguments:
     function(*arguments)
 
 
-def _run(arguments: list[str], log: Path) -> None:
-    """Be the command; this process has imported Prefect, whose settings are read again."""
+def _run(arguments: list[str], log: Path, before: Callable[[], None] | None) -> None:
+    """Be the command, after something else; this process has imported Prefect, whose settings are read again."""
     from prefect import context  # noqa: PLC0415 - it reads the environment on import, here that of the server's start
 
     from proofsweep_cli.app import main  # noqa: PLC0415 - so that tests that start no command need not import it
@@ -80,6 +80,8 @@ def _run(arguments: list[str], log: Path) -> None:
         for standard in (sys.stdout, sys.stderr):
             os.dup2(sink.fileno(), standard.fileno())
     sys.argv = ["proofsweep", *arguments]
+    if before is not None:
+        before()
     try:
         main()
     finally:
