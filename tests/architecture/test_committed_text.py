@@ -10,6 +10,12 @@ HOSTS = ("pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".org", "proxy.gola
 MACHINE = re.compile(r"(?<![\w.*{}<>~-])/(?:home|root|Users|work|opt)/")
 SIBLING = "../" + "shared"
 MAY_NAME_SIBLING = {".ci/run"}
+READ_BY_PEOPLE = ("cli/", "configs/", "docs/", "flows/", "proofsweep/", "sandbox/", "tasks/")
+CLAIM = re.compile(
+    r"\bAI[-\s]*free\b|\bfree\s+of\s+AI\b|\b(not|no|without|zero)\s+AI\b|\bhuman[-\s]made\b|\bmade\s+by\s+(a\s+)?humans?\b"
+    r"|\b100\s*%\s*human\b|\bgenuinely\s+human\b",
+    re.IGNORECASE,
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +49,10 @@ def test_no_file_names_a_folder_of_some_machine(texts: dict[str, str]) -> None:
 def test_only_ci_looks_beside_the_checkout(texts: dict[str, str]) -> None:
     """Everything is in the checkout; CI names what is beside it by a variable."""
     assert {path for path, text in texts.items() if SIBLING in text} <= MAY_NAME_SIBLING
+
+
+def test_nothing_that_we_write_claims_more_than_the_contract(texts: dict[str, str]) -> None:
+    """`valid` means that a process was recorded: no source, help text, message or page says how music was made."""
+    pages = {path: text for path, text in texts.items() if path.startswith(READ_BY_PEOPLE) or path.endswith(".md")}
+
+    assert [(path, found[0]) for path, text in pages.items() if (found := CLAIM.search(text))] == []

@@ -1,4 +1,4 @@
-"""Outer tests hold what the program does, however its core is laid: they know it by one façade."""
+"""Outer tests hold what the program does, however its core is laid: they know it by one façade, and load it late."""
 
 import ast
 from collections.abc import Iterator
@@ -34,3 +34,22 @@ def test_outer_tests_know_the_core_by_the_facade_alone() -> None:
 
     assert len(outer) > 100
     assert wrong == set()
+
+
+def imported_at_once(module: Path) -> set[str]:
+    """Return the packages that a module imports when it is itself imported."""
+    statements = ast.parse(module.read_text()).body
+    names = {alias.name for each in statements if isinstance(each, ast.Import) for alias in each.names}
+    names |= {each.module or "" for each in statements if isinstance(each, ast.ImportFrom) and not each.level}
+    return {name.partition(".")[0] for name in names}
+
+
+def test_no_test_loads_prefect_while_tests_are_collected() -> None:
+    """Prefect reads its settings when it is imported: all tests of a process would run with the wrong ones."""
+    loading = {
+        str(module.relative_to(TESTS))
+        for module in TESTS.rglob("*.py")
+        if imported_at_once(module) & {"prefect", "prefect_dask", "proofsweep_flows", "proofsweep_tasks"}
+    }
+
+    assert loading == set()
