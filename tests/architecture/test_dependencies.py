@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import packages_distributions
 from itertools import chain
 
-from .packages import PACKAGES, ROOT
+from .packages import PACKAGES, ROOT, modules_of
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BOUNDS = {"fastapi", "sqlalchemy"}
@@ -32,7 +32,7 @@ def names_of(requirements: Iterable[str]) -> set[str]:
 def imported_by(folders: Iterable[str]) -> set[str]:
     """Return the distributions whose packages the Python files in some folders import."""
     packages = set[str]()
-    for module in (module for folder in folders for module in (ROOT / folder).rglob("*.py")):
+    for module in modules_of(*folders):
         for node in ast.walk(ast.parse(module.read_text())):
             match node:
                 case ast.Import(names=names):

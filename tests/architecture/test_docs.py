@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .packages import PACKAGES, ROOT, modules_of
+
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS]
 
@@ -57,8 +58,7 @@ def test_no_page_uses_a_word_that_was_replaced(page: Path) -> None:
 def test_what_contributing_names_is_in_the_code() -> None:
     """A path or a name that moved takes its page with it."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    folders = ("proofsweep", "cli", "flows", "tasks", "sandbox", "docs")
-    code = "\n".join(file.read_text(encoding="utf-8") for name in folders for file in (ROOT / name).rglob("*.py"))
+    code = "\n".join(file.read_text(encoding="utf-8") for file in modules_of(*PACKAGES, "docs"))
 
     assert [path for path in NAMED_PATH.findall(page) if not (ROOT / path).exists()] == []
     assert [name for name in NAMED_IN_CODE.findall(page) if not re.search(rf"\b{name}\b", code)] == []

@@ -1,7 +1,7 @@
 import ast
 from pathlib import Path
 
-from .packages import PACKAGES, ROOT
+from .packages import PACKAGES, ROOT, modules_of
 
 READERS = {
     "proofsweep/config/load.py",
@@ -26,8 +26,6 @@ def reads_environment(module: Path) -> bool:
 
 def test_environment_is_read_in_one_place() -> None:
     """Each value comes from the settings: code that reads the environment cannot be configured by them."""
-    modules = [module for package in PACKAGES for module in (ROOT / package).rglob("*.py")]
-
-    readers = {str(module.relative_to(ROOT)) for module in modules if reads_environment(module)}
+    readers = {str(module.relative_to(ROOT)) for module in modules_of(*PACKAGES) if reads_environment(module)}
 
     assert readers == READERS

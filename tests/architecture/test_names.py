@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .packages import CORE, PACKAGES, ROOT
+from .packages import CORE, PACKAGES, ROOT, modules_of
 
 EMPTY_WORDS = {"common", "data", "handler", "helper", "helpers", "info", "manager", "misc", "util", "utils"}
 
@@ -23,7 +23,7 @@ def classes_of(module: Path) -> list[str]:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_name_has_an_empty_word(package: str) -> None:
     """A helper, a manager or some data is a noun that is not found yet."""
-    modules = sorted((ROOT / package).rglob("*.py"))
+    modules = modules_of(package)
     classes = [name for module in modules for name in classes_of(module)]
 
     assert [name for name in [module.stem for module in modules] + classes if words(name) & EMPTY_WORDS] == []
@@ -32,7 +32,7 @@ def test_no_name_has_an_empty_word(package: str) -> None:
 def test_a_class_name_exists_once() -> None:
     """A name leads to one class, even if the class is private: a reader who searches for it finds no other."""
     places: dict[str, list[str]] = defaultdict(list)
-    for module in sorted(module for package in CORE for module in (ROOT / package).rglob("*.py")):
+    for module in modules_of(*CORE):
         for name in classes_of(module):
             places[name].append(str(module.relative_to(ROOT)))
 

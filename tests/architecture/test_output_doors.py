@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from .packages import CORE, ROOT
+from .packages import CORE, ROOT, modules_of
 
 RAW = {"print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write", "Console", "Text"}
 """Calls that show text as it is."""
@@ -30,7 +30,6 @@ def raw_calls(source: str) -> Iterator[str]:
 
 def test_only_the_doors_show_text() -> None:
     """A module that prints by itself may print a file's name, and the name may hold a forged line."""
-    modules = [path for folder in CORE for path in (ROOT / folder).rglob("*.py")]
-    found = {str(path.relative_to(ROOT)): list(raw_calls(path.read_text())) for path in modules}
+    found = {str(path.relative_to(ROOT)): list(raw_calls(path.read_text())) for path in modules_of(*CORE)}
 
     assert {name for name, calls in found.items() if calls} == set(DOORS)

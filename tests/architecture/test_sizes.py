@@ -4,15 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from .packages import PACKAGES, ROOT
+from .packages import PACKAGES, ROOT, modules_of
 
 LONGEST_FUNCTION = 60
 LONGEST_MODULE = {"cli": 500, "flows": 120, "tasks": 120, "proofsweep": 500, "sandbox": 500}
-
-
-def modules(package: str) -> list[Path]:
-    """Return a package's source files."""
-    return sorted((ROOT / package).rglob("*.py"))
 
 
 def functions(module: Path) -> Iterator[tuple[str, int]]:
@@ -27,7 +22,7 @@ def test_no_function_is_too_long(package: str) -> None:
     """A function fits on a screen, docstring included."""
     too_long = [
         f"{module.relative_to(ROOT)}: {name} has {lines} lines"
-        for module in modules(package)
+        for module in modules_of(package)
         for name, lines in functions(module)
         if lines > LONGEST_FUNCTION
     ]
@@ -38,7 +33,7 @@ def test_no_function_is_too_long(package: str) -> None:
 @pytest.mark.parametrize(("package", "longest"), LONGEST_MODULE.items())
 def test_no_module_is_too_long(package: str, longest: int) -> None:
     """A module has one meaning; flows and tasks are shorter still."""
-    lengths = {module: len(module.read_text().splitlines()) for module in modules(package)}
+    lengths = {module: len(module.read_text().splitlines()) for module in modules_of(package)}
 
     too_long = [f"{module.relative_to(ROOT)}: {lines}" for module, lines in lengths.items() if lines > longest]
 

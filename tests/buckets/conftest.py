@@ -16,13 +16,10 @@ CLOUDS = ("AWS_", "AZURE_", "GOOGLE_")
 
 
 @pytest.fixture(autouse=True)
-def no_cloud_account(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def no_cloud_account(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the cloud credentials of the person who runs the tests."""
     for name in [name for name in os.environ if name.startswith(CLOUDS)]:
         monkeypatch.delenv(name)
-    missing = tmp_path_factory.getbasetemp() / "no-such-profile"
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(missing))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(missing))
 
 
 @pytest.fixture(scope="package")

@@ -69,9 +69,6 @@ def bare_world(service: ForeignService, tmp_path: Path, monkeypatch: pytest.Monk
 def bucket_world(bare_world: ForeignWorld, moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> ForeignWorld:
     """The same world with its results in a bucket."""
     bare_world.bucket = moto.new_bucket()
-    missing = str(bare_world.folder / "no-such-profile")
-    monkeypatch.setenv("AWS_CONFIG_FILE", missing)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", missing)
     export_bucket(monkeypatch, bare_world.bucket)
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", bare_world.results_url)
     return bare_world

@@ -1,7 +1,6 @@
 """A pass over a watched folder says what it could not do: by its exit code, its state, a line and an alert."""
 
 import hashlib
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from ..servers.alert_receivers import Webhook
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
+from .test_disk_full import fill
 from .test_ingest import digests_in, wav_of
 
 FILES = 16
@@ -35,9 +35,7 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
         world.service.verdicts[hashlib.sha256(audio).hexdigest()] = "tampered" if number % 2 else "valid"
         (delivered / f"{number}.wav").write_bytes(audio)
     expected, filler = digests_in(delivered), small_target / "filler"
-    with filler.open("wb", buffering=0) as file, suppress(OSError):
-        while True:
-            file.write(bytes(4096))
+    fill(filler)
 
     codes = [world.run("ingest", str(delivered))]
     first = capfd.readouterr()

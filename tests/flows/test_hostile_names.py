@@ -8,7 +8,7 @@ from ..worlds.sandbox_world import Samples, SandboxWorld
 
 
 def test_no_name_forges_a_line_in_the_terminal_or_in_prefect(
-    world: SandboxWorld, samples: Samples, prefect_url: str, capsys: pytest.CaptureFixture[str]
+    world: SandboxWorld, samples: Samples, api: httpx.Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The tables keep each name and each verdict as it is."""
     wav = next(sample.audio for sample in samples.valid if sample.audio.suffix == ".wav")
@@ -24,12 +24,11 @@ def test_no_name_forges_a_line_in_the_terminal_or_in_prefect(
     assert code == 3
     assert {row["verdict"] for row in world.rows()} == {HOSTILE[0]}
     (leg,) = world.legs()
-    with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
-        flow_run = prefect.get(f"/flow_runs/{leg['flow_run_id']}").json()
-        mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
-        logs = prefect.post("/logs/filter", json={"logs": mine}).json()
-        tasks = prefect.post("/task_runs/filter", json={"flow_runs": {"id": {"any_": [leg["flow_run_id"]]}}}).json()
-        (artifact,) = prefect.post("/artifacts/filter", json={"artifacts": mine}).json()
+    mine = {"flow_run_id": {"any_": [leg["flow_run_id"]]}}
+    flow_run = api.get(f"/flow_runs/{leg['flow_run_id']}").json()
+    logs = api.post("/logs/filter", json={"logs": mine}).json()
+    tasks = api.post("/task_runs/filter", json={"flow_runs": {"id": mine["flow_run_id"]}}).json()
+    (artifact,) = api.post("/artifacts/filter", json={"artifacts": mine}).json()
     assert logs
     for text in (flow_run["name"], *(line["message"] for line in logs), *(task["name"] for task in tasks)):
         assert text.isprintable()
@@ -37,14 +36,12 @@ def test_no_name_forges_a_line_in_the_terminal_or_in_prefect(
     assert "![" not in artifact["data"]
 
 
-def test_a_flow_run_that_fails_names_the_catalog_in_one_line(world: SandboxWorld, prefect_url: str) -> None:
+def test_a_flow_run_that_fails_names_the_catalog_in_one_line(world: SandboxWorld, api: httpx.Client) -> None:
     """Its name, its state and its error are one line each, also if Prefect writes them."""
     state = world.flow("verify_catalog", catalog=f"{world.folder}/{HOSTILE[0]}\x1b[2J")
 
+    failed = {"name": {"like_": "forged"}, "state": {"type": {"any_": ["FAILED"]}}}
+    (run,) = api.post("/flow_runs/filter", json={"flow_runs": failed}).json()
     assert state.is_failed()
-
-    with httpx.Client(base_url=prefect_url, trust_env=False) as prefect:
-        failed = {"name": {"like_": "forged"}, "state": {"type": {"any_": ["FAILED"]}}}
-        (run,) = prefect.post("/flow_runs/filter", json={"flow_runs": failed}).json()
     assert run["name"].isprintable()
     assert run["state"]["message"].isprintable()

@@ -1,5 +1,6 @@
 """A world at the sandbox whose results are in a bucket, and how a catalog gets into a bucket."""
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -45,7 +46,9 @@ class BucketWorld(SandboxWorld):
 
 
 def export_bucket(monkeypatch: pytest.MonkeyPatch, bucket: Bucket) -> None:
-    for name, value in bucket.environment.items():
+    """Set the variables that lead to a bucket; no profile of the person who runs the tests does."""
+    profiles = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
+    for name, value in (profiles | dict(bucket.environment)).items():
         monkeypatch.setenv(name, value)
 
 
