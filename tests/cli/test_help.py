@@ -19,9 +19,21 @@ from .conftest import Command
 ROOT = Path(__file__).parents[2]
 
 
+def walked(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - click's or typer's own class
+    """Walk through a command and what is below it."""
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from walked(f"{path} {name}", below)
+
+
+def commands() -> dict[str, Any]:
+    """Return each command, and each group of some, by what a person types."""
+    return dict(walked("proofsweep", typer.main.get_command(whole_app())))
+
+
 def test_every_command_has_help(proofsweep: Command) -> None:
     """Help needs no settings and no call, and its exit code is 0."""
-    for path, _ in walked("proofsweep", typer.main.get_command(whole_app())):
+    for path in commands():
         done = proofsweep(*path.split()[1:], "--help")
 
         assert (path, done.returncode) == (path, 0)
@@ -30,9 +42,7 @@ def test_every_command_has_help(proofsweep: Command) -> None:
 
 def test_every_command_has_an_example() -> None:
     """A person copies it; the main help alone has none."""
-    commands = walked("proofsweep", typer.main.get_command(whole_app()))
-
-    assert [path for path, command in commands if "Example" not in (command.help or "")] == [
+    assert [path for path, command in commands().items() if "Example" not in (command.help or "")] == [
         "proofsweep",
         *("proofsweep proofs", "proofsweep keys", "proofsweep service", "proofsweep alerts"),
     ]
@@ -40,17 +50,11 @@ def test_every_command_has_an_example() -> None:
 
 def test_every_command_has_at_most_twelve_options() -> None:
     """What is set once belongs to the config."""
-    commands = walked("proofsweep", typer.main.get_command(whole_app()))
-    counts = {path: sum(each.param_type_name == "option" for each in command.params) for path, command in commands}
+    counts = {
+        path: sum(each.param_type_name == "option" for each in command.params) for path, command in commands().items()
+    }
 
     assert {path: count for path, count in counts.items() if count > 12} == {}
-
-
-def walked(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - click's or typer's own class
-    """Walk through a command and what is below it."""
-    yield path, command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from walked(f"{path} {name}", below)
 
 
 def test_the_main_help_names_commands(proofsweep: Command) -> None:

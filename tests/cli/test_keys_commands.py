@@ -15,12 +15,9 @@ from .conftest import Command
 
 
 @pytest.fixture
-def key_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, running: sandbox.Running) -> Path:
-    """The key of a tenant of this test alone, in a file of its own."""
-    path = tmp_path / "partner-key"
-    path.write_text(running.operator.add_tenant(f"keys of {tmp_path.name}").api_key)
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(path))
-    return path
+def key_file(workdir: Path) -> Path:
+    """The key of a tenant of this test alone."""
+    return workdir.parent / "key"
 
 
 def test_a_key_is_rotated_and_then_known(proofsweep: Command, key_file: Path) -> None:
@@ -70,7 +67,7 @@ def test_a_rotation_whose_process_is_killed_is_finished_by_the_next_one(
     proofsweep: Command, running: sandbox.Running, key_file: Path
 ) -> None:
     """SIGKILL while the new key is tested: it waits beside the old one."""
-    old, waiting = key_file.read_text(), key_file.with_name("partner-key.new")
+    old, waiting = key_file.read_text(), key_file.with_name("key.new")
     running.operator.add_fault("usage", "slow", seconds=30.0)
     try:
         command = [sys.executable, "-m", "proofsweep_cli", "keys", "rotate", "--yes"]

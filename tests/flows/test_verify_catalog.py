@@ -1,6 +1,7 @@
 """A catalog goes in; one row for each of its files, with the right verdict, comes out."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -86,3 +87,23 @@ def test_pairs_wait_for_the_sidecars_wire_name_and_the_others_run(
     assert [row["calls"] for row in rows] == [0] * 3 + [2] * 5
     assert said.count("3 of the rows are legacy pairs and NOT SENT") == 3
     assert [row["outcome"] for row in world.rows()[8:]] == ["accepted"] * 8
+
+
+@pytest.fixture
+def corpus() -> Path:
+    folder = os.environ.get("PROOFSWEEP_CORPUS")
+    if not folder:
+        pytest.skip("needs real audio files: set PROOFSWEEP_CORPUS to a folder of them")
+    return Path(folder)
+
+
+def test_no_foreign_file_is_accepted_and_none_is_lost(world: SandboxWorld, corpus: Path) -> None:
+    """A scan of real and deliberately broken files ends with a row for each, and none of them accepted."""
+    code = world.run("verify", str(corpus))
+
+    rows = world.rows()
+    assert code == 3
+    assert len(rows) > 100
+    assert not any(row["accepted"] for row in rows)
+    assert all(row["verdict"] or row["reason"] for row in rows)
+    assert {row["outcome"] for row in rows} == {"rejected", "ineligible"}
