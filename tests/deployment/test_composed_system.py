@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import httpx
+import yaml
 
 from .composed_system import ComposedSystem
+from .native_compose import ROOT
 
 FLOWS = {"nightly": "verify_catalog", "ingest": "check_ingest"}
 """The flow of each deployment."""
@@ -36,6 +38,15 @@ def test_schedules_make_runs(composed: ComposedSystem) -> None:
             lambda wanted=wanted: len(composed.api.post("/flow_runs/filter", json={"flow_runs": wanted}).json()) > 1,  # type: ignore[misc]
             f"scheduled runs of {name}",
         )
+
+
+def test_the_automations_are_known_to_the_server(composed: ComposedSystem) -> None:
+    """Those that crash a silent flow run and run it again; tests/flows/test_crashed_runs.py shows what they do."""
+    shipped = yaml.safe_load((ROOT / "deploy" / "automations.yaml").read_text())["automations"]
+
+    known = composed.api.post("/automations/filter", json={}).raise_for_status().json()
+
+    assert {each["name"]: each["enabled"] for each in known} == {each["name"]: True for each in shipped}
 
 
 def test_the_server_requires_its_login(composed: ComposedSystem) -> None:
