@@ -126,9 +126,8 @@ class ItemWork:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""
         if self._context.is_as_planned:
             _require_planned(self._item.audio_version, audio.facts)
-        last, self._audio = self._audio, audio  # with an earlier slot
-        is_compared = last is not None and last.declared is None and last.facts == audio.facts
-        if self._item.declared is not None and not is_compared:
+        self._audio = audio
+        if self._item.declared is not None:
             audio.declared = self._item.declared.strongest
         unfit = self._unfit(audio)
         if unfit is not None:
