@@ -44,9 +44,6 @@ class Leg:
         assert self.quota is not None
         return self.quota - self.charged
 
-    def with_attempts(self, _most: int) -> "Leg":
-        return self
-
     def usage(self, *, days: int) -> tuple[None, AnswerHeaders]:
         assert days == 1
         self.spend(Call.USAGE, None)

@@ -1,8 +1,7 @@
 """A leg is begun, kept alive, and settled however the work ends."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -39,46 +38,34 @@ BEGUN: Row = {"key_fingerprint": "abc", "flow_run_id": "flow-7", "quota_before":
 BEGUN |= {"service_commit": "c0ffee", "service_deployed_at": NOW}
 
 
-@dataclass
-class Planned:
-    """A run of three files, whose next leg a test begins."""
-
-    results: Results
-    plan: Plan
-    new_leg: LegBuilder
-
-
 @pytest.fixture
-def planned(new_leg: LegBuilder) -> Planned:
-    return Planned(new_leg.results, new_leg.plan(3), new_leg)
+def plan(new_leg: LegBuilder) -> Plan:
+    """A run of four files, whose next leg a test begins."""
+    return new_leg.plan(4)
 
 
-@contextmanager
-def held(planned: Planned) -> Iterator[Leg]:
-    leg = planned.new_leg.leg(planned.plan, open_leg(planned.results, planned.plan, lambda: NOW, {}))
+def run(new_leg: LegBuilder, plan: Plan, work: Callable[[Leg], object] = lambda _: None) -> None:
+    """Begin a leg, do something in it, and verify all that remains."""
+    leg = new_leg.leg(plan, open_leg(new_leg.results, plan, lambda: NOW, {}))
     leg.budget.take_reading(1_000, RESET)
     with leg_session(leg, BEGUN, lambda: NOW):
-        yield leg
-
-
-def run(planned: Planned, work: Callable[[Leg], object] | None = None) -> None:
-    """Hold a leg, and verify all that remains; or do something else in it."""
-    with held(planned) as leg:
-        if work is not None:
-            work(leg)
+        work(leg)
         for piece in leg.completed.batches():
             verify_batch(leg, piece)
 
 
-def receipt_of(planned: Planned, new_leg: LegBuilder) -> dict[str, object]:
-    receipt = new_leg.legs(planned.plan).receipt(1)
+def receipt_of(new_leg: LegBuilder, plan: Plan) -> dict[str, object]:
+    receipt = new_leg.legs(plan).receipt(1)
     assert receipt is not None
     return receipt
 
 
+def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
+    return results.table("runs", results.parts_of("runs", plan)).to_pylist()
+
+
 def row_of(results: Results, plan: Plan) -> dict[str, object]:
-    (row,) = results.table("runs", results.parts_of("runs", plan)).to_pylist()
-    assert isinstance(row, dict)
+    (row,) = runs_rows(results, plan)
     return row
 
 
@@ -86,21 +73,21 @@ def end_by(ended_by: str) -> Callable[[Leg], None]:
     return lambda leg: leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
 
 
-def test_the_row_of_a_leg_says_how_it_began_and_ended(planned: Planned, new_leg: LegBuilder) -> None:
+def test_the_row_of_a_leg_says_how_it_began_and_ended(new_leg: LegBuilder, plan: Plan) -> None:
     """What the service said, the quota before and after, the key's fingerprint and the flow run."""
-    run(planned, lambda leg: leg.dispatcher.remember(500.0))
+    run(new_leg, plan, lambda leg: leg.dispatcher.remember(500.0))
 
-    row = row_of(planned.results, planned.plan)
+    row = row_of(new_leg.results, plan)
     told = {"quota_before": 1_000, "quota_after": 900, "key_fingerprint": "abc", "flow_run_id": "flow-7"}
     told |= {"service_version": "7", "service_commit": "c0ffee", "service_deployed_at": NOW}
-    told |= {"started_at": NOW, "finished_at": NOW, "rate_learned": 500.0, "ended_by": "complete", "accepted": 3}
+    told |= {"started_at": NOW, "finished_at": NOW, "rate_learned": 500.0, "ended_by": "complete", "accepted": 4}
     assert {name: row[name] for name in told} == told
-    assert receipt_of(planned, new_leg)["quota_reset"] == str(RESET)
+    assert receipt_of(new_leg, plan)["quota_reset"] == str(RESET)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_work_that_breaks_off_ends_the_leg_as_an_error(
-    planned: Planned, new_leg: LegBuilder, error: type[BaseException]
+    new_leg: LegBuilder, plan: Plan, error: type[BaseException]
 ) -> None:
     """It is raised again; what was finished is published, and the run can be resumed."""
 
@@ -109,11 +96,11 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
         raise error
 
     with pytest.raises(error):
-        run(planned, break_off)
+        run(new_leg, plan, break_off)
 
-    receipt = receipt_of(planned, new_leg)
+    receipt = receipt_of(new_leg, plan)
     assert (receipt["ended_by"], receipt["why"]) == ("error", "The work broke off.")
-    assert rows_of(planned.results, planned.plan) == [1]
+    assert rows_of(new_leg.results, plan) == [1]
 
 
 @pytest.mark.parametrize(
@@ -121,17 +108,17 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
     [("cancelled", 900, 1), ("window", 900, 1), ("quota", 0, 0), ("breaker", None, 0), ("key_refused", None, 0)],
 )
 def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
-    planned: Planned, service: ScriptedService, *, ended_by: str, quota_after: int | None, asks: int
+    new_leg: LegBuilder, plan: Plan, service: ScriptedService, *, ended_by: str, quota_after: int | None, asks: int
 ) -> None:
     """A service that said that nothing is left has said so."""
-    run(planned, end_by(ended_by))
+    run(new_leg, plan, end_by(ended_by))
 
-    assert row_of(planned.results, planned.plan)["quota_after"] == quota_after
+    assert row_of(new_leg.results, plan)["quota_after"] == quota_after
     assert service.calls.count(Call.USAGE) == asks
 
 
 def test_the_end_writes_what_is_in_memory_and_names_the_rows_in_doubt(
-    planned: Planned, new_leg: LegBuilder, service: ScriptedService
+    new_leg: LegBuilder, plan: Plan, service: ScriptedService
 ) -> None:
     """Exchanges of no row too, of which the last is that of the quota; the next leg tries last what was in doubt."""
     new_leg.service.unattributed.append(exchange(Call.HEALTH))
@@ -142,11 +129,11 @@ def test_the_end_writes_what_is_in_memory_and_names_the_rows_in_doubt(
         new_leg.service.unattributed.append(exchange(Call.HEALTH))
         end_by("cancelled")(leg)
 
-    run(planned, two_files)
+    run(new_leg, plan, two_files)
 
-    assert (receipt_of(planned, new_leg)["in_doubt"], new_leg.legs(planned.plan).in_doubt_before(2)) == ([1, 2], {1, 2})
-    assert row_of(planned.results, planned.plan)["remaining"] == 3
-    assert rows_of(planned.results, planned.plan, "exchanges").count(None) == 3
+    assert (receipt_of(new_leg, plan)["in_doubt"], new_leg.legs(plan).in_doubt_before(2)) == ([1, 2], {1, 2})
+    assert row_of(new_leg.results, plan)["remaining"] == 4
+    assert rows_of(new_leg.results, plan, "exchanges").count(None) == 3
 
 
 def break_down(*_arguments: object) -> None:
@@ -157,8 +144,8 @@ def break_down(*_arguments: object) -> None:
     ("thread", "kind", "work"), [("heartbeat", Heartbeat, "keep"), ("quota", Budget, "keep_probing")]
 )
 def test_a_helper_thread_that_fails_ends_the_leg(
-    planned: Planned,
     new_leg: LegBuilder,
+    plan: Plan,
     monkeypatch: pytest.MonkeyPatch,
     *,
     thread: str,
@@ -173,17 +160,12 @@ def test_a_helper_thread_that_fails_ends_the_leg(
             leg.stop.rest(10.0)
 
     with pytest.raises(ZeroDivisionError):
-        run(planned, wait_for_the_end)
+        run(new_leg, plan, wait_for_the_end)
 
-    receipt = receipt_of(planned, new_leg)
+    receipt = receipt_of(new_leg, plan)
     assert receipt["ended_by"] == "error"
     assert receipt["why"] == f"The thread {thread} failed through a mistake of this program (ZeroDivisionError)."
-    assert row_of(planned.results, planned.plan)["remaining"] == 3
-
-
-@pytest.fixture
-def plan(new_leg: LegBuilder) -> Plan:
-    return new_leg.plan(4)
+    assert row_of(new_leg.results, plan)["remaining"] == 4
 
 
 def open_next(results: Results, plan: Plan) -> int:
@@ -194,10 +176,6 @@ def begin_next(results: Results, plan: Plan) -> int:
     leg = open_next(results, plan)
     settle_legs_before(results, plan, lambda: NOW, leg)
     return leg
-
-
-def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
-    return results.table("runs", results.parts_of("runs", plan)).to_pylist()
 
 
 def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
@@ -223,17 +201,17 @@ def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_le
 
 
 def test_an_entry_that_is_missing_comes_before_that_of_the_leg(
-    planned: Planned, monkeypatch: pytest.MonkeyPatch
+    new_leg: LegBuilder, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process was killed after the last receipt of a run: nobody goes on with it, and its answers are older."""
-    results, plan = planned.results, planned.plan
+    results = new_leg.results
     whole = audited_store.planned(results, "20201103T120000Z_000aa", "q")
     with monkeypatch.context() as patched:
         patched.setattr(Ledger, "append", _killed)
         with pytest.raises(KeyboardInterrupt):
             audited_store.end_leg(results, whole, "q", [0])
 
-    run(planned)
+    run(new_leg, plan)
 
     names = [entry.name for entry in Ledger(results.store).entries()]
     assert names == [layout.receipt_name(run_id, 1) for run_id in (whole.run_id, plan.run_id)]
