@@ -102,10 +102,6 @@ class Planner:
     catalogs: CatalogSettings
     clock: Clock
 
-    @property
-    def environment(self) -> str:
-        return self.service.environment
-
     def identity_of(self, listing: Catalog) -> str:
         """Return what the runs of one catalog have in common: its name in the settings, else where it is."""
         return self.catalogs.name or resolved_location(listing.location)
@@ -134,8 +130,8 @@ class Planner:
             whole,
             selection,
             sidecar_field=self.service.sidecar_field,
-            answered_at=AnswerTimes(self.results, self.environment, ANSWERED).of,
-            tried_at=AnswerTimes(self.results, self.environment, OUTCOMES).of,
+            answered_at=AnswerTimes(self.results, self.service.environment, ANSWERED).of,
+            tried_at=AnswerTimes(self.results, self.service.environment, OUTCOMES).of,
             now=self.clock(),
             max_calls=max_calls,
             planned=HashedItems(
@@ -185,7 +181,7 @@ class Planner:
         (CatalogError) or is worked on (RunIsActive), nothing was written.
         """
         identity, now, store = self.identity_of(listing), self.clock(), self.results.store
-        term = None if listing.kind == INGEST else CatalogLease(store, self.environment, identity).last_over()
+        term = None if listing.kind == INGEST else CatalogLease(store, self.service.environment, identity).last_over()
         after_entry = Ledger(store).newest()
         run_id, survey, items = run_id or new_run_id(now, secrets.token_hex(3)), Survey(), Listing()
         for item in self.items(listing):
@@ -196,7 +192,7 @@ class Planner:
         plan = Plan(
             run_id=run_id,
             created_at=now.isoformat(),
-            environment=self.environment,
+            environment=self.service.environment,
             base_url=self.service.base_url,
             catalog=listing.location,
             catalog_kind=listing.kind,
@@ -222,7 +218,7 @@ class Planner:
         for number, table in enumerate(items.tables(plan.batch_items)):
             self.results.write_items(run_id, number, table)
         if isinstance(listing, DueRows) and listing.skipped and not plan.lists_a_part:
-            write_gone(self.results, run_id, listing.listing, self.environment, identity)
+            write_gone(self.results, run_id, listing.listing, self.service.environment, identity)
             listing.listing.write(self.results, run_id)
         self.results.write_plan(plan)
         return plan

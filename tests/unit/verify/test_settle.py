@@ -1,6 +1,5 @@
 """A leg ends as parts, a receipt and a row in `runs`; if that breaks off anywhere, the next process does it."""
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.commit import LegParts, count_leg, settle_leg
 
 from ...worlds.ended_runs import plan_of_run
+from ...worlds.waiting import wait_for
 from ..conftest import LegBuilder
 from ..left_behind import BreakingStore, exchange, let_holder_die, rows_of, verdict, write_journal, write_part
 from ..scripted_service import NOW
@@ -99,9 +99,7 @@ def test_so_many_rows_are_published_beside_the_work(
         for row in (1, 2):
             leg.trail.journal.add(verdict(plan, 1, row), [])
             leg.trail.journal.flush()
-        late = time.monotonic() + 20
-        while time.monotonic() < late and not (leg.stop.reason if is_closed else rows_of(results, plan)):
-            time.sleep(0.01)
+        wait_for(lambda: leg.stop.reason if is_closed else rows_of(results, plan))
 
     assert rows_of(results, plan) == ([0] if is_closed else [1, 2])
     assert (leg.stop.reason is not None) is is_closed
