@@ -41,8 +41,10 @@ _AHEAD = 8  # items whose files are opened before the service lets their first c
 # Measured: 3 for each with local files, no download and 20 workers.
 _FILES_OF_A_WORKER = 4
 _FILES_OF_THE_PROCESS = 64  # all else: journal, Prefect, DuckDB, wakeups. Measured: 27 with one worker
+_ATTEMPTS = 2  # of a call that examines; one lost connection is no answer, and a person waits for the result
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
+_Answer = TypeVar("_Answer")
 
 
 class _ThreadState(threading.local):
@@ -109,11 +111,6 @@ def _most_open_files() -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return sys.maxsize if soft == resource.RLIM_INFINITY else soft
-
-
-_ATTEMPTS = 2  # attempts of each call; one lost connection is no answer, and a person waits for the result
-
-_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
