@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
 from secrets import token_hex
@@ -185,11 +185,9 @@ class Latest:
             for table in read_journal(self._results.store, journal, "verdicts", own).values():
                 yield _marked(table, leg.entry, None)
         names = self._results.parts_of("verdicts", leg.plan, leg.leg)
-        for name, table in zip(names, some_at_once(names, partial(self._part, own), _PARTS_AT_ONCE), strict=True):
+        tables = some_at_once(names, lambda name: self._results.table("verdicts", [name], own), _PARTS_AT_ONCE)
+        for name, table in zip(names, tables, strict=True):
             yield _marked(table, leg.entry, name)
-
-    def _part(self, columns: list[str], name: str) -> pa.Table:
-        return self._results.table("verdicts", [name], columns)
 
 
 def refresh(results: Results) -> None:

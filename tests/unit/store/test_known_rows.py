@@ -1,14 +1,17 @@
 """Every row that some leg has finished counts, wherever it lies."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.items import sidecar_key
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import PROOF_PREFIX, Mode, Row, sidecar_key
 from proofsweep.domain.runs import Plan
 from proofsweep.store.journal import Journal
-from proofsweep.store.known_rows import AnswerTimes, are_known_since
+from proofsweep.store.known_rows import AcceptedItem, AnswerTimes, PastAnswers, are_known_since
 from proofsweep.store.latest import refresh
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs
@@ -21,7 +24,7 @@ NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2, afte
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
+def three_runs(tmp_path: Path) -> Results:
     """A store with a leg in the base, one in the tail, and one whose process was killed."""
     results = Results(FolderStore(tmp_path))
     end_leg(results, NOTED, [answered(NOTED, 0, "noted", audio_version="v1")])
@@ -46,10 +49,10 @@ def results(tmp_path: Path) -> Results:
     ],
 )
 def test_only_other_runs_since_the_plan_answer_for_a_run(
-    results: Results, run: Plan, items: list[str], *, are_known: bool
+    three_runs: Results, run: Plan, items: list[str], *, are_known: bool
 ) -> None:
     """Its own rows do not, nor do older ones."""
-    assert are_known_since(results, run, items) is are_known
+    assert are_known_since(three_runs, run, items) is are_known
 
 
 def test_a_clock_that_was_ahead_makes_no_answer_newer(results: Results) -> None:
@@ -108,3 +111,142 @@ def test_the_newest_time_of_an_outcome_is_found(timed: Results) -> None:
     assert answered("b", "v2", sidecar_key("b.proof", "s1")) is None
     assert answered("b", None, sidecar_key("b.proof", "s1")) is None
     assert (answered("c", "v1", None), tried("c", "v1", None)) == (None, NOW - timedelta(days=2))
+
+
+RUN = plan_of_run("20261121T120000Z_000aa", 3, environment="sandbox")
+
+
+def digest_of(name: str) -> str:
+    return name.encode().hex().rjust(64, "0")
+
+
+def row_of(name: str, outcome: str = "accepted", **cells: object) -> Row:
+    """Return the cells of a row that answers tell of."""
+    facts: Row = {"audio": f"/c/{name}", "audio_sha256": digest_of(name), "audio_bytes": 8, "mode": Mode.ONE_FILE}
+    return facts | {"outcome": outcome, "accepted": outcome == "accepted"} | cells
+
+
+def ran(results: Results, run_id: str, *rows: Row, leg: int = 1) -> None:
+    """Leave an earlier run behind with these rows, which no base shows."""
+    plan = plan_of_run(run_id, len(rows), environment="sandbox")
+    end_leg(results, plan, [answered(plan, number, "i") | row for number, row in enumerate(rows)], leg=leg)
+
+
+def knows(past: PastAnswers, *names: str) -> list[bool]:
+    """Return which of these files were accepted, as one file each."""
+    return [past.was_accepted(Mode.ONE_FILE, digest_of(name), None) for name in names]
+
+
+def test_an_acceptance_of_any_run_counts(results: Results) -> None:
+    """Whatever came later: a control says whether a refusal of the same bytes is right."""
+    ran(results, "20261118T120000Z_000aa", row_of("a"), row_of("b"), row_of("c"))
+    ran(results, "20261119T120000Z_000aa", row_of("a"), row_of("b", "rejected"), row_of("c"))
+    ran(results, "20261120T120000Z_000aa", row_of("a", "rejected"), row_of("b", "failed"))
+
+    assert knows(PastAnswers(results, RUN), "a", "b", "c", "d") == [True, True, True, False]
+
+
+def test_the_same_bytes_are_known_by_another_name_and_not_in_another_mode(results: Results) -> None:
+    """What was sent is compared, not what it was called."""
+    pair = row_of("a", mode=Mode.LEGACY_PAIR, sidecar="/c/a.proof", sidecar_sha256=digest_of("proof"))
+    ran(results, "20261120T120000Z_000aa", pair | {"audio": "/elsewhere/b"}, row_of("b"))
+    past = PastAnswers(results, RUN)
+
+    assert past.was_accepted(Mode.LEGACY_PAIR, digest_of("a"), digest_of("proof"))
+    assert not past.was_accepted(Mode.LEGACY_PAIR, digest_of("a"), digest_of("other"))
+    assert not past.was_accepted(Mode.LEGACY_PAIR, digest_of("b"), None)
+    assert knows(past, "a", "b") == [False, True]
+
+
+def test_an_accepted_file_can_be_sent_again(results: Results) -> None:
+    """With its sidecar; not one that was not read, nor a proof, which has no file."""
+    pair = row_of("b", mode=Mode.LEGACY_PAIR, sidecar="/c/b.proof", sidecar_sha256=digest_of("proof"))
+    proof = row_of("p") | {"audio": f"{PROOF_PREFIX}p"}
+    ran(results, "20261120T120000Z_000aa", row_of("a"), pair, row_of("c", audio_sha256=None), proof)
+
+    found = sorted(PastAnswers(results, RUN).accepted())
+
+    assert found == [
+        AcceptedItem(8, "/c/a", None, digest_of("a"), None),
+        AcceptedItem(8, "/c/b", "/c/b.proof", digest_of("b"), digest_of("proof")),
+    ]
+    assert [item.mode for item in found] == [Mode.ONE_FILE, Mode.LEGACY_PAIR]
+
+
+def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) -> None:
+    """It is refused since then, on our own demand. That it was accepted once is still known."""
+    ran(results, "20261120T120000Z_000aa", row_of("a", proof_id="p-1"), row_of("b", proof_id="p-2"))
+    erase(results, "p-1")
+
+    past = PastAnswers(results, RUN)
+
+    assert [item.audio for item in past.accepted()] == ["/c/b"]
+    assert knows(past, "a", "b") == [True, True]
+
+
+def erase(results: Results, proof_id: str) -> None:
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    row: Row = {"operation_id": "x", "environment": "sandbox", "proof_id": proof_id, "asked_at": at, "answered_at": at}
+    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [row])
+
+
+def test_files_that_earlier_legs_read_are_named(results: Results) -> None:
+    """The last leg's first; a file without a digest was not read to its end, whatever its answer."""
+    ran(results, RUN.run_id, row_of("a"), row_of("b", "rejected"), row_of("c", "failed", audio_sha256=None))
+    ran(results, RUN.run_id, row_of("d"), leg=2)
+    ran(results, "20261120T120000Z_000aa", row_of("e"))
+    past = PastAnswers(results, RUN)
+
+    assert past.files_read(1) == ["/c/d"]
+    assert sorted(past.files_read(9)) == ["/c/a", "/c/b", "/c/d"]
+
+
+def noted(results: Results, run_id: str, *rows: tuple[str, str]) -> None:
+    """Leave a run behind that the base shows."""
+    ran(results, run_id, *(row_of(name, outcome, item_id=name) for name, outcome in rows))
+    refresh(results)
+
+
+def test_the_newest_answer_of_each_item_counts_once_there_is_a_base(results: Results) -> None:
+    """Of any catalog; a failed night hides nothing."""
+    noted(results, "20261118T120000Z_000aa", ("a", "accepted"), ("b", "rejected"))
+    noted(results, "20261119T120000Z_000aa", ("a", "failed"), ("b", "accepted"))
+    results.write_plan(RUN)
+
+    past = PastAnswers(results, RUN)
+
+    assert knows(past, "a", "b", "c") == [True, True, False]
+    assert sorted(item.audio for item in past.accepted()) == ["/c/a", "/c/b"]
+
+
+def test_a_damaged_base_is_no_reason_to_stop(results: Results) -> None:
+    """It is derived: the rows of this run are read instead."""
+    noted(results, "20261119T120000Z_000aa", ("a", "accepted"))
+    ran(results, RUN.run_id, row_of("b"))
+    for file in Path(results.store.url, "_latest").glob("*.parquet"):
+        file.write_bytes(b"PAR1")
+
+    assert knows(PastAnswers(results, RUN), "a", "b") == [False, True]
+
+
+class SlowlyFailingStore(FolderStore):
+    """A store that is away, which shows after a while; it counts how often it was asked."""
+
+    asked = 0
+
+    def read(self, name: str) -> bytes | None:
+        """Fail as a bucket does whose requests are tried again for some time."""
+        self.asked += 1
+        time.sleep(0.5)
+        raise ResultsError(f"{name} cannot be read.")
+
+
+def test_threads_that_wait_for_a_store_do_not_all_ask_it_once_it_failed(tmp_path: Path) -> None:
+    """Else the hundredth thread of a leg ends half an hour after the store went away."""
+    store = SlowlyFailingStore(tmp_path)
+    past = PastAnswers(Results(store), RUN)
+    with ThreadPoolExecutor(12) as threads:
+        asked = [threads.submit(past.was_accepted, Mode.ONE_FILE, digest_of("a"), None) for _ in range(12)]
+
+        assert {type(each.exception()) for each in asked} == {ResultsError}
+    assert store.asked < 6
