@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
@@ -309,11 +311,13 @@ def _files_of(
 
     An item ID is made of the sender, the release, the recording's reference in the message, and the location.
     """
-    isrc, reference = _isrc_of(recording), _text(recording, "ResourceReference")
+    # Asked once for each element: a hostile recording may have a hundred thousand files.
+    isrc_of, flags_of, resources = cache(_isrc_of), cache(_flags_of), recording.getparent()
+    isrc, reference = isrc_of(recording), _text(recording, "ResourceReference")
     title, artist = _title_of(recording), _artist_of(recording, parties)
     for each in recording.iter("File"):
-        around = [leaf for above in each.iterancestors() for leaf in above.iterchildren(*_AROUND_A_FILE)]
-        flags = {(leaf.tag, (leaf.text or "").strip().lower()) for leaf in around}
+        around = takewhile(lambda above: above is not resources, each.iterancestors())
+        flags = frozenset[tuple[str, str]]().union(*map(flags_of, around))
         location = _location_in(leaves := _leaves_of(each))
         if not location or not flags.isdisjoint(_NOT_DELIVERED):
             continue
@@ -324,7 +328,7 @@ def _files_of(
             no_rows.append((location, Cause.CLIPS))
         else:
             edition = next(each.iterancestors("SoundRecordingEdition"), recording)
-            found = {"isrc": _isrc_of(edition) or isrc, "title": title, "artist": artist}
+            found = {"isrc": isrc_of(edition) or isrc, "title": title, "artist": artist}
             tags = {name: text for name, text in found.items() if text}
             item_id = hashlib.sha256(b"\0".join(map(raw_bytes, (*item_names, reference, location)))).hexdigest()[:32]
             yield NamedFile(location, item_id, _declared_in(leaves), tags)
@@ -332,6 +336,11 @@ def _files_of(
 
 def _isrc_of(element: "_Element") -> str:
     return _text(element, "SoundRecordingId/ISRC", "ResourceId/ISRC")
+
+
+def _flags_of(element: "_Element") -> frozenset[tuple[str, str]]:
+    leaves = element.iterchildren(*_AROUND_A_FILE)
+    return frozenset((leaf.tag, (leaf.text or "").strip().lower()) for leaf in leaves)
 
 
 def _leaves_of(file: "_Element") -> dict[str, str]:

@@ -1,5 +1,6 @@
 """XML beside audio: messages of every version are read alike, and what is none is known."""
 
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -227,6 +228,18 @@ def test_large_file_is_refused_by_its_size() -> None:
         read_xml(HeldFile(b"<a/>", 2 * 1024**3))
 
     assert MOST_BYTES == 33_554_432
+
+
+def test_a_message_of_very_many_recordings_takes_no_longer_for_each() -> None:
+    """With squared time this would be twenty-five seconds of CPU, and a supplier could stop an ingest."""
+    recordings = (f"<SoundRecording><File><URI>{n}.wav</URI></File></SoundRecording>" for n in range(30_000))
+    text = Sending(version="43").text().replace("<ResourceList>", f"<ResourceList>{''.join(recordings)}")
+    began = time.process_time()
+
+    found = read(text.encode())
+
+    assert time.process_time() - began < 10
+    assert len(found.files) == 30_000
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1", "windows-1252", "shift_jis"])
