@@ -10,7 +10,7 @@ import math
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import pairwise
 
 _LEAST_RATE = 0.01  # the lowest rate learned, in calls per second
 _INSTANT_SECONDS = 0.01  # the shortest stretch, so that calls at one instant have a finite rate
@@ -44,15 +44,29 @@ class Cycle:
         return 0.005 + 2.0 / max(1, self.calls)
 
     def rate(self, burst: float) -> float:
-        """Return the lowest rate at which a bucket of this size could have let so many calls through."""
-        # What it held at each mark, at most: one token less just after a call.
-        held = [burst - (calls > before) for (_, before), (_, calls) in pairwise(self.marks)]
-        points = zip(self.marks, [burst if self.begins_full else 0.0, *held], strict=True)
-        rates = (
-            (calls - before - tokens) / max(_INSTANT_SECONDS, seconds - at)
-            for ((at, before), tokens), ((seconds, calls), _) in combinations(points, 2)
-        )
-        return max(_LEAST_RATE, *rates)
+        """Return the lowest rate at which a bucket of this size could have let so many calls through.
+
+        By bisection: a cycle of many hints has hundreds of marks, and each 429 asks for many sizes.
+        """
+        stretches = [
+            (max(_INSTANT_SECONDS, seconds - at), calls - before)
+            for (at, before), (seconds, calls) in pairwise(self.marks)
+        ]
+        low, high = _LEAST_RATE, _LEAST_RATE + 2 * max(calls / seconds for seconds, calls in stretches)
+        while high > 1.0005 * low:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self._is_enough(middle, burst, stretches) else (middle, high)
+        return high
+
+    def _is_enough(self, rate: float, burst: float, stretches: Sequence[tuple[float, int]]) -> bool:
+        level = burst if self.begins_full else 0.0
+        for seconds, calls in stretches:
+            level = min(burst, level + rate * seconds - calls)
+            if calls:
+                level = min(level, burst - 1)
+                if level < 0:
+                    return False
+        return True
 
 
 def joined(cycles: Iterable[Cycle]) -> Cycle:
