@@ -53,7 +53,7 @@ class Cycle:
             for (at, before), (seconds, calls) in pairwise(self.marks)
         ]
         low, high = _LEAST_RATE, _LEAST_RATE + 2 * max(calls / seconds for seconds, calls in stretches)
-        while high > 1.0005 * low:
+        while high > 1.0001 * low:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self._is_enough(middle, burst, stretches) else (middle, high)
         return high
