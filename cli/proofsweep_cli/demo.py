@@ -14,8 +14,12 @@ import typer
 
 from proofsweep import results
 from proofsweep.domain.errors import ConfigError, missing_extra
-from proofsweep_cli.app import run
+from proofsweep.domain.text import counted
+from proofsweep_cli.command import open_app
+from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.run_flow import run_leg
+from proofsweep_cli.run_request import RunRequest, report
 from proofsweep_cli.screen import Screen, console
 from proofsweep_sandbox import Sample, launch, write_catalog
 
@@ -33,7 +37,6 @@ url = {results}
 [pace]
 first_rate = 500 # nobody else uses this sandbox
 """
-_VERIFIED = {ExitCode.ACCEPTED, ExitCode.REJECTED}
 _OUTCOMES = {None: "ineligible", "valid": "accepted"}
 _SQL = """\
 SELECT mode, verdict, count(*) AS files,
@@ -109,22 +112,33 @@ def demo(
     demo_folder = DemoFolder(folder)
     for name in [name for name in os.environ if name.upper().startswith("PROOFSWEEP_")]:
         del os.environ[name]  # only the demo's own config counts: a real base URL must have no effect
-    demo_folder.make_room()
-    out.print("Starting a local partner service …")
+    with prefect_api() as server:
+        demo_folder.make_room()
+        samples, base_url = _verify(demo_folder, files, out, server)
+    is_as_expected = _compare(out, demo_folder, samples)
+    _show_queries(out, str(demo_folder.results))
+    out.print("Next steps", style="bold")
+    for command in demo_folder.next_steps(base_url):
+        out.line(f"  {command}", style="cyan")
+    return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
+
+
+def _verify(
+    demo_folder: DemoFolder, files: int, out: Screen, server: EmbeddedServer | None
+) -> tuple[list[Sample], str]:
+    out.print("Starting a local partner service and a Prefect API …")
     with launch(demo_folder.sandbox) as sandbox:
         demo_folder.write_settings(sandbox.base_url, sandbox.key_file)
         samples = write_catalog(demo_folder.catalog.absolute(), sandbox.operator, files=files)
         pairs = sum(sample.sidecar is not None for sample in samples)
         out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
-        code = run(["verify", str(demo_folder.catalog), "--config", str(demo_folder.config)])
-    if code not in _VERIFIED:
-        return code
-    is_as_expected = _compare(out, demo_folder, samples)
-    _show_queries(out, str(demo_folder.results))
-    out.print("Next steps", style="bold")
-    for command in demo_folder.next_steps(sandbox.base_url):
-        out.line(f"  {command}", style="cyan")
-    return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
+        app = open_app(str(demo_folder.config))
+        request = RunRequest(app=app, config=str(demo_folder.config), results_url=None, as_json=False)
+        plan = app.plan(str(demo_folder.catalog))
+        out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send")
+        run_leg(plan.run_id, request, server)
+        report(request.run_status(plan.run_id), request)
+        return samples, sandbox.base_url
 
 
 def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) -> bool:
