@@ -21,13 +21,13 @@ from proofsweep.queries.status import describe_run, newest_run, unfinished_runs
 from proofsweep.queries.store_status import store_status
 from proofsweep.store import bucket_store
 from proofsweep.store.bucket_store import BucketStore
-from proofsweep.store.keys import bind_key
 from proofsweep.store.latest import refresh
 from proofsweep.store.objects import probe
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.attempt import open_leg
 from proofsweep.verify.history import learned_rate, newest_measurement, note_leg
+from proofsweep.verify.service import bind_key
 
 PAGE = 1_000
 """Names in one answer of an S3 listing."""

@@ -21,7 +21,6 @@ from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.errors import ConfigError, ResultsError
 from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
-from proofsweep.store.keys import check_key
 from proofsweep.store.objects import Store, open_store, probe
 from proofsweep.verify.forecast import Forecast, Means, forecast
 
@@ -116,7 +115,7 @@ class App:
         return self._service
 
     def _open_service(self, key: KeySource | None = None) -> "Service":
-        from proofsweep.verify.service import Service
+        from proofsweep.verify.service import Service, check_key
 
         settings = self.settings
         read = key or key_source(settings.service, environment(), self._read_block)

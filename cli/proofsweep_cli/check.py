@@ -6,10 +6,9 @@ import typer
 
 from proofsweep.domain.errors import ConfigError, UsageError
 from proofsweep.domain.items import Row
-from proofsweep.domain.outcomes import Finished, word_for
+from proofsweep.domain.outcomes import MEANING_OF_VALID, Finished, word_for
 from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
 from proofsweep.domain.text import printable
-from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.store.rows import RowContext, row_of
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.rate_leases import RateLeases

@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass
 from proofsweep.app import App
 from proofsweep.config.load import Settings
 from proofsweep.domain.errors import ProofsweepError
-from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected
+from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected, Verdict
 from proofsweep.domain.reasons import Ineligible
 from proofsweep.domain.text import printable
-from proofsweep.domain.verdicts import Verdict
 from proofsweep.operations.rotate import unfinished_rotation
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service

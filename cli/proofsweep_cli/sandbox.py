@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import typer
 
-from proofsweep.config.local_files import new_file
+from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console

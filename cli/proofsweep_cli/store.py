@@ -7,12 +7,11 @@ import typer
 from rich.text import Text
 
 from proofsweep.app import utc_now
-from proofsweep.audit.check import Audit, checked_head
+from proofsweep.audit.check import Audit, audit_store, checked_head
 from proofsweep.audit.prune import days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
-from proofsweep.audit.store import audit_store
 from proofsweep.domain.text import counted
-from proofsweep.store.prunings import Pruning
+from proofsweep.store.parts import Pruning
 from proofsweep_cli.command import open_app
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import AsJson, Config, ResultsUrl

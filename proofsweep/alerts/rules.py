@@ -9,7 +9,7 @@ from pkgutil import get_data
 from types import MappingProxyType
 
 from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
-from proofsweep.domain.operations import Rotation
+from proofsweep.domain.runs import Rotation
 from proofsweep.domain.text import counted, minute_of, printable
 
 COMPLETED, FAILED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR))

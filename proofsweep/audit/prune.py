@@ -19,8 +19,7 @@ from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import leg_numbers
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, delete_all, json_bytes
-from proofsweep.store.parts import Results, ended_parts
-from proofsweep.store.prunings import Pruning, pruned_names, prunings_of
+from proofsweep.store.parts import Pruning, Results, ended_parts, pruned_names, prunings_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.verify.commit import record_ended_legs
 

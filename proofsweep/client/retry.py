@@ -7,7 +7,7 @@ from typing import TypeVar
 from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.errors import ServiceError
 from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
-from proofsweep.domain.verdicts import meaning_of
+from proofsweep.domain.outcomes import meaning_of
 
 _FIRST_WAIT_SECONDS = 0.5  # before the second attempt
 _ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations

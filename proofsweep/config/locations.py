@@ -1,13 +1,19 @@
-"""Turn a location as a person wrote it into an absolute path or a bucket URL."""
+"""Turn a location as a person wrote it into an absolute path or a bucket URL; and write a local file whole."""
 
+import errno
 import os
 import posixpath
 import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 from urllib.parse import quote, unquote_to_bytes
 
-from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.errors import CatalogError, UsageError
 from proofsweep.domain.items import utf8_text
+from proofsweep.domain.text import printable
 
 BUCKET_SCHEMES = frozenset({"s3", "gs", "az", "abfs", "abfss"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -154,3 +160,47 @@ def _path_in_url(url: str, scheme: str) -> str:
     if host not in ("", "localhost"):
         raise CatalogError(f"{one_line(url)}: names another machine, {one_line(host)}; write file:/// for this one")
     return os.fsdecode(unquote_to_bytes(os.fsencode(slash + path)))
+
+
+def sync_file(file: IO[bytes]) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and the missing ones above it, so that each survives a power cut."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """Write beside the file, and name it when it is whole; UsageError if it exists or cannot be written."""
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        _refuse_existing(path)  # before somebody waits for the content
+        with draft.open("xb") as file:
+            yield file
+        _refuse_existing(path)
+        draft.replace(path)
+    except OSError as error:
+        raise UsageError(f"{printable(str(path))} cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):  # what hindered the writing is said already
+            draft.unlink(missing_ok=True)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))

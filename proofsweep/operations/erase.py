@@ -15,7 +15,7 @@ from pathlib import Path
 from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.runs import OperationKind
 from proofsweep.domain.text import printable, text_of_file
 from proofsweep.operations.operation import OperationLeg, Operator
 from proofsweep.queries.connection import opened

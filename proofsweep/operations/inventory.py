@@ -14,7 +14,7 @@ from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ListProofsResponse, ProofSummary
-from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import OperationLeg, Operator
 from proofsweep.queries.connection import answering
 from proofsweep.store.parts import Results

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from proofsweep.client.keys import key_file
-from proofsweep.config.local_files import sync_file, sync_folder
+from proofsweep.config.locations import sync_file, sync_folder
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
 

@@ -12,7 +12,7 @@ from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import Interpretation
-from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.runs import OperationKind
 from proofsweep.domain.text import counted
 from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
 from proofsweep.queries.connection import opened

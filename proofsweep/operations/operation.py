@@ -20,8 +20,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ProofsweepError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import Operation, OperationKind
-from proofsweep.domain.runs import Bounds
+from proofsweep.domain.runs import Bounds, Operation, OperationKind
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal, delete_journal
 from proofsweep.store.ledger import EntryKind, Ledger

@@ -17,7 +17,7 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, SourceError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
 from proofsweep.queries.connection import opened
 from proofsweep.store.objects import open_store

@@ -34,15 +34,15 @@ from proofsweep.domain.errors import (
 )
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.models import RotatedKeyResponse
-from proofsweep.domain.operations import OperationKind, Rotation, RotationIntent
+from proofsweep.domain.runs import OperationKind, Rotation, RotationIntent
 from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.operation import OperationLeg, Operator, end_killed
 from proofsweep.store import layout
-from proofsweep.store.keys import bind_key
 from proofsweep.store.objects import Store, json_bytes
 from proofsweep.store.operations import is_complete
 from proofsweep.store.parts import Results
+from proofsweep.verify.service import bind_key
 
 REPLAY_WINDOW = timedelta(hours=24)  # contract, Limits: how long the same Idempotency-Key gives the same answer again
 _TRIAL_WAITS = (1.0, 2.0, 4.0, 8.0)  # seconds before a refused new key is tried again: a service may need time

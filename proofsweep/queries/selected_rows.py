@@ -19,8 +19,7 @@ from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import NEED_ATTENTION, environment_in
 from proofsweep.queries.views import key_of, quoted, value_of_tag
-from proofsweep.store.parts import Results
-from proofsweep.store.prunings import prunings_of
+from proofsweep.store.parts import Results, prunings_of
 
 _COLUMNS = """
     item_id, file, state, is_covered, outcome, reason, verdict, detail, http_status, error_code, audio_bytes,

@@ -25,8 +25,7 @@ from proofsweep.store.lease import STALE_SECONDS, LegProgress, OpenTerm, togethe
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, leg_numbers, open_legs, receipts_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE
-from proofsweep.store.parts import Results
-from proofsweep.store.prunings import prunings_of
+from proofsweep.store.parts import Results, prunings_of
 from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord, has_begun_leg, newest_whole
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 

@@ -12,7 +12,7 @@ from textwrap import TextWrapper
 from typing import Any
 from unicodedata import category, normalize
 
-from proofsweep.config.local_files import new_file
+from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.domain.reasons import advice_for_outcome, plain_words_for

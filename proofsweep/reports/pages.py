@@ -14,10 +14,10 @@ from proofsweep import __version__
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import proof_id_of
+from proofsweep.domain.outcomes import MEANING_OF_VALID
 from proofsweep.domain.reasons import plain_words_for
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, minute_of, printable
-from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.queries.changes import ChangedFile, words_of_cause
 from proofsweep.queries.page_facts import CatalogFacts, FileCounts, Night, PageFacts
 from proofsweep.queries.selected_rows import AttentionFile, AttentionGroup

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.outcomes import MEANING_OF_VALID
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import markdown
-from proofsweep.domain.verdicts import MEANING_OF_VALID
 from proofsweep.queries.status import NEED_ATTENTION, Group, RunStatus
 
 ENDINGS = {

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from proofsweep.config.local_files import make_folder, sync_file, sync_folder
-from proofsweep.config.locations import is_bucket
+from proofsweep.config.locations import is_bucket, make_folder, sync_file, sync_folder
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.outcomes import VERDICT_ACTIONS, Verdict
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import OUTCOMES, duration_of, utc_of
 from proofsweep.domain.text import did_you_mean, printable
-from proofsweep.domain.verdicts import VERDICT_ACTIONS, Verdict
 
 ANY_AGE = datetime.min.replace(tzinfo=UTC)  # every answer is younger
 _SOME_TIME = datetime.max.replace(tzinfo=UTC)

@@ -12,8 +12,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import TypeAdapter
 
-from proofsweep.config.local_files import make_folder, sync_file, sync_folder
-from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, path_of
+from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, make_folder, path_of, sync_file, sync_folder
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
 

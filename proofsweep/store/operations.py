@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import Operation
+from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import Store, json_bytes, read_document

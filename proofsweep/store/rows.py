@@ -23,9 +23,8 @@ from proofsweep.domain.models import (
     object_of,
     text_of,
 )
-from proofsweep.domain.outcomes import Accepted, Answer, Failed, Finished, Outcome, Rejected, word_for
+from proofsweep.domain.outcomes import Accepted, Action, Answer, Failed, Finished, Outcome, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.verdicts import Action
 from proofsweep.store.tables import TABLES, TIME
 
 # Cells of `verdicts` and of a planned item that a work item has under the same name.

@@ -27,8 +27,7 @@ from proofsweep.store.layout import INDEX_NAME, kind_of
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.legs import Legs, receipts_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
-from proofsweep.store.parts import Results
-from proofsweep.store.prunings import prunings_of
+from proofsweep.store.parts import Results, prunings_of
 from proofsweep.store.rows import with_instants
 
 _SETTLING = timedelta(days=1)

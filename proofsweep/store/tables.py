@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.verdicts import Action
+from proofsweep.domain.outcomes import Action
 
 TEXT = "string"
 INT = "int64"

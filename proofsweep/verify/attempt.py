@@ -14,7 +14,6 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import delete_journal
-from proofsweep.store.keys import bind_key
 from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -23,7 +22,7 @@ from proofsweep.verify.history import learned_rate, note_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.rate_leases import RateLeases
-from proofsweep.verify.service import Service
+from proofsweep.verify.service import Service, bind_key
 
 # Where a leg's lease has its bounds, for a flow run that goes on with what is left of them. No cell of `runs`.
 BOUNDS = "bounds"

@@ -36,8 +36,7 @@ from proofsweep.verify.check_file import known_good_items
 from proofsweep.verify.commit import LegParts
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext
-from proofsweep.verify.known_files import KnownFiles
-from proofsweep.verify.probes import Checks
+from proofsweep.verify.probes import Checks, KnownFiles
 from proofsweep.verify.service import Service
 
 # A bucket's client tries again for longer than this before it reports a failure. Items that begin meanwhile cannot be

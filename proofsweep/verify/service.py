@@ -29,10 +29,12 @@ from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
+from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
 from proofsweep.domain.text import reset_clause
 from proofsweep.sources.files import Files
+from proofsweep.store import layout
+from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.item import Clock
 
@@ -279,3 +281,22 @@ def asked_or_explained(partner: Partner, ask: Callable[[Partner], _Answer]) -> _
         return ask(partner)
     except CallFailed as failed:
         raise explained(failed, partner) from failed
+
+
+def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Record a key's service; ResultsError if it had another (contract, Authentication 6)."""
+    try:
+        store.create(layout.key_name(fingerprint), json_bytes({"base_url": base_url}))
+    except NameTaken:
+        check_key(store, fingerprint, base_url)
+
+
+def check_key(store: Store, fingerprint: str, base_url: str) -> None:
+    """Raise ResultsError if this key was used with another service."""
+    record = read_document(store, layout.key_name(fingerprint), JSON_OBJECT) or {}
+    if (bound := record.get("base_url", base_url)) != base_url:
+        raise ResultsError(
+            f"This key was used with {bound} before; it is not sent to {base_url}. Keys belong to one environment: "
+            "check the base URL and the key's source. If the partner has moved, delete what says so: "
+            f"{store.url}/{layout.key_name(fingerprint)}."
+        )

@@ -7,7 +7,7 @@ from typing import Any
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.items import Row
-from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.operations.operation import row_of_call, settle
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs

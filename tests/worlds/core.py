@@ -31,8 +31,7 @@ from proofsweep.config.logs import set_up_logs
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.operations import Operation, OperationKind
-from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.domain.runs import Bounds, Operation, OperationKind, Plan
 from proofsweep.ingest import moves, rules, state
 from proofsweep.operations import recover
 from proofsweep.operations.operation import settle

@@ -11,7 +11,7 @@ from proofsweep.alerts.monitor import Check, probe_service
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.operations import Rotation
+from proofsweep.domain.runs import Rotation
 from proofsweep.store import layout
 from proofsweep.store.legs import Legs
 from proofsweep.verify.attempt import supersede

@@ -21,7 +21,7 @@ from proofsweep.alerts.rules import (
     quoted,
     rotated_key_ends,
 )
-from proofsweep.domain.operations import Rotation
+from proofsweep.domain.runs import Rotation
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:

@@ -10,7 +10,7 @@ from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.store.keys import bind_key
+from proofsweep.verify.service import bind_key
 
 from ..scripted_service import Scripted, ScriptedService
 from ..wired import Change

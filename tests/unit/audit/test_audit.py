@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.check import Audit, checked_head
-from proofsweep.audit.store import audit_store
+from proofsweep.audit.check import Audit, audit_store, checked_head
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.store.layout import receipt_name

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.check import Audit
-from proofsweep.audit.store import audit_store
+from proofsweep.audit.check import Audit, audit_store
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 

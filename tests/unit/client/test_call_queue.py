@@ -5,8 +5,7 @@ from collections import deque
 
 import pytest
 
-from proofsweep.client.call_queue import CallQueue, Priority, Ticket
-from proofsweep.client.in_flight import ConcurrencyLimit
+from proofsweep.client.call_queue import CallQueue, ConcurrencyLimit, Priority, Ticket
 from proofsweep.client.pacer import Pacer
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.local_files import make_folder, new_file, sync_file, sync_folder
+from proofsweep.config.locations import make_folder, new_file, sync_file, sync_folder
 from proofsweep.domain.errors import UsageError
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.outcomes import Verdict
 from proofsweep.domain.reasons import (
     AtFault,
     Heals,
@@ -13,7 +14,6 @@ from proofsweep.domain.reasons import (
     reason_entries,
     remedy_for,
 )
-from proofsweep.domain.verdicts import Verdict
 from proofsweep.ingest.rules import is_final
 
 CATALOGS = Path(__file__).parents[3] / "docs" / "catalogs.md"

@@ -3,15 +3,17 @@
 import pytest
 
 from proofsweep.domain.models import VerifyResponse
-from proofsweep.domain.outcomes import Answer, Rejected, outcome_of
-from proofsweep.domain.reasons import Reason
-from proofsweep.domain.verdicts import (
+from proofsweep.domain.outcomes import (
     VERDICT_ACTIONS,
+    Answer,
     ErrorCode,
+    Rejected,
     Verdict,
     is_accepted,
     meaning_of,
+    outcome_of,
 )
+from proofsweep.domain.reasons import Reason
 
 THE_CONTRACT_S_TABLE = {
     "valid": "accept",

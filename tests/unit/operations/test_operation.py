@@ -7,8 +7,7 @@ import pytest
 
 from proofsweep.domain.errors import CallFailed, ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.operations import OperationKind
-from proofsweep.domain.runs import Bounds
+from proofsweep.domain.runs import Bounds, OperationKind
 from proofsweep.operations.operation import Operator, end_killed
 from proofsweep.store.layout import journal_folder
 from proofsweep.store.ledger import Ledger

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.audit.store import audit_store
+from proofsweep.audit.check import audit_store
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import fingerprint
 from proofsweep.domain.errors import (

@@ -3,8 +3,8 @@
 import pytest
 
 from proofsweep.domain.errors import ResultsError
-from proofsweep.store.keys import bind_key
 from proofsweep.store.parts import Results
+from proofsweep.verify.service import bind_key
 
 
 def test_a_key_belongs_to_the_service_it_was_first_used_with(results: Results) -> None:

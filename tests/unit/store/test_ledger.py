@@ -6,7 +6,7 @@ from threading import Barrier
 
 import pytest
 
-from proofsweep.domain.operations import OperationKind
+from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import end_killed
 from proofsweep.store import layout
 from proofsweep.store.ledger import EntryKind, Ledger, LedgerEntry

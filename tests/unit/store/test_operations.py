@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.domain.errors import NameTaken, ResultsError
-from proofsweep.domain.operations import Operation, OperationKind
+from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.queries.connection import opened
 from proofsweep.results import open_results
 from proofsweep.store.operations import is_complete, operation_ids, operation_of, write_operation

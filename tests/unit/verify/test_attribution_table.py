@@ -23,8 +23,7 @@ from proofsweep.domain.reasons import Ineligible, Reason, about
 from proofsweep.store.known_rows import PastAnswers
 from proofsweep.verify.attribution import Attribution
 from proofsweep.verify.fault import ACCEPTED_ALIKE, ALIKE
-from proofsweep.verify.known_files import KnownFiles
-from proofsweep.verify.probes import RIGHT, CheckFinding, Checks, Result
+from proofsweep.verify.probes import RIGHT, CheckFinding, Checks, KnownFiles, Result
 
 from ..left_behind import exchange
 from ..scripted_service import NOW

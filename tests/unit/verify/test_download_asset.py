@@ -15,8 +15,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Failed, Finished
 from proofsweep.domain.reasons import Ineligible
-from proofsweep.verify.assets import AssetFile
-from proofsweep.verify.item import VerifyContext, verify_item
+from proofsweep.verify.item import AssetFile, VerifyContext, verify_item
 
 from ..scripted_service import Scripted, ScriptedService
 

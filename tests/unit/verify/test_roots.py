@@ -11,7 +11,7 @@ from proofsweep.domain.outcomes import AudioRead, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem
-from proofsweep.verify.known_files import KnownFiles
+from proofsweep.verify.probes import KnownFiles
 
 from ..conftest import WAV
 from ..scripted_service import NOW
