@@ -19,7 +19,7 @@ from proofsweep.verify.service import Service
 
 _POLL_SECONDS = 0.25
 _FIRST_SECONDS, _LAST_SECONDS = 2.0, 5.0
-_FORGOTTEN_SECONDS = 600.0  # a lease that is older, by the wall clocks of both machines, is deleted
+_FORGOTTEN_SECONDS = 86_400.0  # a lease that is older, by the wall clocks of both machines, is deleted
 _MOST_PAUSE_SECONDS = 120.0  # what is told is heeded for no longer: then a call of one's own shows what holds
 _LEASE = TypeAdapter(RateLease)
 

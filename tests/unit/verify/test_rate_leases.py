@@ -98,9 +98,9 @@ def test_what_cannot_be_understood_is_ignored(store: FolderStore, content: bytes
 
 
 def test_the_lease_of_a_process_that_was_killed_long_ago_is_deleted(store: FolderStore) -> None:
-    """Else a pause that it was told would hold up each process that begins."""
+    """Not sooner: a living one may be of a machine whose clock is hours off."""
     Process(store).leases.look()
     assert len(store.names(FOLDER)) == 1
 
-    assert Process(store, now=NOW + timedelta(hours=1)).leases.read() == {}
+    assert Process(store, now=NOW + timedelta(days=2)).leases.read() == {}
     assert store.names(FOLDER) == []
