@@ -128,7 +128,7 @@ def _headroom(leg: Leg, ended_by: EndedBy) -> int | None:
     try:
         return leg.verify.partner.with_attempts(1).usage(days=1)[1].rate_remaining
     except (CallFailed, RunMustStop):
-        return None
+        return leg.budget.left if ended_by is EndedBy.QUOTA else None  # a spent quota may refuse this call, too
 
 
 def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: int = 0) -> int:

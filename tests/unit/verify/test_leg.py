@@ -117,6 +117,22 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
     assert service.calls.count(Call.USAGE) == asks
 
 
+def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
+    new_leg: LegBuilder, plan: Plan, service: ScriptedService
+) -> None:
+    """Its last reading counts, less the calls since."""
+
+    def run_out(leg: Leg) -> None:
+        service.usual[Call.USAGE] = Scripted(status=429, retry_after=86_400.0, remaining=0)
+        leg.budget.take_reading(7, None)
+        leg.budget.ran_out = RunMustStop("The quota is spent.", ended_by="quota")
+        leg.stop.pull(leg.budget.ran_out)
+
+    run(new_leg, plan, run_out)
+
+    assert row_of(new_leg.results, plan)["quota_after"] == 7
+
+
 def test_the_end_writes_what_is_in_memory_and_names_the_rows_in_doubt(
     new_leg: LegBuilder, plan: Plan, service: ScriptedService
 ) -> None:
