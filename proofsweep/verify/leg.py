@@ -248,7 +248,7 @@ class Leg:
         if not self.heartbeat.store_is_well:
             return "the results store cannot be written"
         if lane.is_outage:
-            return "a check came out wrong, so only checks go: the service or the files seem to be away"
+            return "the service or the files seem to be away, so only a check is sent now and then"
         if lane.pause_seconds >= _LEAST_PAUSE_SECONDS:
             until = self.verify.clock() + timedelta(seconds=lane.pause_seconds)
             return f"the service asked for a pause until {until:%H:%M:%S} UTC"

@@ -46,7 +46,7 @@ def test_a_leg_says_first_what_is_most_in_the_way(new_leg: LegBuilder, monkeypat
 
     assert seen == [
         f"the service asked for a pause until {NOW + timedelta(minutes=1):%H:%M:%S} UTC",
-        "a check came out wrong, so only checks go: the service or the files seem to be away",
+        "the service or the files seem to be away, so only a check is sent now and then",
         "stopping, 0 files in flight: It was asked to.",
     ]
 
