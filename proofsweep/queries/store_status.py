@@ -15,7 +15,8 @@ from proofsweep.store.runs import RunIndex, RunRecord
 
 _COUNTS = ("files", "covered", "accepted", "rejected", "failed", "ineligible", "remaining")
 _COVERAGE = """
-    SELECT newest_run_id, files, covered, accepted, rejected, failed, ineligible, files - covered FROM coverage
+    SELECT plans.identity, files, covered, accepted, rejected, coverage.failed, ineligible, files - covered
+    FROM coverage JOIN store.plans AS plans ON plans.run_id = newest_run_id
 """
 
 
@@ -80,8 +81,7 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
 def _catalogs_of(
     results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, Sequence[OpenTerm]]
 ) -> Iterator[CatalogStatus]:
-    identities = {run.plan.run_id: run.plan.identity for run in runs}
-    counts = {identities.get(run_id): row for run_id, row in _counts_of(results, environment).items()}
+    counts = _counts_of(results, environment)
     last = {run.plan.identity: run for run in reversed(runs)}
     for identity, run in sorted(last.items()):
         ended_by, at = _end_of(run, legs.get(run.plan.run_id, []))
@@ -96,9 +96,10 @@ def _catalogs_of(
 
 
 def _counts_of(results: Results, environment: str) -> dict[str, dict[str, int]]:
+    """Count each catalog by its identity; a run may have begun since the runs were read."""
     with answering(results, environment, "coverage") as connection:
         found = connection.execute(_COVERAGE).fetchall()
-        return {run_id: dict(zip(_COUNTS, counts, strict=True)) for run_id, *counts in found}
+        return {identity: dict(zip(_COUNTS, counts, strict=True)) for identity, *counts in found}
 
 
 def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:

@@ -10,15 +10,17 @@ import pytest
 
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.status import describe_run
+from proofsweep.queries import store_status as module
+from proofsweep.queries.status import describe_run, legs_of_store
 from proofsweep.queries.store_status import StoreStatus, store_status
 from proofsweep.store import schemas
 from proofsweep.store.layout import heartbeat_name
-from proofsweep.store.lease import LegProgress
+from proofsweep.store.lease import LegProgress, OpenTerm
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import add_pass
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import IndexedRuns
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -67,6 +69,21 @@ def results(tmp_path: Path) -> Results:
 @pytest.fixture
 def found(results: Results) -> StoreStatus:
     return store_status(results, NOW)
+
+
+def test_a_run_that_begins_meanwhile_hides_no_counts(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its listing is the newest one, and the status knows only the runs before it."""
+    began = plan_ago(timedelta(minutes=1), "dddddd", items=4, environment="acme", catalog="/acme")
+
+    def legs_after_another_began(results: Results, index: IndexedRuns) -> list[OpenTerm]:
+        write_listed(results, began, [f"/acme/{number}.wav" for number in range(4)])
+        results.write_plan(began)
+        return legs_of_store(results, index)
+
+    monkeypatch.setattr(module, "legs_of_store", legs_after_another_began)
+    acme = next(each for each in store_status(results, NOW).catalogs if each.catalog == "/acme")
+
+    assert (acme.counts["files"], acme.counts["accepted"]) == (4, 1)
 
 
 def test_a_catalog_has_its_coverage_and_its_last_run(found: StoreStatus) -> None:
