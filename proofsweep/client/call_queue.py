@@ -15,6 +15,18 @@ from proofsweep.client.lane_model import Sent
 from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import RateReport, Share
 
+# Measured together: python -m benchmarks.lanes
+_SPARE_SLOTS = 8  # slots beyond what the rate needs
+_SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
+_OLD_SLOT_SECONDS = 45.0  # half as many files are uploaded at once while a slot is older
+_OLDEST_SLOT_SECONDS = 120.0  # the highest age that counts for the average
+_SLOT_AGE_WEIGHT = 0.02  # the weight of one slot in the average age
+# The way to the service stalls when so many more calls than usual leave without an answer, and for no longer than this.
+_UNUSUAL_CALLS, _LONGEST_STALL_SECONDS = 4, 3.0
+_SILENCE_GROWTH, _SILENCE_SHRINKING = 1.25, 0.99  # of what is usual: so that one silence in 23 is longer
+_SMALL_LIMIT = 16  # what was learned of the rate before so small a limit was found comes from the limit
+
+# Of a limit on concurrent calls
 _LEAST_BURSTS = 3  # bursts of 429s that show a limit
 _BURST_SECONDS = 0.5  # 429s that come closer than this are one burst
 _LEAST_LIMIT = 2  # with so few in flight a rate refuses calls too
@@ -28,7 +40,11 @@ _PROBE_CALLS = 40  # calls beyond the limit that go through before it grows by o
 
 @dataclass(slots=True)
 class ConcurrencyLimit:
-    """What the number of calls in flight shows; a call counts itself."""
+    """Does a limit on concurrent calls cause the 429s, and not a rate? A call in flight counts itself.
+
+    The number of calls in flight tells them apart. A concurrency limit refuses calls when many are in flight, and
+    almost never when fewer are. A rate refuses at any number, and most calls in flight at that moment go through.
+    """
 
     most: float = math.inf  # the most calls in flight that are let through; infinite while no limit is known
     _admitted: dict[int, float] = field(default_factory=lambda: defaultdict(float))
@@ -88,18 +104,6 @@ class ConcurrencyLimit:
             self._refused[number] *= _FADING_SHARE
             if self._refused[number] < _FADED_COUNT:
                 del self._refused[number]
-
-
-# Measured together: python -m benchmarks.lanes
-_SPARE_SLOTS = 8  # slots beyond what the rate needs
-_SLOTS_PER_CALL = 0.75  # slots per call that the pace makes while a slot lives
-_OLD_SLOT_SECONDS = 45.0  # half as many files are uploaded at once while a slot is older
-_OLDEST_SLOT_SECONDS = 120.0  # the highest age that counts for the average
-_SLOT_AGE_WEIGHT = 0.02  # the weight of one slot in the average age
-# The way to the service stalls when so many more calls than usual leave without an answer, and for no longer than this.
-_UNUSUAL_CALLS, _LONGEST_STALL_SECONDS = 4, 3.0
-_SILENCE_GROWTH, _SILENCE_SHRINKING = 1.25, 0.99  # of what is usual: so that one silence in 23 is longer
-_SMALL_LIMIT = 16  # what was learned of the rate before so small a limit was found comes from the limit
 
 
 class Priority(IntEnum):

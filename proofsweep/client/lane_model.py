@@ -96,6 +96,7 @@ def fit(cycles: Sequence[Cycle], likely_burst: float, least_burst: float) -> tup
 
 
 _FEWEST_AGREEING = 3  # 429s that can agree
+_CALLS_DIFFER, _CALLS_DIFFER_SHARE = 6.0, 0.2  # how far their calls may differ, as calls and as a share
 _CHANCE_CALLS, _RARE_CALLS = 25.0, 150.0  # chance may refuse one of so many calls, unless 429s are rarer
 _PROOF_OF_CYCLES = 1 / 300  # so unlikely by chance is proof
 
@@ -108,7 +109,7 @@ def agreeing(cycles: Sequence[Cycle], usual_calls: float) -> Sequence[Cycle]:
     usual = usual_calls if usual_calls >= _RARE_CALLS else min(_CHANCE_CALLS, usual_calls)
     for number in range(_FEWEST_AGREEING, len(cycles) + 1):
         calls = [cycle.calls for cycle in cycles[-number:]]
-        width = 6.0 + 0.2 * sum(calls) / number
+        width = _CALLS_DIFFER + _CALLS_DIFFER_SHARE * sum(calls) / number
         if max(calls) - min(calls) > width:
             break
         if any(calls) and (width / usual) ** (number - 1) * math.exp(-sum(calls) / usual) < _PROOF_OF_CYCLES:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proofsweep.domain.errors import UsageError
 
+GRACE_WINDOW = timedelta(hours=72)  # contract, Limits: how long a rotated key still works
 BATCH_ITEMS = 10_000  # planned items in one object, which is one Prefect task of a run that is not small
 # Most items of a run that shows each item as its own Prefect task. A task takes 11.5 ms of CPU (docs/performance.md):
 # 2.3 s for 200 items.
@@ -207,9 +208,6 @@ def _parts_of(until: str, zone: tzinfo | None) -> tuple[date | None, time, tzinf
 def _zone_of(where: str) -> tzinfo:
     is_offset = where[0] in "+-" or where == "Z"
     return datetime.strptime(where, "%z").tzinfo or UTC if is_offset else ZoneInfo(where)
-
-
-GRACE_WINDOW = timedelta(hours=72)  # contract, Limits: how long a rotated key still works
 
 
 class OperationKind(StrEnum):

@@ -40,6 +40,7 @@ from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.item import Clock
 from proofsweep.verify.plan import ignored_entries
 
+_BUSY = "This folder is being worked on by {holder}."
 _NAMED_FILES = 20  # on a screen; the table names all
 _WAITING = {
     Decision.SETTLING: "not settled yet",
@@ -105,9 +106,6 @@ def _why_it_waits(waiting: Row) -> str:
         return "no audio beside it has its name"
     words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
     return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
-
-
-_BUSY = "This folder is being worked on by {holder}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

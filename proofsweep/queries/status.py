@@ -29,6 +29,7 @@ from proofsweep.store.parts import Results, prunings_of
 from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord, has_begun_leg, newest_whole
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
+_LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
 NEED_ATTENTION = ("rejected", "failed", "ineligible")  # the outcomes that somebody must look at
 
 
@@ -312,9 +313,6 @@ def _added_up(rows: Sequence[Row]) -> tuple[Group, ...]:
     return tuple(
         sorted(found.values(), key=lambda group: (OUTCOMES.index(group.outcome), -group.rows, group.reason or ""))
     )
-
-
-_LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
 
 
 def progress_of_run(results: Results, run_id: str) -> LegProgress | None:

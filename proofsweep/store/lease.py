@@ -25,9 +25,14 @@ from proofsweep.domain.items import Row
 from proofsweep.store import layout
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 
+HEARTBEAT_SECONDS = 10  # time between two heartbeats
+STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LegProgress:
+    """How far a leg is: what each heartbeat tells, and what every display of a leg shows."""
+
     rows: int  # of the leg's partition
     finished_before: int | None = None  # rows that earlier legs have finished; None until that is known
     counts: Mapping[str, int]  # rows that this leg has finished, by outcome
@@ -68,10 +73,6 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
         quota_left=min((leg.quota_left for leg in legs if leg.quota_left is not None), default=None),
         waiting=waits.pop() if len(waits) == 1 else "",
     )
-
-
-HEARTBEAT_SECONDS = 10  # time between two heartbeats
-STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

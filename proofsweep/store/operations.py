@@ -23,6 +23,8 @@ from proofsweep.store.objects import Store, json_bytes, read_document
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.schemas import SCHEMAS
 
+_TABLE = "probes"
+_QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
 _OPERATION = TypeAdapter(Operation)
 _RECOVERED = ["recovered_to", "sidecar_sha256"]
 
@@ -53,10 +55,6 @@ def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
     table = results.table("recoveries", results.all_parts("recoveries"), _RECOVERED)
     written = table.filter(pc.is_valid(table["recovered_to"]))
     return frozenset(zip(*(written[name].to_pylist() for name in _RECOVERED), strict=True))
-
-
-_TABLE = "probes"
-_QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
 
 
 def add_pass(results: Results, environment: str, began: datetime, rows: Sequence[Row]) -> None:

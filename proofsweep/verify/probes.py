@@ -33,6 +33,11 @@ from proofsweep.verify.audit_trail import AuditTrail
 from proofsweep.verify.fault import REFUSED_CONTENT
 from proofsweep.verify.item import VerifyContext, verify_item
 
+_NO_ROW = -1
+_KNOWN_SENT = 3  # for one check
+_DRAWN_AMONG = 32  # the smallest accepted items, of which others are sent each time
+_SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
+_PROBE_SIDECAR = b"This is no proof."
 _ACCEPTED_KEPT = 32
 _FILES_TRIED = 20  # of a root, to see whether it is away
 
@@ -114,13 +119,6 @@ def _is_empty(folder: str, files: Files) -> bool:
 def _folder_below(root: str, location: str) -> str:
     first, slash, _ = location.removeprefix(root).strip("/").partition("/")
     return posixpath.join(root, first) if slash and not is_bucket(root) else root
-
-
-_NO_ROW = -1
-_KNOWN_SENT = 3  # for one check
-_DRAWN_AMONG = 32  # the smallest accepted items, of which others are sent each time
-_SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
-_PROBE_SIDECAR = b"This is no proof."
 
 
 class CheckFinding(StrEnum):
