@@ -17,6 +17,7 @@ from proofsweep.domain.models import ListProofsResponse, ProofSummary
 from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import OperationLeg, Operator
 from proofsweep.queries.connection import answering
+from proofsweep.queries.views import with_views
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 
@@ -140,7 +141,7 @@ def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:
 
 def reconciled(results: Results, environment: str, pages: Sequence[pa.Table]) -> Iterator[list[Row]]:
     """Yield the rows of the table `proofs`, in batches; without a run of the environment no proof has a file."""
-    with answering(results, environment, "latest_answer") as connection:
+    with answering(results, [environment], "latest_answer") as connection:
         connection.register("pages", pa.concat_tables([_LISTED.empty_table(), *pages]))
-        for batch in connection.sql(_RECONCILED).to_arrow_reader(_BATCH_ROWS):
+        for batch in connection.sql(f"{with_views('latest_answer')} FROM ({_RECONCILED})").to_arrow_reader(_BATCH_ROWS):
             yield batch.to_pylist()

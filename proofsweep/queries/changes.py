@@ -8,7 +8,8 @@ import duckdb
 
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
-from proofsweep.queries.views import quoted
+from proofsweep.queries.selected_rows import ShownFile
+from proofsweep.queries.views import quoted, with_views
 from proofsweep.store.parts import Results
 
 CHANGES_IN_ORDER = ("broken", "fixed", "changed", "new", "gone")
@@ -40,25 +41,12 @@ FROM changed WHERE change <> 'changed' GROUP BY change
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedFile:
-    """A file that changed, with the outcome and reason that are worth telling: of a mended one, those before."""
-
-    file: str
-    audio: str | None
-    item_id: str
-    cause: str | None
-    outcome: str
-    reason: str | None
-    tags: Sequence[str | None]  # its values of the tags that are shown, in their order
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ChangedFiles:
     """The files with one kind of change: how many, and the first ones by their names."""
 
     files: int
-    shown: Sequence[ChangedFile]
+    shown: Sequence[ShownFile]  # of a mended one, the outcome and reason are those before
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,7 @@ class RunChanges:
 
     def as_before(self) -> int:
         found = self.connection.execute(
-            "SELECT (SELECT count(DISTINCT item_id) FROM verdicts WHERE run_id = $1) - "
+            "SELECT (SELECT count(DISTINCT item_id) FROM store.verdicts WHERE run_id = $1) - "
             "count(*) FILTER (now_outcome IS NOT NULL AND NOT is_rubric) FROM changed",
             [self.run_id],
         )
@@ -106,21 +94,18 @@ def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]
     """Make the table `changed` of what changed in some runs."""
     columns = ", ".join((*COLUMNS, "before_audio", "now_audio", "tags"))
     found = (_CHANGED.format(columns=columns, run_id=quoted(run_id)) for run_id in run_ids)
-    connection.execute(f"CREATE TEMP TABLE changed AS {' UNION ALL '.join(found)}")
+    connection.execute(f"CREATE TEMP TABLE changed AS {with_views('changes')} {' UNION ALL '.join(found)}")
 
 
 def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:
     """Return by kind which files of the table `changed` broke, were mended, are gone or new; tags by name and SQL."""
     found = connection.execute(_FILES.format(shown=", ".join(shown.values()), most=_MOST_CHANGED)).fetchall()
-    return {
-        change: ChangedFiles(files=files, shown=[ChangedFile(**each) for each in first])
-        for change, files, first in found
-    }
+    return {change: ChangedFiles(files, [ShownFile(**each) for each in first]) for change, files, first in found}
 
 
 @contextmanager
 def run_changes(results: Results, run: Plan) -> Iterator[RunChanges]:
     """Compare a run with how each file stood before, for the work inside; ResultsError if it cannot be read."""
-    with answering(results, run.environment, "changes") as connection:
+    with answering(results, [run.environment], "changes") as connection:
         create_changed(connection, [run.run_id])
         yield RunChanges(connection, run.run_id)

@@ -22,7 +22,6 @@ from proofsweep.store.runs import RunIndex, RunRecord
 _MOST_SHOWN = 200  # files of a reason
 _FILE_TAGS = ("isrc", "artist")  # are shown of each file that has them
 _MOST_NIGHTS = 31  # of a trend
-_MOST_VALUES = 100  # of a tag in its table
 _COUNTS = """
     count(*) FILTER (state NOT IN ('gone', 'moved')) AS files, count(*) FILTER (is_covered) AS covered,
     count(*) FILTER (state = 'accepted') AS accepted, count(*) FILTER (state = 'rejected') AS rejected,
@@ -84,44 +83,21 @@ class FileCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TagTable:
-    """The values of a tag, None for files without it; those with most files that need attention come first."""
-
-    tag: str
-    values: Sequence[tuple[str | None, FileCounts]]
-    left_out: int  # values that are not shown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
     """What a page says of its files."""
 
+    environment: str
     counts: FileCounts
-    tables: Sequence[TagTable]
+    # by tag, the files of each of its values, None for files without it; those of which most need attention come first.
+    tables: Mapping[str, Sequence[tuple[str | None, FileCounts]]]
     tags: Sequence[str]  # that are shown of each file
     changes: Mapping[str, ChangedFiles]  # by kind: of the run, or of the newest run of each catalog
     groups: Sequence[AttentionGroup]
     grades: Sequence[tuple[str, float, int, int]] = ()  # of a run: grade, step of its axis, place on it, and files
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
-    """What the runs checked that began on one day in UTC; a run of files that were asked for again is none of them."""
-
-    day: date
-    rows: Mapping[str, int]  # by outcome
-
-    @property
-    def checked(self) -> int:
-        return sum(self.rows.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogFacts:
-    environment: str
-    catalogs: Sequence[str]
-    of_files: PageFacts
-    nights: Sequence[Night]  # the oldest first
+    catalogs: Sequence[str] = ()
+    # of catalogs, the oldest first: the rows by outcome of the runs that began on one day in UTC. A run of files that
+    # were asked for again is none of them.
+    nights: Sequence[tuple[date, Counter[str]]] = ()
 
 
 def catalog_facts(
@@ -131,14 +107,14 @@ def catalog_facts(
     *,
     tags: Sequence[str] = (),
     supplier_tag: str | None = None,
-) -> CatalogFacts:
+) -> PageFacts:
     """Read how all catalogs of an environment stand, or one by its location or name.
 
     Files are counted by the tags, or without one by that of suppliers if some file has it. UsageError if no file has
     one of the tags; ResultsError if there is no run, or the store cannot be read.
     """
-    label = environment_in(results, environment)
     index = RunIndex(results).refreshed()
+    label = environment_in(results, index.environments, environment)
     identities = {plan.identity for plan in index.plans(label, catalog)}
     every = (run for run in index.newest_first() if run.legs and run.plan.environment == label)
     runs = [run for run in every if run.plan.identity in identities]
@@ -149,10 +125,9 @@ def catalog_facts(
     newest = {run.plan.identity: run.plan.run_id for run in reversed(nights)}
     selected = SelectedRows(results=results, environment=label)
     with selected.opened("true" if catalog is None else _items_of(runs), "changes") as files:
-        return CatalogFacts(
-            environment=label,
+        return replace(
+            _facts_of(files, label, list(newest.values()), tags, supplier_tag),
             catalogs=sorted({run.plan.identity: run.plan.catalog for run in reversed(runs)}.values()),
-            of_files=_facts_of(files, list(newest.values()), tags, supplier_tag),
             nights=_nights(nights),
         )
 
@@ -162,32 +137,32 @@ def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), suppli
 
     ResultsError if there is no such run, or if it was pruned; UsageError if no file has one of the tags.
     """
-    with SelectedRows.of(results, run_id, "").opened("true", "changes") as files:
-        facts = _facts_of(files, [run_id], tags, supplier_tag)
+    selected = SelectedRows.of(results, run_id, "")
+    with selected.opened("true", "changes") as files:
+        facts = _facts_of(files, selected.environment, [run_id], tags, supplier_tag)
         return replace(facts, grades=files.connection.execute(_GRADES.format(run_id=quoted(run_id))).fetchall())
 
 
 def _facts_of(
-    files: ChosenFiles, changed_in: Sequence[str], tags: Sequence[str], supplier_tag: str | None
+    files: ChosenFiles, environment: str, changed_in: Sequence[str], tags: Sequence[str], supplier_tag: str | None
 ) -> PageFacts:
     create_changed(files.connection, changed_in)
     counted = files.tag_values(tags, [] if tags or supplier_tag is None else [supplier_tag])
     shown = counted | files.tag_values(usual=_FILE_TAGS)
     [counts] = files.connection.execute(f"SELECT {_COUNTS} FROM files").fetchall()
     return PageFacts(
+        environment=environment,
         counts=FileCounts(*counts),
-        tables=[_by_tag(files, tag, value) for tag, value in counted.items()],
+        tables={tag: _counts_by(files, value) for tag, value in counted.items()},
         tags=list(shown),
         changes=changed_files(files.connection, shown),
         groups=attention_groups(files, most_files=_MOST_SHOWN, shown=shown),
     )
 
 
-def _by_tag(files: ChosenFiles, tag: str, value: str) -> TagTable:
+def _counts_by(files: ChosenFiles, value: str) -> list[tuple[str | None, FileCounts]]:
     query = _BY_TAG.format(value=value, key=key_of(value), counts=_COUNTS)
-    found = files.connection.execute(query).fetchall()
-    values = [(value, FileCounts(*counts)) for value, *counts in found[:_MOST_VALUES]]
-    return TagTable(tag=tag, values=values, left_out=max(len(found) - _MOST_VALUES, 0))
+    return [(each, FileCounts(*counts)) for each, *counts in files.connection.execute(query).fetchall()]
 
 
 def _items_of(runs: Sequence[RunRecord]) -> str:
@@ -197,9 +172,9 @@ def _items_of(runs: Sequence[RunRecord]) -> str:
     return f"list_has_any(identities, [{identities}]) OR catalog IN ({locations})"
 
 
-def _nights(runs: Iterable[RunRecord]) -> list[Night]:
+def _nights(runs: Iterable[RunRecord]) -> list[tuple[date, Counter[str]]]:
     checked: dict[date, Counter[str]] = {}
     for run in runs:
         rows = checked.setdefault(run.plan.run_date, Counter())
         rows.update({outcome: leg.count(outcome) for leg in run.legs for outcome in OUTCOMES})
-    return [Night(day=day, rows=checked[day]) for day in sorted(checked)[-_MOST_NIGHTS:]]
+    return sorted(checked.items())[-_MOST_NIGHTS:]

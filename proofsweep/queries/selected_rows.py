@@ -18,8 +18,9 @@ from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import NEED_ATTENTION, environment_in
-from proofsweep.queries.views import key_of, quoted, value_of_tag
+from proofsweep.queries.views import key_of, quoted, value_of_tag, with_views
 from proofsweep.store.parts import Results, prunings_of
+from proofsweep.store.runs import RunIndex
 
 _COLUMNS = """
     item_id, file, state, is_covered, outcome, reason, verdict, detail, http_status, error_code, audio_bytes,
@@ -66,7 +67,8 @@ class SelectedRows:
         ResultsError if there is no such run, if it was pruned, or if it is not clear which environment is meant.
         """
         if run_id is None:
-            return cls(results=results, environment=environment_in(results, environment))
+            there = RunIndex(results).refreshed().environments
+            return cls(results=results, environment=environment_in(results, there, environment))
         plan = results.plan(run_id)
         if prunings := prunings_of(results.store, run_id):
             raise ResultsError(
@@ -81,9 +83,9 @@ class SelectedRows:
         source, name = "FROM catalog", "catalog"
         if self.plan is not None:
             source, name = _OF_RUN.format(run_id=quoted(self.plan.run_id)), "verdicts"
-        with answering(self.results, self.environment, name, *views) as connection:
-            columns = f"{_COLUMNS}, {_IS_TOLD} AS is_told"
-            connection.execute(f"CREATE TEMP TABLE files AS SELECT {columns} FROM ({source}) WHERE {condition}")
+        with answering(self.results, [self.environment], name, *views) as connection:
+            chosen = f"SELECT {_COLUMNS}, {_IS_TOLD} AS is_told FROM ({source}) WHERE {condition}"
+            connection.execute(f"CREATE TEMP TABLE files AS {with_views(name)} {chosen}")
             yield ChosenFiles(connection)
 
 
@@ -135,8 +137,8 @@ def _key(value: str) -> str:
 
 def items_standing(results: Results, environment: str, words: Sequence[str]) -> Iterator[str]:
     """Yield the ID of each item whose outcome or reason is one of these words, as it stands now in an environment."""
-    with answering(results, environment, "catalog") as connection:
-        for batch in connection.sql(_STANDING, params=[list(words)]).to_arrow_reader(_FETCHED):
+    with answering(results, [environment], "catalog") as connection:
+        for batch in connection.sql(with_views("catalog") + _STANDING, params=[list(words)]).to_arrow_reader(_FETCHED):
             yield from map(str, batch["item_id"].to_pylist())
 
 
@@ -158,15 +160,20 @@ _GROUPS = """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionFile:
+class ShownFile:
+    """A file of a list; one that changed has the outcome and reason that are worth telling."""
+
     file: str  # its name from the catalog's root, else its location
     audio: str | None
     item_id: str
-    line: str | None  # the manifest and the line; None in a folder
     tags: Sequence[str | None]  # its values of the tags that are shown, in their order
+    line: str | None = None  # the manifest and the line; None in a folder
+    cause: str | None = None  # of its change
+    outcome: str = ""
+    reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class AttentionGroup:
     """Files with the same outcome and reason, and the same value of a tag if they are put apart by one."""
 
@@ -174,7 +181,7 @@ class AttentionGroup:
     outcome: str
     reason: str
     rows: int  # how many there are
-    files: Sequence[AttentionFile]  # the first ones by their names
+    files: Sequence[ShownFile]  # the first ones by their names
 
     @property
     def in_words(self) -> str:
@@ -196,13 +203,7 @@ def attention_groups(
     columns = ", ".join((shown or {}).values())
     query = _GROUPS.format(value=value, key=key_of(value), shown=columns, most=most_files, is_open=IS_OPEN)
     found = [
-        AttentionGroup(
-            value=value_of_group,
-            outcome=outcome,
-            reason=reason,
-            rows=rows,
-            files=[AttentionFile(**each) for each in first],
-        )
+        AttentionGroup(value_of_group, outcome, reason, rows, [ShownFile(**each) for each in first])
         for value_of_group, outcome, reason, rows, first in files.connection.execute(query).fetchall()
     ]
     return sorted(

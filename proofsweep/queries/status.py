@@ -229,8 +229,8 @@ def meant_run(
     """
     if run_id is not None:
         return results.plan(run_id), None
-    environment = environment_in(results, environment)
     index = RunIndex(results).refreshed()
+    environment = environment_in(results, index.environments, environment)
     catalogs = {plan.identity for plan in index.plans(environment)}
     plan = newest_whole(index.plans(environment, catalog))
     if plan is None:
@@ -242,16 +242,16 @@ def meant_run(
     return plan, f"The newest whole run is {plan.run_id}, {of_several}"
 
 
-def environment_in(results: Results, wanted: str) -> str:
-    """Return the environment that is wanted if the store has runs of it, else the only one; ResultsError otherwise."""
-    found = sorted({run.plan.environment for run in RunIndex(results).refreshed().newest_first()})
+def environment_in(results: Results, there: Iterable[str], wanted: str | None) -> str:
+    """Return the environment that is wanted if it is among those of runs, else the only one; ResultsError otherwise."""
+    found = sorted({*there})
     if not found:
         raise ResultsError(f"There is no run in {results.store.url}; begin one with: proofsweep verify CATALOG")
     if wanted in found or len(found) == 1:
         return wanted if wanted in found else found[0]
     raise ResultsError(
-        f"{results.store.url} holds runs of the environments {', '.join(found)}, and the settings are for {wanted}: "
-        "give the config of one of them, or name a run."
+        f"{results.store.url} holds the environments {', '.join(found)}; name one of them (--environment), give the "
+        "config of one, or name a run."
     )
 
 

@@ -8,6 +8,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import how_it_ended, legs_of_store
+from proofsweep.queries.views import with_views
 from proofsweep.store.lease import OpenTerm
 from proofsweep.store.operations import newest_quota
 from proofsweep.store.parts import Results
@@ -15,7 +16,9 @@ from proofsweep.store.runs import RunIndex, RunRecord
 
 _COUNTS = ("files", "covered", "accepted", "rejected", "failed", "ineligible", "remaining")
 _COVERAGE = """
-    SELECT plans.identity, files, covered, accepted, rejected, coverage.failed, ineligible, files - covered
+    SELECT
+        coverage.environment, plans.identity, files, covered, accepted, rejected, coverage.failed, ineligible,
+        files - covered
     FROM coverage JOIN store.plans AS plans ON plans.run_id = newest_run_id
 """
 
@@ -72,34 +75,35 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
         legs.setdefault(leg.run_id, []).append(leg)
     active = [(run.plan, leg) for run in runs for leg in legs.get(run.plan.run_id, []) if leg.is_alive]
     environments = sorted({run.plan.environment for run in runs})
-    of_each = {name: [run for run in runs if run.plan.environment == name] for name in environments}
-    catalogs = [each for name, own in of_each.items() for each in _catalogs_of(results, name, own, legs)]
-    quotas = [each for name, own in of_each.items() for each in _quota_of(results, name, own, active, now)]
+    last = {(run.plan.environment, run.plan.identity): run for run in reversed(runs)}
+    counts = _counts_of(results, environments)
+    catalogs = [
+        _catalog_of(run, legs.get(run.plan.run_id, []), counts.get(key, {})) for key, run in sorted(last.items())
+    ]
+    quotas = [each for name in environments for each in _quota_of(results, name, runs, active, now)]
     return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas)
 
 
-def _catalogs_of(
-    results: Results, environment: str, runs: Sequence[RunRecord], legs: Mapping[str, Sequence[OpenTerm]]
-) -> Iterator[CatalogStatus]:
-    counts = _counts_of(results, environment)
-    last = {run.plan.identity: run for run in reversed(runs)}
-    for identity, run in sorted(last.items()):
-        ended_by, at = _end_of(run, legs.get(run.plan.run_id, []))
-        yield CatalogStatus(
-            environment=environment,
-            catalog=run.plan.catalog,
-            counts=counts.get(identity, {}),
-            last_run=run.plan.run_id,
-            ended_by=ended_by,
-            last_at=at,
-        )
+def _counts_of(results: Results, environments: Sequence[str]) -> dict[tuple[str, str], dict[str, int]]:
+    """Count each catalog by its environment and identity; a run may have begun since the runs were read."""
+    if not environments:
+        return {}
+    with answering(results, environments, "coverage") as connection:
+        found = connection.execute(with_views("coverage") + _COVERAGE).fetchall()
+        return {(name, identity): dict(zip(_COUNTS, counts, strict=True)) for name, identity, *counts in found}
 
 
-def _counts_of(results: Results, environment: str) -> dict[str, dict[str, int]]:
-    """Count each catalog by its identity; a run may have begun since the runs were read."""
-    with answering(results, environment, "coverage") as connection:
-        found = connection.execute(_COVERAGE).fetchall()
-        return {identity: dict(zip(_COUNTS, counts, strict=True)) for identity, *counts in found}
+def _catalog_of(run: RunRecord, legs: Sequence[OpenTerm], counts: Mapping[str, int]) -> CatalogStatus:
+    ended_by, at = _end_of(run, legs)
+    plan = run.plan
+    return CatalogStatus(
+        environment=plan.environment,
+        catalog=plan.catalog,
+        counts=counts,
+        last_run=plan.run_id,
+        ended_by=ended_by,
+        last_at=at,
+    )
 
 
 def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
@@ -124,7 +128,9 @@ def _quota_of(
         (at, left, leg.quota_reset)
         for run in runs
         for leg in run.legs
-        if (at := leg.finished_at) and isinstance(left := leg.counts.get("quota_after"), int)
+        if run.plan.environment == environment
+        and (at := leg.finished_at)
+        and isinstance(left := leg.counts.get("quota_after"), int)
     ]
     said += [
         (leg.beaten_at, leg.progress.quota_left, None)

@@ -22,9 +22,6 @@ class View:
     meaning: str
     query: str
 
-    def statement(self) -> str:
-        return f"CREATE OR REPLACE VIEW {self.name} AS\n{self.query}"
-
 
 def views(tags: Iterable[str] = ()) -> list[View]:
     """Return all views; those of rows have each of these tags as a column.
@@ -61,6 +58,15 @@ def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
             found.append(view)
             read += "\n" + _NO_NAMES.sub("", view.query)
     return found[::-1]
+
+
+def with_views(*names: str) -> str:
+    """Return the clause that gives a query views and those that they read; to create them takes as long as the query.
+
+    `getvariable('environments')` says which environments they show.
+    """
+    read = (f"{view.name} AS NOT MATERIALIZED (\n{view.query}\n)" for view in read_by(names, views()))
+    return f"WITH {', '.join(read)}"
 
 
 def value_of_tag(spellings: Iterable[str]) -> str:

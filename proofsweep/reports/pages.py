@@ -1,6 +1,6 @@
 """The pages of a catalog and of a run: one HTML file each, which needs no network."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,9 +18,9 @@ from proofsweep.domain.outcomes import MEANING_OF_VALID
 from proofsweep.domain.reasons import plain_words_for
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, minute_of, printable
-from proofsweep.queries.changes import ChangedFile, words_of_cause
-from proofsweep.queries.page_facts import CatalogFacts, FileCounts, Night, PageFacts
-from proofsweep.queries.selected_rows import AttentionFile, AttentionGroup
+from proofsweep.queries.changes import words_of_cause
+from proofsweep.queries.page_facts import FileCounts, PageFacts
+from proofsweep.queries.selected_rows import AttentionGroup, ShownFile
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.charts import Chart, bars
 from proofsweep.reports.run import calls_of, ending_of, notes_of
@@ -29,6 +29,7 @@ from proofsweep.store.objects import open_store
 _FOLDER = Path(__file__).parent
 _BEGINNING = b"<!doctype html>"
 _LONGEST_NAME, _LONGEST_VALUE = 260, 60  # letters: a name of a file system has 255
+_MOST_VALUES = 100  # of a tag in its table
 _TURNED = {  # each change in the words of the page, of one file and of several
     "broken": ("broke", "broke", "Why now"),
     "fixed": ("was mended", "were mended", "What was wrong"),
@@ -49,7 +50,7 @@ class Kind:
         return sum(group.rows for group in self.groups)
 
     @property
-    def shown(self) -> list[tuple[AttentionFile, str]]:
+    def shown(self) -> list[tuple[ShownFile, str]]:
         """The first files, each with why, by their names."""
         named = [(each, group.in_words) for group in self.groups for each in group.files]
         return sorted(named, key=lambda each: each[0].file)
@@ -70,14 +71,11 @@ def run_page(run: RunStatus, facts: PageFacts, results_url: str, made_at: dateti
     )
 
 
-def catalog_page(facts: CatalogFacts, results_url: str, made_at: datetime) -> str:
+def catalog_page(facts: PageFacts, results_url: str, made_at: datetime) -> str:
     return _page(
         "catalog.html.jinja",
-        facts.of_files,
-        environment=facts.environment,
-        catalogs=facts.catalogs,
-        sentence=sentence_of(facts.of_files.counts),
-        nights=facts.nights[::-1],
+        facts,
+        sentence=sentence_of(facts.counts),
         chart=_trend_of(facts.nights),
         results=results_url,
         made_at=made_at,
@@ -128,11 +126,11 @@ def sentence_of(counts: FileCounts) -> str:
     return "; ".join(parts) + "."
 
 
-def _trend_of(nights: Sequence[Night]) -> Chart | None:
+def _trend_of(nights: Sequence[tuple[date, Mapping[str, int]]]) -> Chart | None:
     if len(nights) < 2:  # noqa: PLR2004 - of a single night there is no trend
         return None
-    names = [f"{night.day.day} {night.day:%b}" for night in nights]
-    counts = {outcome: [night.rows[outcome] for night in nights] for outcome in OUTCOMES}
+    names = [f"{day.day} {day:%b}" for day, _ in nights]
+    counts = {outcome: [rows[outcome] for _, rows in nights] for outcome in OUTCOMES}
     last = ", ".join(f"{values[-1]:,} {outcome}" for outcome, values in counts.items())
     title = "Files checked in each night"
     spoken = f"{title}: {len(nights)} nights from {names[0]} to {names[-1]}; in the last one {last}."
@@ -155,7 +153,7 @@ def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
     return charts
 
 
-def shown_name(of: AttentionFile | ChangedFile) -> tuple[str, str]:
+def shown_name(of: ShownFile) -> tuple[str, str]:
     """Return a file's folder and name on one line; of a very long one the end. A proof ID is not for a page."""
     is_file = of.audio is None or proof_id_of(of.audio) is None
     line = printable(of.file if is_file and of.file else of.item_id)
@@ -183,6 +181,7 @@ def jinja_environment() -> jinja2.Environment:
     made.globals |= {
         "style": Markup((_FOLDER / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         "meaning": MEANING_OF_VALID,
+        "most_values": _MOST_VALUES,
         "turned": _TURNED,
         "version": __version__,
     }

@@ -141,6 +141,10 @@ class IndexedRuns:
     def newest_first(self) -> Iterator[RunRecord]:
         return iter([run for _, run in sorted(self.records.items(), reverse=True)])
 
+    @property
+    def environments(self) -> set[str]:
+        return {run.plan.environment for run in self.records.values()}
+
     def with_what(self, other: "IndexedRuns") -> "IndexedRuns":
         """Return this index with what another one knows besides, without the runs that are gone."""
         known = {run_id: record.with_legs_of(self.records.get(run_id)) for run_id, record in other.records.items()}

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from proofsweep.queries.page_facts import CatalogFacts, catalog_facts, run_facts
+from proofsweep.queries.page_facts import PageFacts, catalog_facts, run_facts
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
@@ -14,25 +14,23 @@ from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 
 @pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> CatalogFacts:
+def facts(tmp_path_factory: pytest.TempPathFactory) -> PageFacts:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _file: None)
         results = five_nights.fill(Results(FolderStore(tmp_path_factory.mktemp("nights"))))
         return catalog_facts(results, "beta", tags=["supplier", "release"])
 
 
-def test_the_values_that_need_most_come_first(facts: CatalogFacts) -> None:
-    """A page names a hundred of them; all are counted."""
-    _, releases = facts.of_files.tables
+def test_the_values_that_need_most_come_first(facts: PageFacts) -> None:
+    """All are counted."""
+    needs = [counts.need_attention for _, counts in facts.tables["release"]]
 
-    needs = [counts.need_attention for _, counts in releases.values]
-    assert needs == sorted(needs, reverse=True)
-    assert (len(releases.values), releases.left_out) == (100, 0)
+    assert (needs, len(needs)) == (sorted(needs, reverse=True), 100)
 
 
-def test_files_have_their_isrc_and_artist_beside_the_tags_that_are_asked_for(facts: CatalogFacts) -> None:
+def test_files_have_their_isrc_and_artist_beside_the_tags_that_are_asked_for(facts: PageFacts) -> None:
     """Of what needs attention, and of what changed."""
-    found = facts.of_files
+    found = facts
     [group, *_] = found.groups
 
     assert found.tags == ["supplier", "release", "isrc", "artist"]
@@ -46,7 +44,7 @@ def test_what_is_gone_and_new_is_named(results: Results) -> None:
     night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED})
     night(results, TUESDAY, {"a": ACCEPTED, "c": FAILED})
 
-    changes = catalog_facts(results, "beta").of_files.changes
+    changes = catalog_facts(results, "beta").changes
 
     named = {
         change: [(each.item_id, each.outcome, each.reason) for each in found.shown] for change, found in changes.items()
@@ -71,8 +69,8 @@ def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
     every = catalog_facts(results, "beta").nights
     own = catalog_facts(results, "beta", "/c/x/../catalog.csv").nights
 
-    assert [(night.day.day, night.checked) for night in every] == [(19, 1), (21, 1), (22, 2)]
-    assert [(night.day.day, night.checked) for night in own] == [(19, 1), (22, 2)]
+    assert [(day.day, rows.total()) for day, rows in every] == [(19, 1), (21, 1), (22, 2)]
+    assert [(day.day, rows.total()) for day, rows in own] == [(19, 1), (22, 2)]
 
 
 @pytest.mark.parametrize(

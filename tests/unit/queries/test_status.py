@@ -166,6 +166,6 @@ def test_a_store_without_a_run_of_the_settings_needs_a_choice(no_runs: Results) 
     assert meant(no_runs, None)[0].run_id == only
 
     night(no_runs, 2, environment="sandbox")
-    with pytest.raises(ResultsError, match="holds runs of the environments production, sandbox"):
+    with pytest.raises(ResultsError, match="holds the environments production, sandbox"):
         meant(no_runs, None)
     assert meant(no_runs, only)[0].run_id == only

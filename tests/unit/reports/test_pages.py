@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.queries.page_facts import catalog_facts, run_facts
-from proofsweep.queries.selected_rows import AttentionFile
+from proofsweep.queries.selected_rows import ShownFile
 from proofsweep.queries.status import describe_run
 from proofsweep.reports.pages import (
     catalog_page,
@@ -139,4 +139,4 @@ def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) 
 )
 def test_a_name_is_one_line_without_a_proof_id(file: str, audio: str | None, shown: tuple[str, str]) -> None:
     """Of one that is longer than a file system allows, the end is shown."""
-    assert shown_name(AttentionFile(file=file, audio=audio, item_id="item-1", line=None, tags=())) == shown
+    assert shown_name(ShownFile(file=file, audio=audio, item_id="item-1", tags=())) == shown

@@ -1,0 +1,68 @@
+"""The objects of a results store as a file system, for DuckDB where it cannot read them itself."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
+
+from proofsweep.queries.tables import STORE_SCHEME
+from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore
+
+if TYPE_CHECKING:
+    from proofsweep.store.bucket_store import BucketStore
+
+_BLOCK_BYTES = 1024 * 1024  # that are asked of a store at least
+_KEPT_OBJECTS = 64  # no larger than that, in memory
+
+
+class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """The objects of a results store, as `proofsweep://<name>`; nothing can be written."""
+
+    protocol = STORE_SCHEME
+    cachable = False
+
+    def __init__(self, store: "BucketStore | FolderStore") -> None:
+        super().__init__()
+        self._store = store
+        self._sizes = lru_cache(maxsize=None)(store.sizes)
+        self._whole = lru_cache(maxsize=_KEPT_OBJECTS)(store.read)
+
+    def glob(self, path: str, **_: object) -> list[str]:
+        """List the objects of a glob like `verdicts/*/[!.]*.parquet`; a name without one is taken as it is."""
+        name = self._strip_protocol(path)
+        if "*" not in name:
+            return [name]
+        top, _, pattern = name.partition("/*/")
+        folders = [f"{top}/{each}" for each in self._store.folders(top)]
+        with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:  # a year of nights has hundreds of folders
+            names = [name for sizes in pool.map(self._sizes, folders) for name in sizes]
+        return [name for name in names if fnmatchcase(name.rpartition("/")[2], pattern)]
+
+    def info(self, path: str, **_: object) -> dict[str, object]:
+        name = self._strip_protocol(path)
+        sizes = self._sizes(name.rpartition("/")[0])
+        if name not in sizes:
+            raise FileNotFoundError(name)
+        return {"name": name, "size": sizes[name], "type": "file"}
+
+    def modified(self, _path: str) -> datetime:
+        """Return the same time always: no object ever changes."""
+        return datetime(2000, 1, 1, tzinfo=UTC)
+
+    def _open(self, path: str, mode: str = "rb", **_: object) -> "_Object":
+        return _Object(self, self._strip_protocol(path), mode=mode, block_size=_BLOCK_BYTES)
+
+    def read_range(self, name: str, start: int, end: int) -> bytes:
+        """Read a range; a small object is asked for once, as its footer and each of its columns are read apart."""
+        size = self._sizes(name.rpartition("/")[0]).get(name, 0)
+        content = self._whole(name) if 0 < size <= _BLOCK_BYTES else None
+        return self._store.read_range(name, start, end) if content is None else content[start:end]
+
+
+class _Object(AbstractBufferedFile):  # type: ignore[misc]  # fsspec has no types
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        content: bytes = self.fs.read_range(self.path, start, end)
+        return content
