@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -19,7 +19,6 @@ from xdist.scheduler import LoadFileScheduling
 
 if TYPE_CHECKING:
     import proofsweep_sandbox as sandbox
-    from proofsweep_cli.run_request import RunRequest
 
     from .servers.alert_receivers import Webhook
     from .servers.buckets import AzureServer, S3Server
@@ -135,9 +134,9 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
 
     from .worlds import core  # noqa: PLC0415 - the same
 
-    def verify_here(run_id: str, request: "RunRequest", before: object, server: object) -> None:
-        del before, server
-        core.work(run_id, 1, request.config, request.results_url, bounds=request.bounds)
+    def verify_here(request: Any, run: Any, bounds: Any, server: object) -> None:  # noqa: ANN401 - the core's
+        del server
+        core.work(run.plan.run_id, 1, request.config, request.results, bounds=bounds)
 
     monkeypatch.setattr(run_flow, "_run", verify_here)
     monkeypatch.setattr(logging, "raiseExceptions", False)  # Prefect's handler wants a flow for each line

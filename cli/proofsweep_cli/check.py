@@ -12,9 +12,8 @@ from proofsweep.domain.text import printable
 from proofsweep.store.rows import RowContext, row_of
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.rate_leases import RateLeases
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config
 from proofsweep_cli.screen import COLOURS, console, print_json
 
 _CODES = {
@@ -25,13 +24,13 @@ _CODES = {
 }
 
 
+@with_request(without="results")
 def check(
+    request: CommandRequest,
     audio: str = typer.Argument(metavar="AUDIO", help="The audio file, or a bucket URL of one."),
     sidecar: str | None = typer.Argument(
         None, metavar="SIDECAR", help="Its sidecar proof file, if it has one: then the pair is verified."
     ),
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.
 
@@ -40,14 +39,14 @@ def check(
     shown = printable(audio)
     if Path(audio).is_dir():
         raise UsageError(f"{shown}: this is a folder. Verify all audio in it: proofsweep verify {shown}")
-    app = open_app(config)
+    app = request.app
     if sidecar is not None and app.settings.service.sidecar_field is None:
         raise ConfigError("The sidecar's wire name is not set: ask the partner for it and set service.sidecar_field.")
     RateLeases(app.store, app.service).heed()
     done = answered_file(app.service, audio, sidecar)
     _refuse_what_is_not_there(done, shown, sidecar)
     row = row_of(done, RowContext("check", 0, app.environment))
-    if as_json:
+    if request.as_json:
         print_json({name: value for name, value in row.items() if name not in {"run_id", "leg"}})
     else:
         _print(row, done)

@@ -1,31 +1,113 @@
-"""The command that runs: its App, which is closed when the command is over, and the signals that end it."""
+"""A command while it runs: the options that most commands have, its App and its answer; and the signals that end it."""
 
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from inspect import Parameter, Signature, signature
+from shlex import quote
 from typing import TYPE_CHECKING, NoReturn
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from proofsweep.domain.errors import NothingDue
+from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.screen import Screen, console, print_error, print_json
 
 if TYPE_CHECKING:
     from proofsweep.app import App
 
+_OPTIONS = {
+    "results": typer.Option(
+        None,
+        "--results",
+        "-r",
+        metavar="URL",
+        help="Results store, a folder or bucket URL; default from the config (`results.url`).",
+    ),
+    "config": typer.Option(
+        None,
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="Config file, or the name of a profile: sandbox, beta, production, nightly, ingest. "
+        "[env: PROOFSWEEP_CONFIG]",
+    ),
+    "as_json": typer.Option(False, "--json", help="Print one JSON object on stdout instead of text."),
+}
 _opened = ExitStack()
 
 
-def open_app(config: str | None, results_url: str | None = None) -> "App":
-    """Read the settings, and open their App; ConfigError if the settings cannot be used."""
-    # Only here: the list of commands needs no settings.
-    from proofsweep.app import App  # noqa: PLC0415
-    from proofsweep.config.load import load_settings  # noqa: PLC0415
-    from proofsweep_tasks.key_block import read_block  # noqa: PLC0415
+@dataclass(kw_only=True)
+class CommandRequest:
+    """What a person gave with the options that most commands have, and what follows from it."""
 
-    settings = load_settings(config, results_url)
-    logger = logging.getLogger("proofsweep")
-    if not any(isinstance(each, _Waiting) for each in logger.handlers):
-        logger.addHandler(waiting := _Waiting(settings.service.base_url))
-        _opened.callback(logger.removeHandler, waiting)
-    return _opened.enter_context(App(settings, read_block))
+    results: str | None = None
+    config: str | None = None
+    as_json: bool = False
+
+    @cached_property
+    def app(self) -> "App":
+        """The App of the settings; ConfigError if they cannot be used."""
+        # Only here: the list of commands needs no settings.
+        from proofsweep.app import App  # noqa: PLC0415
+        from proofsweep.config.load import load_settings  # noqa: PLC0415
+        from proofsweep_tasks.key_block import read_block  # noqa: PLC0415
+
+        settings = load_settings(self.config, self.results)
+        logging.getLogger("proofsweep").addHandler(waiting := _Waiting(settings.service.base_url))
+        _opened.callback(logging.getLogger("proofsweep").removeHandler, waiting)
+        return _opened.enter_context(App(settings, read_block))
+
+    @property
+    def out(self) -> Screen:
+        """Where text goes: to stderr with `--json`, since stdout holds only the object."""
+        return console(to_stderr=self.as_json)
+
+    def answer(self, document: object, lines: Iterable[str | Text | Table]) -> None:
+        """Print one object for a program, or lines and tables for a person."""
+        if self.as_json:
+            print_json(document)
+            return
+        out = console()
+        for line in lines:
+            out.print(line, soft_wrap=not isinstance(line, Table))
+
+    def command(self, *words: str) -> str:
+        """Write another command for the same results and settings, as a person types it."""
+        options = {"--results": self.results, "--config": self.config}
+        given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
+        return " ".join(["proofsweep", *map(quote, words), *given])
+
+
+def with_request(*, without: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command the options that most commands have, but for one; their values are its first argument."""
+
+    def decorated(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def run(results: str | None = None, config: str | None = None, as_json: bool = False, **own: object) -> int:
+            request = CommandRequest(results=results, config=config, as_json=as_json)
+            try:
+                return function(request, **own)
+            except NothingDue as nothing:
+                request.answer({"items": 0, "skipped": nothing.skipped}, [nothing.message])
+                return ExitCode.ACCEPTED
+
+        _, *own = signature(function).parameters.values()
+        shared = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=option, annotation=CommandRequest.__annotations__[name])
+            for name, option in _OPTIONS.items()
+            if name != without
+        ]
+        run.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]  # typer reads it
+        return run
+
+    return decorated
 
 
 class _Waiting(logging.Handler):
@@ -37,7 +119,6 @@ class _Waiting(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         from proofsweep.config.logs import Event  # noqa: PLC0415 - a light command logs nothing
-        from proofsweep_cli.screen import print_error  # noqa: PLC0415
 
         facts = getattr(record, "facts", {})
         if facts.get("event") == Event.SERVICE_AWAITED:

@@ -14,12 +14,14 @@ import typer
 
 from proofsweep import results
 from proofsweep.domain.errors import ConfigError, missing_extra
+from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import counted
-from proofsweep_cli.command import open_app
+from proofsweep.queries.status import describe_run
+from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_flow import run_leg
-from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.run_screen import report
 from proofsweep_cli.screen import Screen, console
 from proofsweep_sandbox import Sample, launch, write_catalog
 
@@ -132,12 +134,11 @@ def _verify(
         samples = write_catalog(demo_folder.catalog.absolute(), sandbox.operator, files=files)
         pairs = sum(sample.sidecar is not None for sample in samples)
         out.print(f"{demo_folder.catalog}: {files:,} audio files, {pairs:,} with a sidecar; some must be rejected")
-        app = open_app(str(demo_folder.config))
-        request = RunRequest(app=app, config=str(demo_folder.config), results_url=None, as_json=False)
-        plan = app.plan(str(demo_folder.catalog))
+        request = CommandRequest(config=str(demo_folder.config))
+        plan = request.app.plan(str(demo_folder.catalog))
         out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send")
-        run_leg(plan.run_id, request, server)
-        report(request.run_status(plan.run_id), request)
+        run = describe_run(request.app.results, plan.run_id)
+        report(request, run_leg(request, run, Bounds(), server))
         return samples, sandbox.base_url
 
 

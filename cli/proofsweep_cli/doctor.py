@@ -12,10 +12,9 @@ from proofsweep.domain.text import printable
 from proofsweep.operations.rotate import unfinished_rotation
 from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
-from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import answer, styled
+from proofsweep_cli.screen import styled
 
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 
@@ -29,7 +28,8 @@ class Finding:
     code: ExitCode = ExitCode.ACCEPTED
 
 
-def doctor(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
+@with_request()
+def doctor(request: CommandRequest) -> int:
     """Check config, key, service, quota, results store, pairing and known-good files, and say what to do.
 
     Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind. `plan` says how a
@@ -37,18 +37,18 @@ def doctor(results: str | None = ResultsUrl, config: str | None = Config, as_jso
 
     Example: `proofsweep doctor --config production`
     """
-    findings = list(_findings(config, results))
+    findings = list(_findings(request))
     code = max(finding.code for finding in findings)
     document = {"ok": code == 0, "findings": [asdict(each) | {"ok": each.code == 0} for each in findings]}
     words = [("failed", "red") if each.code else ("ok", "green") for each in findings]
     lines = [f"{word:<7}{each.about:<9}{each.said}" for each, (word, _) in zip(findings, words, strict=True)]
-    answer(document, map(styled, lines, (style for _, style in words)), as_json=as_json)
+    request.answer(document, map(styled, lines, (style for _, style in words)))
     return code
 
 
-def _findings(config: str | None, results: str | None) -> Iterator[Finding]:
+def _findings(request: CommandRequest) -> Iterator[Finding]:
     try:
-        app = open_app(config, results)
+        app = request.app
     except ProofsweepError as error:
         yield Finding("config", error.message, code_of_error(error))
         return

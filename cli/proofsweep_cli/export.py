@@ -13,13 +13,15 @@ from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import describe_run
 from proofsweep.reports.export import ENDINGS, LETTER, TOLD_OUTCOMES
 from proofsweep.reports.export import export as export_rows
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, By, Config, ResultsUrl, RunId
-from proofsweep_cli.screen import answer, console
+from proofsweep_cli.options import By, RunId
+from proofsweep_cli.screen import console
 
 
+@with_request()
 def export(
+    request: CommandRequest,
     run_id: str | None = RunId,
     *,
     only: str | None = typer.Option(
@@ -35,9 +37,6 @@ def export(
     file: Path | None = typer.Option(
         None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Write a completion report: each file with its outcome, why, what to do, and the request IDs.
 
@@ -49,7 +48,7 @@ def export(
     Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --by supplier --format letter` ·
     `proofsweep export --format xlsx --file night.xlsx`
     """
-    app, form = open_app(config, results), _format_of(file, form)
+    app, form = request.app, _format_of(file, form)
     outcomes, default = _outcomes_in(only), "report" if only is None else "-".join(_outcomes_in(only))
     if form == LETTER:
         if by is None:
@@ -62,7 +61,7 @@ def export(
         f"{each.path}: {counted(each.rows, 'row')}{f' without {by}' if by is not None and each.is_without_tag else ''}"
         for each in reports
     ] or ["There is no such row; nothing was written."]
-    answer({"files": files, "rows": sum(each.rows for each in reports)}, lines, as_json=as_json)
+    request.answer({"files": files, "rows": sum(each.rows for each in reports)}, lines)
     return ExitCode.ACCEPTED
 
 
@@ -86,7 +85,9 @@ def _format_of(file: Path | None, given: str | None) -> str:
     return form
 
 
+@with_request(without="as_json")
 def report(
+    request: CommandRequest,
     run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; without one, the catalog as it stands."),
     *,
     catalog: str | None = typer.Option(
@@ -108,8 +109,6 @@ def report(
         help="Count by this tag of the manifest, and show it of each file; may be given again. By default the "
         "supplier's tag of the config.",
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
 ) -> int:
     """Write the catalog as it stands, or a run, as an HTML file that needs no network.
 
@@ -122,7 +121,7 @@ def report(
 
     if catalog and run_id:
         raise UsageError(f"--catalog is of the catalog's page: leave it out, or leave out {printable(run_id)}.")
-    app = open_app(config, results)
+    app = request.app
     place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
     store, now = app.results, datetime.now(UTC)
     if run_id is None:

@@ -1,20 +1,21 @@
 """`proofsweep ingest`: verify what was delivered into a folder since the last pass."""
 
 import time
-from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 
 import typer
 
 from proofsweep.app import utc_now
 from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.runs import Bounds
 from proofsweep.ingest.one_pass import PassReport, WatchedFolder
-from proofsweep_cli.command import interrupted_by_signals, open_app
+from proofsweep.queries.status import describe_run
+from proofsweep_cli.command import CommandRequest, interrupted_by_signals, with_request
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
-from proofsweep_cli.options import AsJson, Config, MaxCalls, ResultsUrl, Until, print_bounds
+from proofsweep_cli.options import MaxCalls, Until, print_bounds
 from proofsweep_cli.run_flow import run_leg
-from proofsweep_cli.run_request import RunRequest, report
+from proofsweep_cli.run_screen import report
 from proofsweep_cli.screen import print_error, print_json
 from proofsweep_cli.verify import stop_told
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
@@ -25,7 +26,9 @@ _LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
 """Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
 
 
+@with_request()
 def ingest(
+    request: CommandRequest,
     folder: str = typer.Argument(metavar="FOLDER", help="Where files are delivered: a folder, or a bucket's prefix."),
     *,
     watch: bool = typer.Option(False, "--watch", help="Make one pass after another until Ctrl-C."),
@@ -34,9 +37,6 @@ def ingest(
     ),
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
 
@@ -45,9 +45,8 @@ def ingest(
 
     Example: `proofsweep ingest drops --watch --every 60`
     """
-    app = open_app(config, results)
+    app = request.app
     bounds = app.bounds(max_calls=max_calls, until=until)
-    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json, bounds=bounds)
     print_bounds(request.out, bounds, utc_now())
     code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
     with interrupted_by_signals(), stop_told(app, _FLOW), watching as watched:
@@ -55,7 +54,7 @@ def ingest(
             while True:
                 try:
                     with stop_told(app, _FLOW) if watch else nullcontext():
-                        code = _one_pass(watched, request)
+                        code = _one_pass(request, watched, bounds)
                 except RunMustStop as stop:  # such as a share that is away: the next pass is made all the same
                     if not watch:
                         raise
@@ -70,26 +69,19 @@ def ingest(
             return code
 
 
-def _one_pass(watched: WatchedFolder, request: RunRequest) -> ExitCode:
-    one_pass = watched.one_pass()
-    code = _verified(one_pass.runs(), watched.refuse_if_lost, request)
-    return max(code, _told(watched.path, one_pass.report, request))
-
-
-def _verified(run_ids: Iterable[str], refuse_if_lost: Callable[[], None], request: RunRequest) -> ExitCode:
-    code = ExitCode.ACCEPTED
-    for run_id in run_ids:
-        refuse_if_lost()
+def _one_pass(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> ExitCode:
+    code, one_pass = ExitCode.ACCEPTED, watched.one_pass()
+    for run_id in one_pass.runs():
+        watched.refuse_if_lost()
         with prefect_api() as server:
-            run_leg(run_id, request, server)
-        run = request.run_status(run_id)
+            run = run_leg(request, describe_run(request.app.results, run_id), bounds, server)
         code = max(code, code_of_run(run))
         if not request.as_json:
-            report(run, request)
-    return code
+            report(request, run)
+    return max(code, _told(request, watched.path, one_pass.report))
 
 
-def _told(path: str, done: PassReport, request: RunRequest) -> ExitCode:
+def _told(request: CommandRequest, path: str, done: PassReport) -> ExitCode:
     if request.as_json:
         print_json(done.document(path))
     else:

@@ -7,36 +7,38 @@ import typer
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import counted
 from proofsweep.operations.key_store import KeyStore
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import answer, print_error, table
+from proofsweep_cli.screen import print_error, table
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 keys_group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
 
 
 @keys_group.command("list")
-def list_all(config: str | None = Config, as_json: bool = AsJson) -> int:
+@with_request(without="results")
+def list_all(request: CommandRequest) -> int:
     """List all keys of the partner, with their status as received; no key itself is ever listed.
 
     The service does not say which of them is in use here. Uses one keyed call.
 
     Example: `proofsweep keys list --config production`
     """
-    app = open_app(config)
+    app = request.app
     found = app.service.partner.keys().keys
     keys = table("key", "name", "status")
     for each in found:
         keys.add_row(each.key_id or "", each.name or "", each.status or "")
     line = f"{counted(len(found), 'key')} at {app.settings.service.base_url} ({app.environment})"
     document = {"environment": app.environment, "keys": [each.model_dump() for each in found]}
-    answer(document, (line, "", keys), as_json=as_json)
+    request.answer(document, (line, "", keys))
     return ExitCode.ACCEPTED
 
 
 @keys_group.command()
+@with_request()
 def rotate(
+    request: CommandRequest,
     *,
     new_key_file: Path | None = typer.Option(
         None,
@@ -45,9 +47,6 @@ def rotate(
         help="Write the new key here, not to the old one's place; must not exist.",
     ),
     yes: bool = typer.Option(False, "--yes", "-y", help="Rotate; without it, only say which key would be replaced."),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Replace the API key by a new one; the old one works for 72 more hours.
 
@@ -56,7 +55,7 @@ def rotate(
 
     Example: `proofsweep keys rotate --config production --yes`
     """
-    app = open_app(config, results)
+    app = request.app
     key_store, label = KeyStore.of(app.settings.service, new_key_file), app.environment
     if not yes:
         raise UsageError(
@@ -68,5 +67,5 @@ def rotate(
     except KeyboardInterrupt:
         print_error(_INTERRUPTED)
         return ExitCode.CANCELLED
-    answer(done.document(), done.lines(), as_json=as_json)
+    request.answer(done.document(), done.lines())
     return ExitCode.ACCEPTED

@@ -15,21 +15,6 @@ class ListFormat(StrEnum):
     CSV = "csv"
 
 
-Config = typer.Option(
-    None,
-    "--config",
-    "-c",
-    metavar="FILE",
-    help="Config file, or the name of a profile: sandbox, beta, production, nightly, ingest. [env: PROOFSWEEP_CONFIG]",
-)
-ResultsUrl = typer.Option(
-    None,
-    "--results",
-    "-r",
-    metavar="URL",
-    help="Results store, a folder or bucket URL; default from the config (`results.url`).",
-)
-AsJson = typer.Option(False, "--json", help="Print one JSON object on stdout instead of text.")
 RunId = typer.Argument(
     None, metavar="[RUN]", help="A run; without one, how each file stands now by its newest answer of all runs."
 )

@@ -9,7 +9,7 @@ import typer
 
 from proofsweep.app import App, utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ConfigError, NothingDue, ResultsError, RunMustStop
+from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.reasons import remedy_for
 from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
@@ -18,17 +18,14 @@ from proofsweep.sources.selection import Selection
 from proofsweep.verify.forecast import Forecast
 from proofsweep.verify.plan import Survey, UnsentRow, ignored_entries
 from proofsweep.verify.service import ServiceStatus
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import (
-    AsJson,
-    Config,
     ListFormat,
     MaxAge,
     MaxCalls,
     NewerThan,
     Only,
-    ResultsUrl,
     SinceLast,
     Until,
     Where,
@@ -43,7 +40,6 @@ from proofsweep_cli.screen import (
     print_ignored,
     print_json,
     print_json_array,
-    print_nothing_due,
     size_text,
     styled,
 )
@@ -52,7 +48,9 @@ _COLUMNS = ("line", "file", "reason", "what_to_do", "detail", "tags")
 _MOST_COLUMNS = 20
 
 
+@with_request()
 def plan(
+    request: CommandRequest,
     catalog: str = typer.Argument(
         metavar="CATALOG", help="A manifest, a glob of manifests, a DDEX message, a folder, or a bucket URL of one."
     ),
@@ -68,9 +66,6 @@ def plan(
     only: list[str] = Only,
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Show what a run would take: counts, reasons, bytes, calls, quota and time; and how the catalog is read.
 
@@ -79,26 +74,21 @@ def plan(
     Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --until 06:00` ·
     `proofsweep plan catalog.csv --list`
     """
-    app = open_app(config, results)
+    app = request.app
     bounds = app.bounds(max_calls=max_calls, until=until)
     selection = Selection(
         since_last=since_last, max_age=max_age, where=where, newer_than=newer_than, only=words_in(only)
     )
     refuse_closed_window(bounds, utc_now())
     selection.refuse_contradictions(max_calls := bounds.max_calls)
-    try:
-        if is_list:
-            unsent = app.planner.unsent(app.chosen_rows(catalog, selection))
-            _print_unsent(unsent, form, as_json=as_json)
-            return ExitCode.ACCEPTED
-        listing = app.chosen_rows(catalog, selection, max_calls)
-        survey = app.planner.survey(listing)
-    except NothingDue as nothing:
-        print_nothing_due(console(), nothing, as_json=as_json)
+    if is_list:
+        _print_unsent(app.planner.unsent(app.chosen_rows(catalog, selection)), form, as_json=request.as_json)
         return ExitCode.ACCEPTED
+    listing = app.chosen_rows(catalog, selection, max_calls)
+    survey = app.planner.survey(listing)
     status, trouble = _service_or_trouble(app)
     cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds)
-    if as_json:
+    if request.as_json:
         print_json(_json_of(listing, survey) | forecast_json(cost))
     else:
         _print_plan(listing, survey, cost, trouble.message if trouble else "")

@@ -17,10 +17,9 @@ from proofsweep.operations.erase import DISPOSABLE, ProofList, erase_proofs, nam
 from proofsweep.operations.inventory import inventory_proofs, newest_proofs
 from proofsweep.operations.notes import refresh_notes
 from proofsweep.operations.recover import recover_sidecars
-from proofsweep_cli.command import interrupted_by_signals, open_app
+from proofsweep_cli.command import CommandRequest, interrupted_by_signals, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
-from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import answer, console, print_error, styled, table
+from proofsweep_cli.screen import print_error, styled, table
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
 _SHOWN = 50  # proofs that are shown without --limit
@@ -28,10 +27,10 @@ proofs_group = typer.Typer(help="List, recover and erase the proofs that the ser
 
 
 @proofs_group.command("list")
+@with_request(without="results")
 def show_list(
+    request: CommandRequest,
     limit: int = typer.Option(_SHOWN, "--limit", metavar="N", min=1, help="Show the newest N proofs."),
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """List the newest proofs under this key. Nothing is stored; a keyed call for each hundred.
 
@@ -39,22 +38,22 @@ def show_list(
 
     Example: `proofsweep proofs list --limit 10`
     """
-    found = newest_proofs(open_app(config).service.partner.in_new_session(lambda _: None), limit)
-    answer({"proofs": [proof.model_dump() for proof in found]}, _lines_of_list(found), as_json=as_json)
+    found = newest_proofs(request.app.service.partner.in_new_session(lambda _: None), limit)
+    request.answer({"proofs": [proof.model_dump() for proof in found]}, _lines_of_list(found))
     return ExitCode.ACCEPTED
 
 
 @proofs_group.command()
+@with_request(without="results")
 def show(
+    request: CommandRequest,
     proof_id: str = typer.Argument(metavar="PROOF_ID", help="The proof."),
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Show what the service says of one proof; one keyed call. The sidecar itself is not shown.
 
     Example: `proofsweep proofs show 5f0c…`
     """
-    app = open_app(config)
+    app = request.app
     try:
         proof = app.service.partner.in_new_session(lambda _: None).proof(proof_id)
     except CallFailed as failed:
@@ -67,12 +66,13 @@ def show(
     if app.settings.service.sidecar_field is not None:
         document["has_sidecar"] = proof.sidecar is not None
         lines.append(f"sidecar: {'none' if proof.sidecar is None else 'held; proofs recover writes it'}")
-    answer(document, lines, as_json=as_json)
+    request.answer(document, lines)
     return ExitCode.ACCEPTED
 
 
 @proofs_group.command()
-def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_json: bool = AsJson) -> int:
+@with_request()
+def inventory(request: CommandRequest) -> int:
     """List all proofs into the table `proofs`, and reconcile them with each item's newest answer.
 
     A keyed call for each hundred proofs. The exit code is 3 if a listed classification or issuedAt differs from the
@@ -80,16 +80,18 @@ def inventory(results: str | None = ResultsUrl, config: str | None = Config, as_
 
     Example: `proofsweep proofs inventory --config production`
     """
-    found = inventory_proofs(open_app(config, results).operations())
+    found = inventory_proofs(request.app.operations())
     document = {"operation_id": found.operation_id, **found.states, "listed": found.listed}
     all_of_them = f"proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\""
     notes = [found.note(), f"all of them: {all_of_them}"]
-    answer(document, [styled(found.line(), "bold"), *(f"  {note}" for note in notes)], as_json=as_json)
+    request.answer(document, [styled(found.line(), "bold"), *(f"  {note}" for note in notes)])
     return ExitCode.REJECTED if found.states.get("differs") else ExitCode.ACCEPTED
 
 
 @proofs_group.command()
+@with_request()
 def erase(
+    request: CommandRequest,
     proof_ids: list[str] | None = typer.Argument(None, metavar="[PROOF_ID]...", help="Proofs to erase."),
     *,
     file: Path | None = typer.Option(
@@ -102,9 +104,6 @@ def erase(
         None, "--environment", metavar="LABEL", help="With --yes-erase, outside sandbox and beta: the environment."
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Only list the proofs, with the files that are known."),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Let the service erase proofs and all that it has of them, for good. This cannot be undone.
 
@@ -115,28 +114,27 @@ def erase(
     Examples: `proofsweep proofs erase --from withdrawn.csv --dry-run` ·
     `proofsweep proofs erase --from withdrawn.csv --yes-erase 12 --environment production`
     """
-    wanted, app = read_proof_list(proof_ids or [], file), open_app(config, results)
+    wanted, app = read_proof_list(proof_ids or [], file), request.app
     if dry_run:
         names = names_of(app.results, app.environment, wanted)
         listed = [{"proof_id": each, "file": names.get(each)} for each in wanted.proof_ids]
         lines = [f"{each}  {names.get(each, 'no file of this results store')}" for each in wanted.proof_ids]
         lines.append(f"Would erase {_what(app, wanted)}. Nothing was asked.")
         document = {"environment": app.environment, "proofs": listed, "repeated": wanted.repeated}
-        answer(document, lines, as_json=as_json)
+        request.answer(document, lines)
         return ExitCode.ACCEPTED
     _refuse_other_words(app, wanted, yes_erase, environment)
-    return _erase(app, wanted, as_json=as_json)
+    return _erase(request, wanted)
 
 
 @proofs_group.command()
+@with_request()
 def recover(
+    request: CommandRequest,
     below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio is this file, or in this folder."),
     *,
     to: str | None = typer.Option(None, "--to", metavar="PREFIX", help="Write below this folder or bucket prefix."),
     max_calls: int | None = typer.Option(None, "--max-calls", metavar="N", min=1, help="Keyed calls at most."),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Write the sealed sidecars of items whose own are missing; no file is overwritten.
 
@@ -146,21 +144,20 @@ def recover(
     Example: `proofsweep proofs recover --to recovered`
     """
     with interrupted_by_signals():
-        done = recover_sidecars(open_app(config, results).operations(max_calls), below, to)
-    answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()], as_json=as_json)
+        done = recover_sidecars(request.app.operations(max_calls), below, to)
+    request.answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()])
     if done.outcomes.get("failed"):
         return ExitCode.FAILED
     return ExitCode.REJECTED if done.outcomes.get("gone") else ExitCode.ACCEPTED
 
 
 @proofs_group.command()
+@with_request()
 def notes(
+    request: CommandRequest,
     max_calls: int | None = typer.Option(
         None, "--max-calls", metavar="N", min=1, help="Keyed calls at most; the rest is asked for next time."
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`.
 
@@ -170,9 +167,9 @@ def notes(
     Example: `proofsweep proofs notes --max-calls 2000 --config production`
     """
     with interrupted_by_signals():
-        done = refresh_notes(open_app(config, results).operations(max_calls))
+        done = refresh_notes(request.app.operations(max_calls))
     document = {"operation_id": done.operation_id, "wanted": done.wanted, **done.states}
-    answer(document, [done.line()], as_json=as_json)
+    request.answer(document, [done.line()])
     return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
 
 
@@ -201,15 +198,15 @@ def _refuse_other_words(app: App, wanted: ProofList, count: int | None, environm
         raise UsageError(f"The proofs are of {label}: confirm it with --environment {label}. Nothing was erased.")
 
 
-def _erase(app: App, wanted: ProofList, *, as_json: bool) -> int:
-    done = count(1)
-    with stopped_on_signals(app), console(to_stderr=as_json).status("erasing …") as status:
+def _erase(request: CommandRequest, wanted: ProofList) -> int:
+    app, done = request.app, count(1)
+    with stopped_on_signals(app), request.out.status("erasing …") as status:
 
         def told(_row: Row) -> None:
             status.update(f"erasing … {next(done):,} of {len(wanted.proof_ids):,}")
 
         report = erase_proofs(app.operations(), wanted, told)
-    answer(report.document(), report.lines(), as_json=as_json)
+    request.answer(report.document(), report.lines())
     if report.stopped is not None:
         print_error(report.stopped.message)
         return code_of_error(report.stopped)

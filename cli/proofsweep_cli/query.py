@@ -16,9 +16,8 @@ import typer
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import counted
 from proofsweep.queries.connection import opened
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import Config, ResultsUrl
 from proofsweep_cli.screen import console, flush, json_array, table
 
 _SHOWN_ROWS = 200
@@ -31,7 +30,9 @@ class Format(StrEnum):
     JSON = "json"
 
 
+@with_request(without="as_json")
 def query(
+    request: CommandRequest,
     sql: str | None = typer.Argument(
         None, metavar="[SQL]", help="One or more statements; `-`, or what is piped in, reads them from stdin."
     ),
@@ -40,8 +41,6 @@ def query(
     environment: str | None = typer.Option(
         None, "--environment", "-e", metavar="NAME", help="The environment to show, or all; that of the config."
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
 ) -> int:
     """Ask the results store in SQL, with DuckDB.
 
@@ -53,7 +52,7 @@ def query(
     Examples: `proofsweep query "SELECT file, what_to_do FROM rejects ORDER BY file"` ·
     `proofsweep query --format csv < weekly.sql > weekly.csv`
     """
-    app = open_app(config, results)
+    app = request.app
     if sql == "-" or (sql is None and not sys.stdin.isatty()):
         sql = sys.stdin.read()
     if not sql or not sql.strip():

@@ -16,26 +16,18 @@ from proofsweep.queries.search import MOST_LISTED, is_run_or_operation, searchin
 from proofsweep.queries.selected_rows import IS_OPEN, AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
 from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, By, Config, Limit, ListFormat, ResultsUrl, RunId
-from proofsweep_cli.screen import (
-    COLOURS,
-    Screen,
-    answer,
-    console,
-    next_command,
-    print_csv,
-    print_error,
-    print_json,
-    styled,
-)
+from proofsweep_cli.options import By, Limit, ListFormat, RunId
+from proofsweep_cli.screen import COLOURS, Screen, console, print_csv, print_error, print_json, styled
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
 _OF_GROUP = ("value", "outcome", "reason", "rows", "in_words", "what_to_do")
 
 
+@with_request()
 def diff(
+    request: CommandRequest,
     run_id: str | None = typer.Argument(
         None, metavar="[RUN]", help="A run; without one, the newest whole run of the catalog."
     ),
@@ -48,9 +40,6 @@ def diff(
     ),
     form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="text, or csv with all files."),
     limit: int = Limit,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.
 
@@ -59,13 +48,13 @@ def diff(
 
     Examples: `proofsweep diff` · `proofsweep diff 20261120T091500Z_8c1f04 --format csv`
     """
-    app = open_app(config, results)
+    app = request.app
     run, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
         print_error(note)
     with run_changes(app.results, run) as found:
         counts = found.counts()
-        if as_json:
+        if request.as_json:
             print_json(_changes_json(run, found, limit))
         elif form is ListFormat.CSV:
             print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
@@ -75,14 +64,13 @@ def diff(
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
 
 
+@with_request()
 def rejects(
+    request: CommandRequest,
     run_id: str | None = RunId,
     *,
     by: str | None = By,
     limit: int = Limit,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """List the files that need attention: rejected, failed or ineligible, why, and what to do.
 
@@ -91,11 +79,11 @@ def rejects(
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
-    app = open_app(config, results)
+    app = request.app
     selected = SelectedRows.of(app.results, run_id, app.environment)
     with selected.opened(IS_OPEN) as files:
         groups = attention_groups(files, most_files=limit, by=by)
-    if as_json:
+    if request.as_json:
         print_json(_group_json(selected, groups))
         return ExitCode.ACCEPTED
     out = console()
@@ -108,8 +96,7 @@ def rejects(
     if rows:
         out.print()
         words = [*([run_id] if run_id else []), "--only", ",".join(NEED_ATTENTION), *(["--by", by] if by else [])]
-        listed = next_command("export", *words, config=config, results=results)
-        out.line(f"As a list for a spreadsheet: {listed}")
+        out.line(f"As a list for a spreadsheet: {request.command('export', *words)}")
     return ExitCode.ACCEPTED
 
 
@@ -177,7 +164,9 @@ def _changes_json(run: Plan, found: RunChanges, limit: int) -> dict[str, object]
     }
 
 
+@with_request()
 def explain(
+    request: CommandRequest,
     what: str = typer.Argument(
         metavar="WHAT",
         help="A part of a file's location; its ISRC, its title or another tag; an item_id, a request ID or a proof ID; "
@@ -187,9 +176,6 @@ def explain(
     packet: bool = typer.Option(
         False, "--packet", help="Print only what the partner's support needs, to paste into a ticket."
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Show every call that was made for one file over all runs, its verdicts, and what to do.
 
@@ -200,30 +186,30 @@ def explain(
 
     Examples: `proofsweep explain song.wav` · `proofsweep explain QZNUL2600017`
     """
-    store = open_app(config, results).results
+    store = request.app.results
     with searching(store) as search:
         if is_run_or_operation(store, what):
             text = packet_of(search.kinds_of_failed_calls(what))
             lines = text.splitlines() or [f"Every call of {what} succeeded; there is nothing to look up."]
-            answer({"run_id": what, "support_packet": text}, lines, as_json=as_json)
+            request.answer({"run_id": what, "support_packet": text}, lines)
             return ExitCode.ACCEPTED
         items = search.items(what)
         if len(items) != 1:
             if items:
-                answer({"items": items}, _lines_of_items(items, config, results), as_json=as_json)
+                request.answer({"items": items}, _lines_of_items(items, request))
             raise UsageError(_why_not_one(what, len(items), store.store.url))
         verdicts = search.verdicts(str(items[0]["item_id"]))
         calls, text = search.calls(verdicts), packet_of(search.kinds_of_calls(verdicts))
     title: list[str | Text] = ["", styled("For the partner's support (--packet prints only this):", "bold"), ""]
     before = [] if packet else [*lines_of(verdicts, calls), *title]
-    answer(json_of(verdicts, calls) | {"support_packet": text}, [*before, *text.splitlines()], as_json=as_json)
+    request.answer(json_of(verdicts, calls) | {"support_packet": text}, [*before, *text.splitlines()])
     return ExitCode.ACCEPTED
 
 
-def _lines_of_items(items: Sequence[Row], config: str | None, results: str | None) -> Iterator[str]:
+def _lines_of_items(items: Sequence[Row], request: CommandRequest) -> Iterator[str]:
     for row in items[:MOST_LISTED]:
         yield f"{words_of_outcome(row)}  {row['file']}"
-        yield f"  {next_command('explain', str(row['item_id']), config=config, results=results)}"
+        yield f"  {request.command('explain', str(row['item_id']))}"
 
 
 def _why_not_one(what: str, items: int, url: str) -> str:

@@ -13,10 +13,11 @@ from proofsweep.app import App, utc_now
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.queries.status import RunStatus
+from proofsweep.domain.runs import Bounds
+from proofsweep.queries.status import RunStatus, describe_run
+from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
-from proofsweep_cli.run_request import RunRequest, report
-from proofsweep_cli.run_screen import display, progress_lines
+from proofsweep_cli.run_screen import display, progress_lines, report
 from proofsweep_cli.screen import Screen, flush, print_error, styled
 
 _LIVE_SECONDS = 0.25
@@ -24,28 +25,31 @@ _ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten
 _PLAIN_SECONDS = 10.0
 
 
-def run_leg(run_id: str, request: RunRequest, server: EmbeddedServer | None) -> None:
-    before = request.run_status(run_id)
-    if not before.remaining:
-        return
+def run_leg(request: CommandRequest, run: RunStatus, bounds: Bounds, server: EmbeddedServer | None) -> RunStatus:
+    """Verify what remains of a run, and return how it stands then."""
+    if not run.remaining:
+        return run
     if server is not None:
         with request.out.status("starting a Prefect server …"):
             import proofsweep_flows.verify_catalog  # noqa: F401, PLC0415 - seconds to import, in which the server starts
 
             server.wait_until_up()
-    _run(run_id, request, before, server)
+    _run(request, run, bounds, server)
+    return describe_run(request.app.results, run.plan.run_id)
 
 
-def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedServer | None) -> None:
+def _run(request: CommandRequest, before: RunStatus, bounds: Bounds, server: EmbeddedServer | None) -> None:
     """Run the flow. If Prefect's server is lost after the leg is settled, exit without waiting for Prefect."""
     from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
 
     from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
+    run_id = before.plan.run_id
+
     def exit_without_prefect() -> None:
         end_progress()
         _report_lost_server()
-        code = report(request.run_status(run_id), request)
+        code = report(request, describe_run(request.app.results, run_id))
         if server is not None:
             server.close()
         flush()
@@ -56,14 +60,14 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
         _without_heartbeats() if server is not None else nullcontext(),
         background_thread("progress", partial(_show_progress, request.out, request.app)) as end_progress,
         prefect_watched(request.app, exit_without_prefect),
-        _errors_explained(run_id, request, before),
+        _errors_explained(request, before),
     ):
         state = verify_catalog(
             run_id=run_id,
             config=request.config,
-            results=request.results_url,
-            max_calls=request.bounds.max_calls,
-            until=None if request.bounds.closes_at is None else request.bounds.closes_at.isoformat(),
+            results=request.results,
+            max_calls=bounds.max_calls,
+            until=None if bounds.closes_at is None else bounds.closes_at.isoformat(),
             return_state=True,
         )
         with suppress(CancelledRun, FailedRun):  # a run that only stopped early has its ending in its receipt
@@ -71,24 +75,25 @@ def _run(run_id: str, request: RunRequest, before: RunStatus, server: EmbeddedSe
 
 
 @contextmanager
-def _errors_explained(run_id: str, request: RunRequest, before: RunStatus) -> Iterator[None]:
+def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[None]:
     """Turn an error around the flow into one line: the store failed, or Prefect did. A settled leg stays settled."""
+    resume = request.command("resume", before.plan.run_id)
     try:
         yield
     except ResultsError as error:
         raise RunMustStop(
-            f"{error.message} Finished rows are kept. When the store works again: {request.resume(run_id)}",
+            f"{error.message} Finished rows are kept. When the store works again: {resume}",
             ended_by=EndedBy.BREAKER,
         ) from error
     except (httpx.HTTPError, RuntimeError) as error:  # our own client gives values: this is Prefect's
         if isinstance(error, RuntimeError) and not str(error).startswith("Failed to reach API"):
             raise
-        now = request.run_status(run_id)
+        now = describe_run(request.app.results, before.plan.run_id)
         if len(now.legs) > len(before.legs) and now.ended_by is not None:
             _report_lost_server()
             return
         raise RunMustStop(
-            f"The Prefect server failed ({error}). When it works again: {request.resume(run_id)}",
+            f"The Prefect server failed ({error}). When it works again: {resume}",
             ended_by=EndedBy.KILLED,
         ) from error
 

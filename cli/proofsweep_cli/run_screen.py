@@ -10,10 +10,12 @@ from rich.text import Text
 
 from proofsweep.domain.text import counted, duration_text
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
-from proofsweep.reports.run import calls_of, ending_of, notes_of
+from proofsweep.reports.run import calls_of, ending_of, json_of, notes_of
 from proofsweep.store.lease import LegProgress, OpenTerm
 from proofsweep.verify.forecast import Bind, Forecast
-from proofsweep_cli.screen import COLOURS, Screen, print_error, print_ignored, size_text, styled
+from proofsweep_cli.command import CommandRequest
+from proofsweep_cli.exit_codes import ExitCode, code_of_run
+from proofsweep_cli.screen import COLOURS, Screen, print_error, print_ignored, print_json, size_text, styled
 
 BINDS = {
     Bind.LANE: "the service's lane",
@@ -154,9 +156,19 @@ def _pace(cost: Forecast) -> str | None:
     return "; ".join(filter(None, (f"limited by {BINDS[cost.pace_binds]}", known, helps)))
 
 
-def print_summary(out: Screen, run: RunStatus, results_url: str, *, resume: str, rejects: str) -> None:
+def report(request: CommandRequest, run: RunStatus) -> ExitCode:
+    """Print a run's summary; give its exit code."""
+    if request.as_json:
+        print_json(json_of(run, request.app.store.url))
+    else:
+        _print_summary(request, run)
+    return code_of_run(run)
+
+
+def _print_summary(request: CommandRequest, run: RunStatus) -> None:
+    out, run_id = request.out, run.plan.run_id
     out.print()
-    out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
+    out.print(styled(f"Run {run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
     words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
     words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
@@ -172,13 +184,13 @@ def print_summary(out: Screen, run: RunStatus, results_url: str, *, resume: str,
     print_ignored(out, run.plan.ignored)
     for note in notes_of(run):
         out.print(f"  {note}", style="yellow")
-    out.line(f"  tables: {results_url}/{{verdicts,exchanges,runs}}")
+    out.line(f"  tables: {request.app.store.url}/{{verdicts,exchanges,runs}}")
     if run.head:
         out.line(f"  head of the ledger: {run.head}")
     if not run.is_over:
-        out.line(f"  {counted(run.remaining, 'row')} to do: {resume}", style="bold")
+        out.line(f"  {counted(run.remaining, 'row')} to do: {request.command('resume', run_id)}", style="bold")
     elif any(run.rows(outcome) for outcome in NEED_ATTENTION):
-        out.line(f"  all that need attention, with what to do: {rejects}", style="bold")
+        out.line(f"  all that need attention, with what to do: {request.command('rejects', run_id)}", style="bold")
 
 
 def _print_kinds(out: Screen, run: RunStatus) -> None:

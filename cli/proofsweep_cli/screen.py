@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from shlex import quote
 from typing import IO, Any
 
 import typer
@@ -14,7 +13,6 @@ from rich.console import Console, OverflowMethod
 from rich.table import Table
 from rich.text import Text
 
-from proofsweep.domain.errors import NothingDue
 from proofsweep.domain.text import counted, defused, printable, printable_json
 from proofsweep.sources.names import ignored_words
 
@@ -56,16 +54,6 @@ def table(*names: str, right: Container[str] = (), unwrapped: Container[str] = (
     return made
 
 
-def answer(document: object, lines: Iterable[str | Text | Table], *, as_json: bool) -> None:
-    """Print an answer: one object for a program, or lines and tables for a person."""
-    if as_json:
-        print_json(document)
-        return
-    out = console()
-    for line in lines:
-        out.print(line, soft_wrap=not isinstance(line, Table))
-
-
 def print_json(document: object) -> None:
     with suppress(BrokenPipeError):
         sys.stdout.write(printable_json(document) + "\n")
@@ -85,13 +73,6 @@ def print_json_array(objects: Iterable[object]) -> None:
     with suppress(BrokenPipeError):
         sys.stdout.writelines(json_array(map(printable_json, objects)))
     flush()
-
-
-def print_nothing_due(out: Screen, nothing: NothingDue, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"items": 0, "skipped": nothing.skipped})
-    else:
-        out.line(nothing.message)
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
@@ -152,9 +133,3 @@ def size_text(size_bytes: float) -> str:
             return f"{size_bytes:,.0f} {unit}" if unit == "B" else f"{size_bytes:,.1f} {unit}"
         size_bytes /= 1024
     return f"{size_bytes:,.1f} TiB"
-
-
-def next_command(*words: str, config: str | None, results: str | None) -> str:
-    options = {"--results": results, "--config": config}
-    given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
-    return " ".join(["proofsweep", *map(quote, words), *given])

@@ -12,10 +12,9 @@ from proofsweep.app import utc_now
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import answer, console, print_error, styled, table
+from proofsweep_cli.screen import print_error, styled, table
 
 _NOBODY = "Nobody would be told: set alerts.urls_file or alerts.urls_block; see docs/alerts.md."
 _DAYS = 30
@@ -28,12 +27,13 @@ alerts_group = typer.Typer(help="Tell somebody of what needs a person.", no_args
 
 
 @service_group.command()
-def health(config: str | None = Config, as_json: bool = AsJson) -> int:
+@with_request(without="results")
+def health(request: CommandRequest) -> int:
     """Ask whether the service is well; no key is sent, and nothing is spent. The exit code is 8 if it is not.
 
     Example: `proofsweep service health --config production`
     """
-    app = open_app(config)
+    app = request.app
     found, call = app.service.ask(lambda each: each.with_attempts(_ATTEMPTS).health())
     state = "well" if found.ok else "not well" if found.ok is False else "does not say whether it is well"
     took = f"{call.elapsed_ms:,.0f} ms"
@@ -44,35 +44,32 @@ def health(config: str | None = Config, as_json: bool = AsJson) -> int:
         f"  request ID: {call.request_id or 'none'}",
     ]
     document = found.model_dump() | {"elapsed_ms": round(call.elapsed_ms, 1), "request_id": call.request_id}
-    answer(document, lines, as_json=as_json)
+    request.answer(document, lines)
     return ExitCode.BREAKER if found.ok is False else ExitCode.ACCEPTED
 
 
 @service_group.command()
+@with_request(without="results")
 def usage(
+    request: CommandRequest,
     days: int = typer.Option(
         _DAYS, "--days", metavar="N", min=USAGE_DAYS.start, max=USAGE_DAYS.stop - 1, help="UTC days to show."
     ),
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Show the key's calls by UTC day, and how many are left; one keyed call.
 
     Example: `proofsweep service usage --days 7 --config production`
     """
-    ask = open_app(config).service.ask
+    ask = request.app.service.ask
     (found, headers), _ = ask(lambda each: each.with_attempts(_ATTEMPTS).usage(days=days))
     left = {"headroom": headers.rate_remaining, "reset": headers.rate_reset, "request_id": headers.request_id}
-    answer(found.model_dump() | left, _lines_of_usage(found, headers), as_json=as_json)
+    request.answer(found.model_dump() | left, _lines_of_usage(found, headers))
     return ExitCode.ACCEPTED
 
 
 @service_group.command()
-def monitor(
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
-) -> int:
+@with_request()
+def monitor(request: CommandRequest) -> int:
     """Probe health and usage once, keep status, latency, request ID and headroom, and tell what lasts.
 
     Let cron run it every five minutes; it is one keyed call. Rows go to the table `probes`. One failed probe alarms
@@ -81,7 +78,7 @@ def monitor(
 
     Example: `proofsweep service monitor --config production`
     """
-    app = open_app(config, results)
+    app = request.app
     (batch, alerts, over), notifier = app.monitored(), app.notifier()
     if notifier is None:
         delivery = Delivery(alerts, untold=[each.cause for each in alerts])
@@ -91,7 +88,7 @@ def monitor(
     found = {"probes": batch.probes, "usage": batch.usage} | _document_of(delivery)
     line = f"{utc_now():%Y-%m-%d %H:%M:%S}  {batch.line()}"
     lines = [styled(f"  {delivery.line_of(alert)}", "bold") for alert in delivery.hold]
-    answer(found, [styled(line, "yellow" if troubles else "green"), *lines], as_json=as_json)
+    request.answer(found, [styled(line, "yellow" if troubles else "green"), *lines])
     codes = [_CODES.get(trouble, ExitCode.BREAKER) for trouble in troubles]
     return max([_end_of(delivery), *codes])
 
@@ -110,13 +107,12 @@ def _lines_of_usage(found: PartnerUsageResponse, headers: AnswerHeaders) -> Iter
 
 
 @alerts_group.command()
+@with_request()
 def check(
+    request: CommandRequest,
     catalogs: list[str] | None = typer.Argument(
         None, metavar="[CATALOG]...", help="Each must have had a successful run lately; by default any catalog will do."
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Look for what must be told, and tell it: no successful run, rows that remain, killed work, the key, the quota.
 
@@ -125,13 +121,13 @@ def check(
 
     Example: `proofsweep alerts check catalog.csv --config nightly`
     """
-    app = open_app(config, results)
+    app = request.app
     looked = app.alert_check(catalogs or [])
     if (notifier := app.notifier()) is None:
         raise ConfigError(_NOBODY)
     delivery = notifier.notify(*looked.gather())
     lines = [delivery.line_of(alert) for alert in delivery.hold] or ["Nothing needs a person."]
-    answer(_document_of(delivery) | {"skipped": looked.skipped}, [*lines, *looked.skipped], as_json=as_json)
+    request.answer(_document_of(delivery) | {"skipped": looked.skipped}, [*lines, *looked.skipped])
     return _end_of(delivery)
 
 
@@ -151,13 +147,15 @@ def _end_of(delivery: Delivery) -> ExitCode:
 
 
 @alerts_group.command("test")
-def send_test(config: str | None = Config) -> int:
+@with_request(without="results")
+def send_test(request: CommandRequest) -> int:
     """Send a test message to everybody who is told; the exit code is 4 if somebody did not take it.
 
     Example: `proofsweep alerts test --config nightly`
     """
-    if (receivers := open_app(config).receivers()) is None:
+    if (receivers := request.app.receivers()) is None:
         raise ConfigError(_NOBODY)
     (missed,), told = receivers.send([TEST_ALERT]), len(receivers.names)
-    console().print(f"The test message was taken by {told - len(missed)} of {told}.")
+    line = f"The test message was taken by {told - len(missed)} of {told}."
+    request.answer({"told": told, "missed": list(missed)}, [line])
     return _end_of(Delivery([], missed=missed))

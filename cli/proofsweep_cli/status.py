@@ -12,12 +12,10 @@ from proofsweep.domain.text import counted, minute_of
 from proofsweep.queries.status import RunStatus, StopReport, describe_run, heartbeats_of, only_active_run, stop_run
 from proofsweep.reports.run import ending_of, json_of
 from proofsweep.store.parts import Results
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.run_request import RunRequest, report
-from proofsweep_cli.run_screen import active_lines, followed, where_line
-from proofsweep_cli.screen import Screen, answer, console, print_json, styled
+from proofsweep_cli.run_screen import active_lines, followed, report, where_line
+from proofsweep_cli.screen import Screen, console, print_json, styled
 
 if TYPE_CHECKING:
     from proofsweep.queries.store_status import CatalogStatus, QuotaStatus
@@ -26,20 +24,19 @@ if TYPE_CHECKING:
 _WAIT_SECONDS = 60.0  # a leg sees the request within some seconds, gives files in flight `drain_seconds`, and settles
 
 
+@with_request()
 def status(
+    request: CommandRequest,
     run_id: str | None = typer.Argument(
         None, metavar="[RUN]", help="A run; without one, how all catalogs of the store stand."
     ),
     *,
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
     follow: bool = typer.Option(
         False,
         "--follow",
         "-f",
         help="Show each heartbeat of the active leg until it ends; without RUN, of the active run.",
     ),
-    as_json: bool = AsJson,
 ) -> int:
     """Show how all catalogs stand, the active runs, and what is left of the quota; or one run.
 
@@ -49,25 +46,24 @@ def status(
 
     Examples: `proofsweep status` · `proofsweep status 20261120T091500Z_8c1f04` · `proofsweep status --follow`
     """
-    app = open_app(config, results)
+    app = request.app
     if run_id is None and not follow:
-        _show_store(app.results, as_json=as_json)
+        _show_store(app.results, as_json=request.as_json)
         return ExitCode.ACCEPTED
     run_id = run_id or only_active_run(app.results)
     if run_id is None:
         raise UsageError(f"No run is active in {app.store.url}: there is nothing to follow.")
-    return _show_run(RunRequest(app=app, config=config, results_url=results, as_json=as_json), run_id, follow=follow)
+    return _show_run(request, run_id, follow=follow)
 
 
+@with_request()
 def stop(
+    request: CommandRequest,
     run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; without one, the only run that is active."),
     *,
     for_good: bool = typer.Option(
         False, "--for-good", help="Give RUN up, also one that no process works on: nothing goes on with what remains."
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.
 
@@ -76,9 +72,7 @@ def stop(
 
     Examples: `proofsweep stop` · `proofsweep stop 20261120T091500Z_8c1f04 --for-good`
     """
-    app = open_app(config, results)
-    request = RunRequest(app=app, config=config, results_url=results, as_json=as_json)
-    store = app.results
+    store = request.app.results
     if for_good and run_id is None:
         raise UsageError("--for-good needs RUN.")
     run_id = run_id or only_active_run(store)
@@ -94,11 +88,11 @@ def stop(
         stopped = replace(stopped, run=describe_run(store, run_id))
     facts = {"asked": bool(stopped.legs), "ended": stopped.has_ended}
     document = json_of(stopped.run, store.store.url) | {"stop": facts}
-    answer(document, [_sentence(stopped, request)], as_json=as_json)
+    request.answer(document, [_sentence(stopped, request)])
     return ExitCode.ACCEPTED if stopped.has_ended else ExitCode.ACTIVE
 
 
-def _show_run(request: RunRequest, run_id: str, *, follow: bool) -> int:
+def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:
     store = request.app.results
     run = describe_run(store, run_id)
     if follow and not all(leg.is_gone for leg in run.open_legs):
@@ -108,13 +102,13 @@ def _show_run(request: RunRequest, run_id: str, *, follow: bool) -> int:
     if run.active and not request.as_json:
         _print_active(request, run)
         return ExitCode.ACTIVE
-    code = report(run, request)
+    code = report(request, run)
     if not request.as_json:
         _print_legs(request.out, run)
     return ExitCode.ACTIVE if run.active else code
 
 
-def _print_active(request: RunRequest, run: RunStatus) -> None:
+def _print_active(request: CommandRequest, run: RunStatus) -> None:
     out = request.out
     out.print()
     out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
@@ -176,13 +170,14 @@ def _quota(quota: "QuotaStatus", now: datetime) -> str:
     return f"{left}; it {'has reset since, at' if reset <= now else 'resets'} {minute_of(reset)}"
 
 
-def _sentence(stopped: StopReport, request: RunRequest) -> str:
+def _sentence(stopped: StopReport, request: CommandRequest) -> str:
     run, legs = stopped.run, stopped.legs
     run_id = run.plan.run_id
     rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} remain"
-    rest = "" if run.is_over else f" {rows}: {request.resume(run_id)}"
+    resume = request.command("resume", run_id)
+    rest = "" if run.is_over else f" {rows}: {resume}"
     if not legs and run.open_legs:
-        return f"Nothing to stop: {where_line(run.open_legs[0])}. Its finished rows are kept: {request.resume(run_id)}"
+        return f"Nothing to stop: {where_line(run.open_legs[0])}. Its finished rows are kept: {resume}"
     if not legs:
         return f"Nothing to stop: no process works on run {run_id} ({run.state}).{rest}"
     if stopped.has_ended:

@@ -12,24 +12,22 @@ from proofsweep.audit.prune import days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
 from proofsweep.domain.text import counted
 from proofsweep.store.parts import Pruning
-from proofsweep_cli.command import open_app
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import AsJson, Config, ResultsUrl
-from proofsweep_cli.screen import answer, console, print_json, size_text, styled
+from proofsweep_cli.screen import print_json, size_text, styled
 
 _SHOWN = 20
 _ALL = "all"
 
 
+@with_request()
 def audit(
+    request: CommandRequest,
     run_id: str = typer.Argument(_ALL, metavar="[RUN]", help="The run whose parts are read, or `all`."),
     *,
     head: str | None = typer.Option(
         None, "--head", metavar="DIGEST", help="Also check the store against a head that was kept elsewhere."
     ),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Check the tables against the receipts, and rows against planned items.
 
@@ -39,12 +37,12 @@ def audit(
 
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
-    store, out = open_app(config, results).results, console(to_stderr=as_json)
+    store, out = request.app.results, request.out
     with out.status("reading receipts …") as status:
         run = None if run_id == _ALL else run_id
         kept = None if head is None else checked_head(head)
         done = audit_store(store, run, kept, lambda run: status.update(f"reading {run} …"))
-    answer(done.document(), _lines_of(done, store.store.url), as_json=as_json)
+    request.answer(done.document(), _lines_of(done, store.store.url))
     return ExitCode.REJECTED if done.wrong else ExitCode.ACCEPTED
 
 
@@ -67,13 +65,12 @@ def _lines_of(done: Audit, url: str) -> Iterator[str | Text]:
         yield "Keep the head elsewhere: only that shows if somebody replaced the whole store."
 
 
+@with_request()
 def prune(
+    request: CommandRequest,
     older_than: str = typer.Option(..., "--older-than", metavar="DAYS", help="Age of runs, like 400d."),
     *,
     yes: bool = typer.Option(False, "--yes", "-y", help="Delete; without it, only say what would be deleted."),
-    results: str | None = ResultsUrl,
-    config: str | None = Config,
-    as_json: bool = AsJson,
 ) -> int:
     """Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.
 
@@ -83,7 +80,7 @@ def prune(
     Examples: `proofsweep prune --older-than 400d` · `proofsweep prune --older-than 400d --yes`
     """
     days = days_of(older_than)
-    store, out, now = open_app(config, results).results, console(to_stderr=as_json), utc_now()
+    store, out, now = request.app.results, request.out, utc_now()
     with out.status("reading the newest rows and the receipts …"):
         found = find_prunable(store, days, now)
     out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
@@ -97,7 +94,7 @@ def prune(
         with out.status("deleting …"):
             done = prune_store(store, found)
     out.print(f"Deleted: {_sums(done)}; _pruned/ names it all" if done else "Nothing was deleted.")
-    if as_json:
+    if request.as_json:
         runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
         print_json({"found": runs, "pruned": [each.run_id for each in done]})
     return ExitCode.ACCEPTED
