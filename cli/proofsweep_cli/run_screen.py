@@ -136,20 +136,24 @@ def _quota(cost: Forecast, trouble: str) -> str:
 
 
 def _end(cost: Forecast) -> str:
-    if cost.ends_at is None or cost.seconds is None or cost.binds is None:
-        shortest, longest = map(duration_text, cost.range_seconds)
-        return f"in {shortest} to {longest}: no run of twenty files has measured how fast this key is answered"
-    when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds)}, bound by {BINDS[cost.binds]}"
-    return f"{when}; measured with {counted(cost.measured_rows or 0, 'file')}"
+    if not cost.calls:
+        return "at once: nothing is sent"
+    measured = counted(cost.measured_rows or 0, "file")
+    if cost.seconds_range is not None:
+        shortest, longest = map(duration_text, cost.seconds_range)
+        why = "no run of twenty files has measured how fast this key is answered"
+        if cost.measured_rows is not None:
+            why = f"of the {measured} that were measured no call was refused, so the service's lane is not known"
+        return f"in {shortest} to {longest}: {why}"
+    bound = "" if cost.binds is None else f", bound by {BINDS[cost.binds]}"
+    when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds or 0)}{bound}"
+    return f"{when}; measured with {measured}"
 
 
 def _pace(cost: Forecast) -> str | None:
-    if cost.pace_binds is None or cost.seconds is None:
+    if cost.pace_binds is None or cost.seconds_range is not None:
         return None
-    if cost.rate is None and cost.pace_binds is not Bind.LANE:
-        known = "no call was ever refused, so the service's lane is not known"
-    else:
-        known = "" if cost.rate is None else f"the service lets {cost.rate:.3g} calls a second through"
+    known = "" if cost.rate is None else f"the service lets {cost.rate:.3g} calls a second through"
     helps = ""
     if cost.seconds_if_doubled is not None:
         helps = f"twice {BINDS[cost.pace_binds]} would take {duration_text(cost.seconds_if_doubled)}"

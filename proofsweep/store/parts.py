@@ -121,7 +121,8 @@ class Results:
         is_one = layout.is_run_id(run_id) and not layout.kind_of(run_id)
         plan = read_document(self.store, layout.plan_name(run_id), _PLAN) if is_one else None
         if plan is None:
-            raise ResultsError(f"There is no run {run_id!r} in {self.store.url}.")
+            known = "`proofsweep status` names the last ones"
+            raise ResultsError(f"There is no run {run_id!r} in {self.store.url}: {known}.")
         return plan
 
     def plan_digest(self, run_id: str) -> str:

@@ -72,19 +72,15 @@ class Forecast:
     quota_reset: datetime | None
     rows_short: int | None  # rows that the quota does not cover; None if the quota is not known
     rows_left: int  # rows that the leg leaves, because of quota, calls or time, as far as these are known
-    seconds: float | None  # of the leg that begins now; None until a leg was measured
-    ends_at: datetime | None
+    seconds: float | None  # of the leg that begins now, at the soonest; None until a leg was measured
+    # the shortest and the longest time that it may take, while no refusal has shown the lane of the key; else None.
+    seconds_range: tuple[float, float] | None
+    ends_at: datetime | None  # None, too, if only a range is known
     measured_rows: int | None  # on how many rows the pace was measured
     rate: float | None  # calls per second that the key is known to get; None if its limit was never reached
     binds: Bind | None  # what ends the leg while rows remain, or limits its speed
     pace_binds: Bind | None
     seconds_if_doubled: float | None  # of the leg with twice of what limits its speed
-
-    @property
-    def range_seconds(self) -> tuple[float, float]:
-        """Return the shortest and the longest time that a key takes which no run has measured."""
-        fastest, slowest = _UNKNOWN_RATES
-        return self.calls / fastest, self.calls / slowest
 
 
 def forecast(eligible: int, audio_bytes: int, means: Means, measured: Measurement | None, now: datetime) -> Forecast:
@@ -104,6 +100,12 @@ def forecast(eligible: int, audio_bytes: int, means: Means, measured: Measuremen
     end = max(left, key=lambda bind: left[bind])
     rows = eligible - left[end]
     seconds = None if pace is None else rows / limits[pace]
+    between = None
+    if measured is None or seconds is None:
+        fastest, slowest = _UNKNOWN_RATES
+        between = eligible * CALLS_PER_ITEM / fastest, eligible * CALLS_PER_ITEM / slowest
+    elif Bind.LANE not in limits:  # the leg's own pace was let through; a faster one may not be
+        between = seconds, max(seconds, rows * measured.seconds / measured.rows)
     return Forecast(
         calls=eligible * CALLS_PER_ITEM,
         calls_expected=math.ceil(eligible * calls) + (PROBES_OF_A_LEG if eligible else 0),
@@ -113,7 +115,8 @@ def forecast(eligible: int, audio_bytes: int, means: Means, measured: Measuremen
         rows_short=short,
         rows_left=left[end],
         seconds=seconds,
-        ends_at=None if seconds is None else now + timedelta(seconds=seconds),
+        seconds_range=between,
+        ends_at=None if seconds is None or between is not None else now + timedelta(seconds=seconds),
         measured_rows=None if measured is None else measured.rows,
         rate=means.rate,
         binds=end if left[end] else pace,

@@ -23,6 +23,7 @@ def test_without_history_no_end_is_said() -> None:
 
     assert (cost.calls, cost.calls_expected, cost.rows_short) == (2_000, 2_002, 0)
     assert (cost.seconds, cost.ends_at, cost.binds, cost.measured_rows) == (None, None, None, None)
+    assert cost.seconds_range == (40.0, 400.0)
 
 
 @pytest.mark.parametrize(
@@ -35,8 +36,6 @@ def test_without_history_no_end_is_said() -> None:
         (replace(LEG, calls=302, throttled=100), TWENTY, 0, Bind.LANE, 100.0),
         # refused, and no rate learned: the pace that went through
         (replace(LEG, throttled=2, calls=204), Means(), 0, Bind.LANE, 500.0),
-        # never refused: the workers
-        (LEG, Means(), 0, Bind.THREADS, 3.9),
         # two uploads at once, and the lane not full: 40 kB/s
         (SLOW_UPLOADS, Means(rate=40.0), 4_000_000, Bind.UPLINK, 100.0),
         (SLOW_UPLOADS, Means(rate=40.0), 8_000_000, Bind.UPLINK, 200.0),
@@ -53,7 +52,15 @@ def test_the_end_goes_by_the_lowest_limit(
     cost = forecast(1_000, audio_bytes, means, leg, NOW)
 
     assert (cost.binds, cost.pace_binds, cost.seconds) == (binds, binds, pytest.approx(seconds, rel=0.02))
-    assert cost.ends_at == NOW + timedelta(seconds=cost.seconds or 0)
+    assert (cost.seconds_range, cost.ends_at) == (None, NOW + timedelta(seconds=cost.seconds or 0))
+
+
+def test_while_no_call_was_refused_the_end_is_a_range() -> None:
+    """From what the workers could do, to the pace that the service let through: nobody knows its lane."""
+    cost = forecast(*NEED, Means(), LEG, NOW)
+
+    assert (cost.binds, cost.ends_at) == (Bind.THREADS, None)
+    assert cost.seconds_range == (pytest.approx(3.9, rel=0.02), 500.0)
 
 
 @pytest.mark.parametrize(
