@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import lru_cache, partial
-from itertools import groupby, islice
+from itertools import groupby, starmap
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,21 +40,19 @@ _REASONS = {
     FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
 }
 
-_BATCH_ROWS = 1_000
-_TABLES = """
-    CREATE TABLE folder (path TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE object (path TEXT, name TEXT, why TEXT, size INTEGER, version TEXT, modified REAL,
-        PRIMARY KEY (path, name)) WITHOUT ROWID;
-    INSERT INTO folder VALUES ('');
-"""
-_ADD_FOLDER = "INSERT OR IGNORE INTO folder VALUES (?)"
-_MARKERS = "DELETE FROM object WHERE size = 0 AND path || ? || name IN (SELECT path FROM folder)"
-_IN_ORDER = """
-    SELECT folder.path, name, why, size, version, modified FROM folder LEFT JOIN object ON object.path = folder.path
-    ORDER BY folder.path, name
-"""
 # Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders.
 _STEP = "\x01"
+_TABLE = """
+    CREATE TABLE object (folder TEXT, name TEXT, why TEXT, size INTEGER, version TEXT, modified REAL,
+        PRIMARY KEY (folder, name)) WITHOUT ROWID
+"""
+_ADD = "INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?, ?)"
+# An empty object with a folder's name is no file.
+_DROP_MARKERS = """
+    DELETE FROM object AS marker WHERE size = 0 AND EXISTS (SELECT 1 FROM object WHERE folder
+        BETWEEN marker.folder || char(1) || marker.name AND marker.folder || char(1) || marker.name || char(2))
+"""
+_IN_ORDER = "SELECT * FROM object ORDER BY folder, name"
 
 _Found = TypeVar("_Found")
 
@@ -208,6 +206,7 @@ class BucketFile(OpenFile):
 
     def close(self) -> None:
         self._stream, self._piece = iter(()), b""
+        super().close()
 
     def _look(self) -> tuple[FileFacts, bytes]:
         try:
@@ -255,47 +254,34 @@ def folders_below(
 ) -> Iterator[Folder]:
     """Yield the objects below a prefix, listed in any order, as folders, each before its subfolders.
 
-    Of an object below a folder that is left out, only that folder is named; an empty object with a folder's name is no
-    file.
+    Of an object below a folder that is left out, only that folder is named.
     """
-    location, listed = location.rstrip("/"), iter(listed)
+    location = location.rstrip("/")
     prefix = root_and_key(location)[1]
     why_folder = lru_cache(FOLDERS_KEPT)(partial(rule.why, is_folder=True))
+
+    def row(key: str, facts: FileFacts) -> tuple[object, ...]:
+        parts = key.removeprefix(prefix).lstrip("/").split("/")
+        whys = (why_folder("/".join(parts[:end])) for end in range(1, len(parts)))
+        at, why = next(((at, why) for at, why in enumerate(whys) if why is not None), (len(parts) - 1, None))
+        why = why or rule.why("/".join(parts), is_folder=False)
+        folder = "".join(f"{_STEP}{part}" for part in parts[:at])
+        return folder, parts[at], why, facts.size_bytes, facts.version, facts.modified
+
     with closing(sqlite3.connect("", check_same_thread=False)) as file:  # an unnamed file, deleted when closed
-        file.executescript(_TABLES)
-        while batch := list(islice(listed, _BATCH_ROWS)):
-            keys = ((key.removeprefix(prefix).lstrip("/"), facts) for key, facts in batch)
-            placed = [(*_placed(key, rule, why_folder), facts) for key, facts in keys]
-            file.executemany(_ADD_FOLDER, {(folder,) for folders, *_ in placed for folder in folders})
-            rows = (
-                (folders[-1], name, why, each.size_bytes, each.version, each.modified)
-                for folders, name, why, each in placed
-            )
-            file.executemany("INSERT OR IGNORE INTO object VALUES (?, ?, ?, ?, ?, ?)", rows)
-        file.execute(_MARKERS, (_STEP,))
+        file.execute(_TABLE)
+        file.executemany(_ADD, starmap(row, listed))
+        file.execute(_DROP_MARKERS)
         for path, found in groupby(file.execute(_IN_ORDER), key=itemgetter(0)):
             files: dict[str, FileFacts] = {}
             left_out: defaultdict[Cause, list[str]] = defaultdict(list)
             for _, name, why, *facts in found:
-                if why is not None:
-                    left_out[Cause(why)].append(name)
-                elif name is not None:
+                if why is None:
                     files[name] = FileFacts(*facts)
+                else:
+                    left_out[Cause(why)].append(name)
             folder = location + path.replace(_STEP, "/")
             yield Folder(location=folder, files=[*files], left_out=left_out, known=files)
-
-
-def _placed(
-    key: str, rule: ListingRule, why_folder: Callable[[str], Cause | None]
-) -> tuple[list[str], str, Cause | None]:
-    """Return the folders that a key lies in, its name there, and why it is left out: a folder stands for its files."""
-    parts = key.split("/")
-    folders = [""]
-    for end, name in enumerate(parts[:-1], start=1):
-        if (why := why_folder("/".join(parts[:end]))) is not None:
-            return folders, name, why
-        folders.append(f"{folders[-1]}{_STEP}{name}")
-    return folders, parts[-1], rule.why(key, is_folder=False)
 
 
 def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:

@@ -155,7 +155,9 @@ class LocalFile(OpenFile):
             raise _unreadable(error) from error
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        if not self.closed:
+            os.close(self._descriptor)
+        super().close()
 
 
 def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:

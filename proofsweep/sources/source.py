@@ -2,9 +2,9 @@
 
 import io
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, Self
 
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible
@@ -25,14 +25,18 @@ class Folder:
     is_repeated: bool = False  # a link leads to a folder that is walked elsewhere; its files are given there
 
 
-class OpenFile(Protocol):
+class OpenFile(io.RawIOBase):
+    """An open file, read at offsets, or from its start as a stream; errors of the file are SourceError."""
+
+    _position = 0  # of the stream
+
+    @abstractmethod
     def facts(self) -> FileFacts:
         """Return the facts of what is read; those of a local file now, since it may change while it is open."""
 
+    @abstractmethod
     def read_at(self, offset: int, most_bytes: int) -> bytes:
         """Return at least one byte and at most `most_bytes`, none at the end; SourceError if it cannot be read."""
-
-    def close(self) -> None: ...
 
     def pieces(self, piece_bytes: int) -> Iterator[bytes]:
         """Yield the file from its start, at most as many bytes as it has now."""
@@ -41,19 +45,6 @@ class OpenFile(Protocol):
             position += len(piece)
             yield piece
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class _Bytes(io.RawIOBase):
-    def __init__(self, file: OpenFile) -> None:
-        super().__init__()
-        self._file = file
-        self._position = 0
-
     def readable(self) -> bool:
         return True
 
@@ -61,25 +52,17 @@ class _Bytes(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # narrower than any writable buffer
-        piece = self._file.read_at(self._position, len(buffer))
+        piece = self.read_at(self._position, len(buffer))
         buffer[: len(piece)] = piece
         self._position += len(piece)
         return len(piece)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position}.get(whence, self._file.facts().size_bytes)
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position}.get(whence, self.facts().size_bytes)
         self._position = start + offset
         return self._position
 
-    def tell(self) -> int:
-        return self._position
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
-
 
 def buffered(file: OpenFile) -> io.BufferedReader:
-    """Return an open file as a seekable stream, which closes it; errors of the file are raised unchanged."""
-    return io.BufferedReader(_Bytes(file), _BUFFER_BYTES)
+    """Return an open file as a stream, which closes it."""
+    return io.BufferedReader(file, _BUFFER_BYTES)

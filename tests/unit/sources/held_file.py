@@ -20,6 +20,3 @@ class HeldFile(OpenFile):
         piece = self._content[offset : offset + min(most_bytes, self._most_bytes)]
         self.given_bytes += len(piece)
         return piece
-
-    def close(self) -> None:
-        """Do nothing."""
