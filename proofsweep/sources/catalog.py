@@ -165,27 +165,19 @@ class SupplierFolder:
 
 def with_facts(row: ManifestRow, facts_of: FactsOf, base: CatalogBase) -> ManifestRow:
     """Return a row with the names and facts of its files; of one that is `refused` already, nothing is asked."""
-    audio_facts, audio_refused = _facts(row, row.audio, facts_of, Reason.MISSING_AUDIO)
-    sidecar_facts, sidecar_refused = _facts(row, row.sidecar, facts_of, Reason.MISSING_SIDECAR)
+    refused, facts = row.refused, list[FileFacts | Unlisted | None]()
+    for role, location in (("audio", row.audio), ("sidecar", row.sidecar)):
+        try:
+            facts.append(None if location is None or row.refused is not None else facts_of(location))
+        except SourceError as error:
+            facts.append(None)
+            words = f"{row.where}, {role}" if row.where else f"Of the {role}"
+            refused = refused or Ineligible(Reason(error.reason), f"{words}: {error.message}")
     return replace(
         row,
         named_audio=base.named(row.audio),
         named_sidecar=base.named(row.sidecar),
-        audio_facts=audio_facts,
-        sidecar_facts=sidecar_facts,
-        refused=row.refused or audio_refused or sidecar_refused,
+        audio_facts=facts[0],
+        sidecar_facts=facts[1],
+        refused=refused,
     )
-
-
-def _facts(
-    row: ManifestRow, location: str | None, facts_of: FactsOf, missing: Reason
-) -> tuple[FileFacts | Unlisted | None, Ineligible | None]:
-    if location is None or row.refused is not None:
-        return None, None
-    try:
-        return facts_of(location), None
-    except SourceError as error:
-        role = "audio" if missing is Reason.MISSING_AUDIO else "sidecar"
-        words = f"{row.where}, {role}" if row.where else f"Of the {role}"
-        reason = missing if error.reason == Reason.MISSING_AUDIO else Reason(error.reason)
-        return None, Ineligible(reason, f"{words}: {error.message}")

@@ -1,15 +1,15 @@
 """Take the folders of deliveries out of a scan, and give their rows when all messages are known."""
 
-import os
 import pickle
 import posixpath
 import re
+import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import IO, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from proofsweep.config.locations import is_windows, is_within, one_line, path_within
@@ -86,21 +86,18 @@ class _ReleaseFolder:
 
 
 class Deliveries:
-    """The deliveries of one scan; its counts are complete after the last row, its batches before the first.
+    """The deliveries of one scan; its counts are complete after the last row, its batches before the first."""
 
-    What messages say of files waits in an empty `file`, since there may be ten thousand of them.
-    """
-
-    def __init__(self, top: str, source: Files, file: IO[bytes]) -> None:
+    def __init__(self, top: str, source: Files) -> None:
         self.counts = DeliveryCounts()
         self.batches: Mapping[str, Batch] = {}
         self._top = top
         self._source = source
-        self._file = file
-        self._offsets: dict[str, int] = {}
+        self._packed: dict[str, bytes] = {}  # messages by their locations, compressed: there may be ten thousand
         self._listed: dict[str, str] = {}  # the files of releases; by their locations in one form of Unicode
         self._releases: dict[str, _ReleaseFolder] = {}
-        self._threads = Threads(())
+        self._threads: dict[str, list[ErnMessage]] = {}  # by each message, all of its release, the newest last
+        self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}  # when releases were, by their keys
         self._completions: dict[str, str] = {}
         self._batch_of: dict[str, str] = {}
 
@@ -118,8 +115,10 @@ class Deliveries:
             self._completions[folder.location] = completions[0]
         if messages:
             self._releases[folder.location] = release = _ReleaseFolder(location=folder.location)
-            for each in messages:
-                self._add(release, each)
+            release.broken += [each for each in messages if each.message is None]
+            for message in (each.message for each in messages if each.message is not None):
+                self._packed[message.location] = zlib.compress(pickle.dumps(message))
+                release.messages.append(replace(message, files=(), no_rows=()))
         known = {posixpath.basename(each.location) for each in xml}
         left = replace(folder, files=[name for name in folder.files if name not in known]) if known else folder
         if (above := self._release_of(folder.location)) is None:
@@ -157,20 +156,11 @@ class Deliveries:
                 refused = Ineligible(Reason.UNREADABLE_MESSAGE, each.error or "")
                 yield self._placed(row_at(each.location), refused, release)
         refused = Ineligible(Reason.MISSING_AUDIO, "The manifest of the batch names this message, and it is not there.")
-        absent = [(batch, name) for batch in self.batches.values() for name in self._absent_from(batch)]
-        for batch, name in absent:
-            self.counts.missing += 1
-            row = row_at(below(batch.location, next(candidates(name), name)))
-            tags = {"batch": posixpath.basename(batch.location)}
-            yield replace(row, refused=refused, tags=tags, batch=batch.location)
-
-    def _add(self, release: _ReleaseFolder, found: XmlFile) -> None:
-        if found.message is None:
-            release.broken.append(found)
-            return
-        self._offsets[found.location] = self._file.seek(0, os.SEEK_END)
-        pickle.dump(found.message, self._file)
-        release.messages.append(replace(found.message, files=(), no_rows=()))
+        for location, batch in self.batches.items():
+            for name in self._absent_from(batch):
+                self.counts.missing += 1
+                row = row_at(below(location, next(candidates(name), name)))
+                yield replace(row, refused=refused, tags={"batch": posixpath.basename(location)}, batch=location)
 
     def _release_of(self, folder: str) -> _ReleaseFolder | None:
         """Return the nearest release in whose folder a folder lies, or which it is; None if it is of none."""
@@ -181,43 +171,46 @@ class Deliveries:
             folder = above
         return self._releases.get(folder)
 
-    def _whole(self, message: ErnMessage) -> ErnMessage:
-        self._file.seek(self._offsets[message.location])
-        whole: ErnMessage = pickle.load(self._file)  # noqa: S301 - this process wrote it, into a file without a name
-        return whole
-
     def _settle(self) -> None:
-        """Find the threads and the batches, when all messages are known."""
-        messages = [message for release in self._releases.values() for message in release.messages]
-        self._threads = Threads(messages)
+        """Find which messages are of one release, what was withdrawn, and the batches, when all messages are known."""
+        messages = (message for release in self._releases.values() for message in release.messages)
+        by_key: dict[tuple[str, ...], list[ErnMessage]] = {}
+        for message in sorted(messages, key=lambda each: each.order):
+            keys = _keys_of(message)
+            if message.is_purge:
+                self._withdrawn.update(dict.fromkeys(keys, message.order))
+                continue
+            thread = next((by_key[key] for key in keys if key in by_key), None) or []
+            by_key.update(dict.fromkeys(keys, thread))
+            thread.append(message)
+            self._threads[message.location] = thread
         children = Counter(posixpath.dirname(location) for location in self._releases)
-        for location in self._releases:
-            above = posixpath.dirname(location)
-            is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
-            is_batch = is_below and (above in self._completions or children[above] > 1)
-            self._batch_of[location] = above if is_batch else location
         found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for location, folder in self._releases.items():
-            found[self._batch_of[location]][location] = self._described(folder.newest)
+            above, newest = posixpath.dirname(location), folder.newest
+            is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
+            is_batch = is_below and (above in self._completions or children[above] > 1)
+            self._batch_of[location] = batch = above if is_batch else location
+            is_apart = newest is not None and (newest.is_test or self._is_withdrawn(newest))
+            found[batch][location] = Release("" if newest is None else newest.sender, is_apart)
         self.batches = {
             location: Batch(location=location, completion=self._completions.get(location), releases=releases)
             for location, releases in found.items()
         }
         self.counts.batches = len(self.batches)
-        self.counts.releases = self._threads.releases
+        self.counts.releases = len({id(thread) for thread in self._threads.values()})
 
-    def _described(self, newest: ErnMessage | None) -> Release:
-        if newest is None:
-            return Release()
-        return Release(newest.sender, newest.is_test or self._threads.is_withdrawn(newest))
+    def _is_withdrawn(self, message: ErnMessage) -> bool:
+        times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(message))
+        return message.is_purge or max(times, default=_NEVER) > message.order
 
     def _named_files(self, release: _ReleaseFolder) -> NamedFiles:
         """Return what messages say of the files in a folder; live ones go before tests, newer before older."""
         found = NamedFiles()
-        found_threads = filter(None, (self._threads.thread_of(each.location) for each in release.messages))
-        threads = {thread[-1].location: thread for thread in found_threads}
+        threads = {id(thread): thread for each in release.messages if (thread := self._threads.get(each.location))}
         for thread in sorted(threads.values(), key=lambda each: (not each[-1].is_test, each[-1].order), reverse=True):
-            messages = [self._whole(each) for each in reversed(thread)]
+            packed = (self._packed[each.location] for each in reversed(thread))
+            messages = [pickle.loads(zlib.decompress(each)) for each in packed]  # noqa: S301 - this process wrote them
             found.no_rows |= dict.fromkeys(self._add_named(found, messages, release), Cause.REPLACED)
             for message in messages:
                 for written, cause in message.no_rows:
@@ -288,7 +281,7 @@ class Deliveries:
         if message.is_test:
             shown = message.message_id or message.location
             return Ineligible(Reason.TEST_MESSAGE, f"Message {shown} is a TestMessage.")
-        if self._threads.is_withdrawn(message):
+        if self._is_withdrawn(message):
             return Ineligible(Reason.WITHDRAWN, f"{message.sender} withdrew the release {message.release_id} later.")
         return None
 
@@ -305,37 +298,6 @@ class Deliveries:
             named_there = () if file is None else messages_named(file)
             return [words[0] for words in named_there if words and known.isdisjoint(map(composed, words))]
         return []
-
-
-class Threads:
-    """The messages of each release, from the oldest to the newest, and when it was withdrawn."""
-
-    def __init__(self, messages: Iterable[ErnMessage]) -> None:
-        self._threads: dict[str, list[ErnMessage]] = {}
-        self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}
-        by_key: dict[tuple[str, ...], list[ErnMessage]] = {}
-        for message in sorted(messages, key=lambda each: each.order):
-            keys = _keys_of(message)
-            if message.is_purge:
-                if not message.is_test:
-                    self._withdrawn.update(dict.fromkeys(keys, message.order))
-                continue
-            thread = next((by_key[key] for key in keys if key in by_key), None) or []
-            by_key.update(dict.fromkeys(keys, thread))
-            thread.append(message)
-            self._threads[message.location] = thread
-
-    def thread_of(self, location: str) -> Sequence[ErnMessage]:
-        """Return all messages of the release of a message, the newest last; none of one that withdraws a release."""
-        return self._threads.get(location, ())
-
-    @property
-    def releases(self) -> int:
-        return len({id(thread) for thread in self._threads.values()})
-
-    def is_withdrawn(self, message: ErnMessage) -> bool:
-        times = (self._withdrawn.get(key, _NEVER) for key in _keys_of(message))
-        return message.is_purge or (not message.is_test and max(times, default=_NEVER) > message.order)
 
 
 def _keys_of(message: ErnMessage) -> list[tuple[str, ...]]:

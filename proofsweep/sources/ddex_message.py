@@ -277,13 +277,8 @@ def _is_purge(root: "_Element") -> bool:
 
 def _text(element: "_Element", *paths: str) -> str:
     """Return the first text that stands at one of the paths, in their order; empty if there is none."""
-    for path in paths:
-        places = [element]
-        for name in path.split("/"):
-            places = [each for place in places for each in place.iterchildren(name)]
-        if text := next(filter(None, ((each.text or "").strip() for each in places)), ""):
-            return text
-    return ""
+    texts = ((each.text or "").strip() for path in paths for each in element.iterfind(path))
+    return next(filter(None, texts), "")
 
 
 def _title_of(element: "_Element") -> str:

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from tempfile import TemporaryFile
 from types import MappingProxyType
 
 from proofsweep.config.locations import path_within
@@ -66,9 +65,9 @@ class FolderScan(Catalog):
         self._start_over()
         is_empty = True
         try:
-            with TemporaryFile(prefix="proofsweep-") as file, closing(self._checksums):
+            with closing(self._checksums):
                 self._checksums.read_named(self._lists)
-                for found in self._walked_rows(Deliveries(self._path, self._source, file)):
+                for found in self._walked_rows(Deliveries(self._path, self._source)):
                     is_empty = False
                     row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))

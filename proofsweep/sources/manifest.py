@@ -225,11 +225,7 @@ class RepeatedIds:
 
     def hashes(self) -> frozenset[int]:
         """Return the hashes of the ids that seem to have different audio."""
-        ids, audio = (
-            pa.Int64Array.from_buffers(pa.int64(), len(each), [None, pa.py_buffer(each)])
-            for each in (self._ids, self._audio)
-        )
-        order = pc.array_sort_indices(ids)
-        ids, audio = ids.take(order), audio.take(order)
-        is_other = pc.and_(pc.equal(ids[1:], ids[:-1]), pc.not_equal(audio[1:], audio[:-1]))
-        return frozenset(hashed for hashed in ids[1:].filter(is_other).to_pylist() if hashed is not None)
+        hashes = (self._ids, self._audio)
+        columns = [pa.Int64Array.from_buffers(pa.int64(), len(each), [None, pa.py_buffer(each)]) for each in hashes]
+        found = pa.table(columns, ["id", "audio"]).group_by("id").aggregate([("audio", "min"), ("audio", "max")])
+        return frozenset(found.filter(pc.field("audio_min") != pc.field("audio_max"))["id"].to_numpy().tolist())
