@@ -81,11 +81,11 @@ def inventory(request: CommandRequest) -> int:
     Example: `proofsweep proofs inventory --config production`
     """
     found = inventory_proofs(request.app.operations())
-    document = {"operation_id": found.operation_id, **found.states, "listed": found.listed}
+    unlisted = "pending, was erased, belongs to another partner, or was issued while the list was read"
     all_of_them = f"proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\""
-    notes = [found.note(), f"all of them: {all_of_them}"]
-    request.answer(document, [styled(found.line(), "bold"), *(f"  {note}" for note in notes)])
-    return ExitCode.REJECTED if found.states.get("differs") else ExitCode.ACCEPTED
+    notes = [f"A proof that is not listed is {unlisted}.", f"all of them: {all_of_them}"]
+    request.answer(found.document(), [styled(found.line, "bold"), *(f"  {note}" for note in notes)])
+    return ExitCode.REJECTED if found.counts.get("differs") else ExitCode.ACCEPTED
 
 
 @proofs_group.command()
@@ -145,10 +145,10 @@ def recover(
     """
     with interrupted_by_signals():
         done = recover_sidecars(request.app.operations(max_calls), below, to)
-    request.answer({"operation_id": done.operation_id, **done.outcomes}, [done.line()])
-    if done.outcomes.get("failed"):
+    request.answer(done.document(), [done.line])
+    if done.counts.get("failed"):
         return ExitCode.FAILED
-    return ExitCode.REJECTED if done.outcomes.get("gone") else ExitCode.ACCEPTED
+    return ExitCode.REJECTED if done.counts.get("gone") else ExitCode.ACCEPTED
 
 
 @proofs_group.command()
@@ -168,9 +168,8 @@ def notes(
     """
     with interrupted_by_signals():
         done = refresh_notes(request.app.operations(max_calls))
-    document = {"operation_id": done.operation_id, "wanted": done.wanted, **done.states}
-    request.answer(document, [done.line()])
-    return ExitCode.FAILED if done.states.get("failed") else ExitCode.ACCEPTED
+    request.answer(done.document(), [done.line])
+    return ExitCode.FAILED if done.counts.get("failed") else ExitCode.ACCEPTED
 
 
 def _lines_of_list(found: list[ProofSummary]) -> Iterator[str | Table]:

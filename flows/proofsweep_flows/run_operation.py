@@ -29,7 +29,7 @@ def run_operation(
 
     def work(app: App) -> State[Any]:
         if kind == "notes":
-            return Completed(message=notes.refresh_notes(app.operations(max_calls)).line())
-        return Completed(message=inventory.inventory_proofs(app.operations()).line())
+            return Completed(message=notes.refresh_notes(app.operations(max_calls)).line)
+        return Completed(message=inventory.inventory_proofs(app.operations()).line)
 
     return ended_flow(config, results, work)

@@ -86,8 +86,8 @@ def erase_proofs(
             report.known, report.not_asked = len(wanted.proof_ids) - len(left), len(left)
             for proof_id in left:
                 row = _erased(work, proof_id)
-                work.add([row])
-                work.flush()
+                work.add(row)
+                work.trail.flush()
                 report.rows.append(row)
                 report.not_asked -= 1
                 told(row)

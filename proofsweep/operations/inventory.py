@@ -1,8 +1,7 @@
 """List the proofs (contract, Endpoints 5), and hold them against the newest answers of the results store."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http import HTTPStatus
 from itertools import chain, islice
@@ -15,7 +14,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ListProofsResponse, ProofSummary
 from proofsweep.domain.runs import OperationKind
-from proofsweep.operations.operation import OperationLeg, Operator
+from proofsweep.operations.operation import OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import answering
 from proofsweep.queries.views import with_views
 from proofsweep.store.parts import Results
@@ -66,43 +65,19 @@ _WORDS = {
     "no_file": "without a file",
     "not_listed": "of accepted files are not listed",
 }
-_PENDING = "Proofs that are pending are never listed."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
-    """The proofs that the service lists, by how they agree with the newest answers."""
-
-    operation_id: str
-    states: Mapping[str, int]  # rows of the table `proofs` by state
-
-    @property
-    def listed(self) -> int:
-        return sum(count for state, count in self.states.items() if state != "not_listed")
-
-    def line(self) -> str:
-        counts = [f"{count:,} {words}" for state, words in _WORDS.items() if (count := self.states.get(state))]
-        return f"{self.listed:,} proofs listed: {', '.join(counts) or 'none'}"
-
-    def note(self) -> str:
-        """Say what a person should know beside the line."""
-        if not self.states.get("not_listed"):
-            return _PENDING
-        return (
-            f"{_PENDING} So a proof that is not listed is pending, was erased, belongs to another partner, or was "
-            "issued while the list was read."
-        )
-
-
-def inventory_proofs(operator: Operator) -> Inventory:
+def inventory_proofs(operator: Operator) -> OperationReport:
     """Take an inventory: (1) list all, compactly in memory, (2) compare into the table; no row if (1) fails."""
     with operator.begun(OperationKind.INVENTORY) as work:
         states = Counter[str]()
         pages = [arrow_of(page) for page in pages_of(partial(_page_of, work))]  # (1)
         for rows in reconciled(operator.results, operator.environment, pages):  # (2)
-            work.add(rows)
+            work.add(*rows)
             states.update(str(row["state"]) for row in rows)
-    return Inventory(operation_id=work.operation.operation_id, states=states)
+    listed = states.total() - states["not_listed"]
+    line = f"{listed:,} proofs listed: {said_counts(states, _WORDS)}"
+    return OperationReport(operation_id=work.operation.run_id, counts={**states, "listed": listed}, line=line)
 
 
 def _page_of(work: OperationLeg, cursor: str | None) -> ListProofsResponse:

@@ -1,8 +1,6 @@
 """Ask for process notes that are not ready yet (contract, Endpoints 9), once each; a pending one again next time."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -14,7 +12,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.models import Interpretation
 from proofsweep.domain.runs import OperationKind
 from proofsweep.domain.text import counted
-from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
+from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import opened
 from proofsweep.store.parts import Results
 
@@ -40,26 +38,17 @@ ORDER BY asked_at NULLS FIRST, accepted.finished_at DESC
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesRefreshed:
-    operation_id: str | None  # None if no note was wanted, so that nothing was asked
-    wanted: int  # accepted proofs without a ready note
-    states: Mapping[str, int]  # rows of the table `interpretations` by status
-
-    def line(self) -> str:
-        if not self.wanted:
-            return "Every accepted proof has its note, or has none to come."
-        states = ", ".join(f"{count:,} {status}" for status, count in sorted(self.states.items()))
-        return f"{counted(self.wanted, 'proof')} without a note: {states}"
-
-
-def refresh_notes(operator: Operator) -> NotesRefreshed:
+def refresh_notes(operator: Operator) -> OperationReport:
+    """Ask for the notes that accepted proofs lack; without any nothing is asked, and there is no operation."""
     wanted = wanted_notes(operator.results, operator.environment, operator.service.clock())
     if not wanted:
-        return NotesRefreshed(operation_id=None, wanted=0, states={})
+        line = "Every accepted proof has its note, or has none to come."
+        return OperationReport(operation_id=None, counts={"wanted": 0}, line=line)
     with operator.begun(OperationKind.INTERPRETATIONS) as work:
         states = Counter(some_at_once(wanted, partial(_refreshed, work), CALLS_AT_ONCE))
-    return NotesRefreshed(operation_id=work.operation.operation_id, wanted=len(wanted), states=states)
+    said = said_counts(states, {state: state for state in sorted(states)})
+    line = f"{counted(len(wanted), 'proof')} without a note: {said}"
+    return OperationReport(operation_id=work.operation.run_id, counts={"wanted": len(wanted), **states}, line=line)
 
 
 def wanted_notes(results: Results, environment: str, now: datetime) -> list[tuple[str, str]]:
@@ -74,15 +63,6 @@ def _refreshed(work: OperationLeg, wanted: tuple[str, str]) -> str:
     answer, request_id = work.ask(Call.INTERPRETATION, lambda partner: partner.interpretation(proof_id))
     if isinstance(answer, CallFailed):
         answer = Interpretation(status="gone" if answer.status == HTTPStatus.NOT_FOUND else "failed")
-    row: Row = {
-        "proof_id": proof_id,
-        "item_id": item_id,
-        "status": answer.status,
-        "text": answer.text,
-        "policy_version": answer.policy_version,
-        "retry_after_seconds": answer.retry_after_seconds,
-        "asked_at": asked_at,
-        "request_id": request_id,
-    }
-    work.add([row])
+    row: Row = {"proof_id": proof_id, "item_id": item_id, "asked_at": asked_at, "request_id": request_id}
+    work.add(row | answer.model_dump())
     return answer.status

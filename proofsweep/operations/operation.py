@@ -3,13 +3,11 @@
 Legs of its kind that were killed are ended first. Each kind finds by itself what is left, and begins anew.
 """
 
-import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from typing import TypeVar
 
@@ -27,11 +25,11 @@ from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import operation_ids, operation_of, write_operation
 from proofsweep.store.parts import Results
-from proofsweep.store.rows import exchange_row
+from proofsweep.verify.audit_trail import Trail
 from proofsweep.verify.budget import Budget
 from proofsweep.verify.commit import COUNTED, LegParts, exchange_counts, write_receipt
 from proofsweep.verify.item import Clock
-from proofsweep.verify.leg import Heartbeat
+from proofsweep.verify.leg import Heartbeat, kept_alive
 from proofsweep.verify.service import Service
 
 CALLS_AT_ONCE = 8  # calls that wait for an answer at once
@@ -41,15 +39,33 @@ _LOOKED_AT = 8  # operations of a kind before a new one that may have been kille
 _Answer = TypeVar("_Answer")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationReport:
+    operation_id: str | None  # None if nothing was to be done
+    counts: Mapping[str, int]  # rows of its table by state, and how many were looked at
+    line: str
+
+    def document(self) -> Row:
+        return {"operation_id": self.operation_id, **self.counts}
+
+
+def said_counts(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+    return ", ".join(f"{counts[state]:,} {said}" for state, said in words.items() if counts.get(state)) or "none"
+
+
 class OperationLeg:
     """What a process does of an operation; safe to use from several threads."""
 
     def __init__(self, operator: "Operator", operation: Operation, leg: int) -> None:
-        service, writer = operator.service, f"{os.getpid()}_{secrets.token_hex(4)}"
-        self.operation, self.leg, self.results, self.service = operation, leg, operator.results, service
+        service, table = operator.service, OperationKind(operation.kind).table
+        self.operation, self.service = operation, service
         self.budget = Budget(operator.bounds, service.partner, service.stop, service.clock, kept=0)
-        table = OperationKind(operation.kind).table
-        self.journal = Journal(operator.results, operation.operation_id, leg, writer, table)
+        self.trail = Trail(
+            journal=Journal(operator.results, operation.run_id, leg, table=table),
+            budget=self.budget,
+            unattributed=service.unattributed,
+            environment=operation.environment,
+        )
         self._numbers, self._failures, self._lock = count(), 0, threading.Lock()
 
     def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, str | None]:
@@ -66,7 +82,7 @@ class OperationLeg:
 
         def note(exchange: Exchange) -> None:
             seen.append(exchange)
-            self.note(exchange, number)
+            self.trail.note(None, exchange, owed_to=number)
 
         answer: _Answer | CallFailed
         try:
@@ -78,26 +94,15 @@ class OperationLeg:
         self._count(answer if isinstance(answer, CallFailed) else None)
         return answer, seen[-1].request_id if seen else None
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, *rows: Row) -> None:
         """Take rows of its kind's table; `operation_id` and `environment` are filled in."""
         own: Row = {"operation_id": self.operation.operation_id, "environment": self.operation.environment}
         for row in rows:
-            self.journal.add(own | row, [])
-
-    def flush(self) -> None:
-        """Make durable what was done; ResultsError if the store cannot be written: it is kept for the next time."""
-        with suppress(IndexError):  # another thread may take the last one
-            while self.service.unattributed:
-                self.note(self.service.unattributed.pop(0))
-        self.journal.flush()
+            self.trail.journal.add(own | row, [])
 
     def give_up(self, failed: CallFailed) -> None:
         why = f"The service fails for everything: {failed.message}"
         self.service.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
-
-    def note(self, exchange: Exchange, number: int | None = None) -> None:
-        self.journal.add(None, [row_of_call(self.operation, self.leg, exchange)])
-        self.budget.note(exchange, number)
 
     def _count(self, failed: CallFailed | None) -> None:
         with self._lock:
@@ -139,53 +144,40 @@ class Operator:
     @contextmanager
     def leg_of(self, operation: Operation) -> Iterator[OperationLeg]:
         """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one."""
-        facts: Row = {"key_fingerprint": self.service.key_fingerprint}
-        legs = Legs(self.results.store, operation.operation_id, self.service.clock)
-        write_operation(self.results.store, operation)  # (2)
+        service, store = self.service, self.results.store
+        facts: Row = {"key_fingerprint": service.key_fingerprint}
+        legs = Legs(store, operation.run_id, service.clock)
+        write_operation(store, operation)  # (2)
         leg = legs.after(legs.last_over())
         legs.take(leg, facts)  # (3)
         work = OperationLeg(self, operation, leg)
-        with _settled(work, legs):
-            yield work
-
-
-@contextmanager
-def _settled(work: OperationLeg, legs: Legs) -> Iterator[None]:
-    """Keep a leg alive for the work inside, and settle it however that ends."""
-    stop, parts = work.service.stop, LegParts(work.results, work.operation, work.leg, work.journal.table)
-    heartbeat = Heartbeat(
-        legs=legs,
-        leg=work.leg,
-        flush=work.flush,
-        budget=work.budget,
-        stop=stop,
-        store_outage_seconds=work.service.retry.breaker_seconds,
-    )
-    ended_by, why = EndedBy.ERROR, None
-    try:
-        with (
-            background_thread("heartbeat", heartbeat.keep, stop.pull),
-            background_thread("commit", partial(parts.publish_as_it_grows, work.journal, stop), stop.pull),
-        ):
-            try:
-                yield
-                stop.check()
-            except BaseException:  # a store that is away is not waited for then
-                stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
-                raise
-        ended_by = EndedBy.COMPLETE
-    except ProofsweepError as error:
-        ended_by, why = error.ended_by if isinstance(error, RunMustStop) else EndedBy.ERROR, error.message
-        raise
-    except KeyboardInterrupt:
-        ended_by = EndedBy.CANCELLED
-        raise
-    finally:
-        # What went wrong before is what a person must know; a leg that cannot be settled is ended by the next one.
-        with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
-            work.flush()
-            with background_thread("heartbeat", heartbeat.send_heartbeats):
-                settle(parts, ended_by, why=why)
+        parts = LegParts(self.results, operation, leg, work.trail.journal.table)
+        heartbeat = Heartbeat(
+            legs=legs,
+            leg=leg,
+            flush=work.trail.flush,
+            budget=work.budget,
+            stop=service.stop,
+            store_outage_seconds=service.retry.breaker_seconds,
+        )
+        ended_by, why = EndedBy.ERROR, None
+        try:
+            with kept_alive(heartbeat, parts, work.trail.journal):
+                yield work
+                service.stop.check()
+            ended_by = EndedBy.COMPLETE
+        except ProofsweepError as error:
+            ended_by, why = error.ended_by if isinstance(error, RunMustStop) else EndedBy.ERROR, error.message
+            raise
+        except KeyboardInterrupt:
+            ended_by = EndedBy.CANCELLED
+            raise
+        finally:  # (5)
+            # What went wrong before is what a person must know; a leg that cannot be settled is ended by the next one.
+            with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
+                work.trail.flush()
+                with background_thread("heartbeat", heartbeat.send_heartbeats):
+                    settle(parts, ended_by, why=why)
 
 
 def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
@@ -193,16 +185,13 @@ def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
     ended: list[str] = []
     for operation_id in operation_ids(results.store, kind)[-_LOOKED_AT:]:
         legs, operation = Legs(results.store, operation_id, clock), operation_of(results.store, operation_id)
-        if operation is None or not (last := legs.last()):
+        if operation is None or not (last := legs.last()) or legs.is_held(last):
             continue
         if legs.receipt(last) is None:
-            if legs.is_held(last):
-                continue
-            with suppress(RunIsActive):
+            with suppress(RunIsActive):  # its process, or another one, has ended it meanwhile
                 parts = LegParts.found(results, operation, last, kind.table)
                 settle(parts, EndedBy.KILLED, why="The process was killed.")
-        if legs.receipt(last) is not None:
-            ended.append(layout.receipt_name(operation_id, last))
+        ended.append(layout.receipt_name(operation_id, last))
     if ended:
         Ledger(results.store).append(EntryKind.LEG, *ended)
 
@@ -226,8 +215,3 @@ def settle(parts: LegParts, ended_by: EndedBy, *, why: str | None = None) -> Non
     write_receipt(parts, legs, receipt)
     Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(operation_id, parts.leg))
     delete_journal(results.store, operation_id, parts.leg)
-
-
-def row_of_call(operation: Operation, leg: int, exchange: Exchange) -> Row:
-    run_id, environment = operation.operation_id, operation.environment
-    return exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=None, environment=environment)

@@ -3,9 +3,8 @@
 import base64
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
@@ -18,7 +17,7 @@ from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, Results
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OperationKind
-from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, Operator
+from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import opened
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
@@ -40,18 +39,6 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovered:
-    operation_id: str
-    outcomes: Mapping[str, int]  # items; `present` and `absent` ones cost no call, and have no row
-
-    def line(self) -> str:
-        counts = [
-            f"{self.outcomes[outcome]:,} {said}" for outcome, said in _WORDS.items() if self.outcomes.get(outcome)
-        ]
-        return f"{sum(self.outcomes.values()):,} sidecars: {', '.join(counts) or 'none'}"
-
-
 class ProvenItem(NamedTuple):
     """A pair with a proof, by its newest answer."""
 
@@ -63,7 +50,7 @@ class ProvenItem(NamedTuple):
     audio_bytes: int | None  # size of the audio that was sent
 
 
-def recover_sidecars(operator: Operator, below: str = "", to: str | None = None) -> Recovered:
+def recover_sidecars(operator: Operator, below: str = "", to: str | None = None) -> OperationReport:
     """Write the sealed sidecars of the pairs whose own are missing: beside the audio, or below the folder `to`.
 
     With `below`, only those of the audio that is this file, or lies in this folder.
@@ -75,7 +62,8 @@ def recover_sidecars(operator: Operator, below: str = "", to: str | None = None)
     items = proven_items(operator.results, operator.environment, below and path_of(below, here).rstrip("/"))
     with operator.begun(OperationKind.RECOVERY) as work:
         outcomes = Counter(some_at_once(items, partial(recover, work, prefix), CALLS_AT_ONCE))
-    return Recovered(operation_id=work.operation.operation_id, outcomes=outcomes)
+    line = f"{outcomes.total():,} sidecars: {said_counts(outcomes, _WORDS)}"
+    return OperationReport(operation_id=work.operation.run_id, counts=outcomes, line=line)
 
 
 def proven_items(results: Results, environment: str, below: str = "") -> Iterator[ProvenItem]:
@@ -106,7 +94,7 @@ def recover(work: OperationLeg, prefix: str | None, item: ProvenItem) -> str:
         **said,
         "acted_at": work.service.clock(),
     }
-    work.add([row])
+    work.add(row)
     return str(row["outcome"])
 
 

@@ -15,8 +15,9 @@ same command goes on wherever an earlier one ended.
 
 import secrets
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, timedelta
+from functools import partial
 from http import HTTPStatus
 
 from pydantic import SecretStr, TypeAdapter
@@ -56,6 +57,7 @@ _NOT_KNOWN = (
     "rotation again, and never for a second one. The old key works on."
 )
 
+_Answer = tuple[RotatedKeyResponse, AnswerHeaders]
 TryKey = Callable[[SecretStr, Callable[[Exchange], None]], object]
 """Makes one call with a key, and records it."""
 
@@ -97,26 +99,23 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     if made_by is not None and now < made_by.old_key_ends_at:
         return Rotated(made_by, str(key_store.path), was_done=True)
     key_store.check()
-    intent = begun_rotation(results.store, fingerprint(key)) or _drawn(operator, key_store, key)
-    intent = begin_rotation(results.store, intent)  # (1)
+    intent = begun_rotation(results.store, fingerprint(key)) or _begun_now(operator, key_store, key)  # (1)
     recorded = next((each for each in rows if each.operation_id == intent.operation_id), None)
     if recorded is not None and is_complete(results.store, intent.operation_id):
         return Rotated(recorded, intent.location, was_done=True)
     with operator.leg_of(intent.operation) as work:
-        new_key, answer = _kept(key_store, recorded) or _asked(work, intent, key_store)  # (2), (3)
+        answer = _kept(key_store, recorded) or _asked(work, intent, key_store)  # (2), (3)
+        new_key = answer[0].api_key
         if recorded is None:
-            key_id = None if made_by is None else made_by.new_key_id
-            recorded = _recorded(work, intent, new_key, answer, key_id)  # (4)
+            recorded = _recorded(work, intent, *answer, key_id=None if made_by is None else made_by.new_key_id)  # (4)
         _try(work, key_store, try_key, new_key)  # (5)
         _promote(operator, key_store, new_key)  # (6)
     operator.service.key.renew(key)  # after (7)
     return Rotated(recorded, str(key_store.path))
 
 
-_Answer = tuple[RotatedKeyResponse, AnswerHeaders]
-
-
-def _drawn(operator: Operator, key_store: KeyStore, key: SecretStr) -> RotationIntent:
+def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> RotationIntent:
+    """Write the intent, durably, unless something is in the way; return the one that counts: another may be first."""
     if key_store.waiting() is not None:
         raise ConfigError(
             f"There is a key in {key_store.waiting_path} that no rotation of this results store has put there. Give "
@@ -124,29 +123,35 @@ def _drawn(operator: Operator, key_store: KeyStore, key: SecretStr) -> RotationI
         )
     if key_store.current() not in {None, key}:
         raise ConfigError(f"{key_store.path} holds another key already; nothing was rotated.")
-    return RotationIntent(
+    intent = RotationIntent(
         **asdict(operator.new_operation(OperationKind.ROTATION)),
         idempotency_key=secrets.token_hex(16),  # contract, Limits: 16 to 128 characters
         key_fingerprint=fingerprint(key),
         location=str(key_store.path),
     )
+    store = operator.results.store
+    try:
+        store.create(layout.rotation_name(intent.key_fingerprint), json_bytes(asdict(intent)))
+    except NameTaken:
+        return begun_rotation(store, intent.key_fingerprint) or intent
+    return intent
 
 
-def _kept(key_store: KeyStore, recorded: Rotation | None) -> tuple[SecretStr, None] | None:
-    """Return the new key that an earlier command has kept: beside its place, or in it."""
-    waiting, current = key_store.waiting(), key_store.current()
-    if waiting is not None:
-        return waiting, None
-    is_in_place = recorded and current and fingerprint(current) == recorded.new_key_fingerprint
-    return (current, None) if current is not None and is_in_place else None
+def _kept(key_store: KeyStore, recorded: Rotation | None) -> _Answer | None:
+    """Return the new key that an earlier command has kept, beside its place or in it; nothing else is known of it."""
+    key = key_store.waiting()
+    if key is None and recorded is not None and (current := key_store.current()) is not None:
+        key = current if fingerprint(current) == recorded.new_key_fingerprint else None
+    return None if key is None else (RotatedKeyResponse.model_construct(api_key=key), AnswerHeaders())
 
 
-def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> tuple[SecretStr, _Answer]:
+def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> _Answer:
     answer, _ = work.ask(Call.ROTATE, lambda partner: partner.rotate(intent.idempotency_key))  # (2)
     if isinstance(answer, CallFailed):
         raise _explained(answer)
+    response, headers = answer
     try:
-        new_key = usable_key(answer[0].api_key.get_secret_value(), where="The answer of the service")
+        new_key = usable_key(response.api_key.get_secret_value(), where="The answer of the service")
         key_store.keep(new_key)  # (3)
     except ProofsweepError as error:
         until = intent.started_at + REPLAY_WINDOW
@@ -154,7 +159,7 @@ def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> t
             f"{error.message} The service has rotated the key, and gives the new one again until "
             f"{until:%Y-%m-%d %H:%M} UTC: put that right, and run the same command before. The old key works on."
         ) from error
-    return new_key, answer
+    return response.model_copy(update={"api_key": new_key}), headers
 
 
 def _explained(refusal: CallFailed) -> CallFailed | RunMustStop:
@@ -167,30 +172,29 @@ def _explained(refusal: CallFailed) -> CallFailed | RunMustStop:
 
 
 def _recorded(
-    work: OperationLeg, intent: RotationIntent, new_key: SecretStr, answer: _Answer | None, key_id: str | None
+    work: OperationLeg,
+    intent: RotationIntent,
+    response: RotatedKeyResponse,
+    headers: AnswerHeaders,
+    *,
+    key_id: str | None,
 ) -> Rotation:
-    """Record the answer; of a key that was kept before a crash nothing more is known."""
     rotation = Rotation(
         operation_id=intent.operation_id,
         environment=intent.environment,
         key_fingerprint=intent.key_fingerprint,
-        new_key_fingerprint=fingerprint(new_key),
+        new_key_fingerprint=fingerprint(response.api_key),
         requested_at=intent.started_at,
         answered_at=work.service.clock(),
         key_id=key_id,
+        new_key_id=response.key_id,
+        new_key_name=response.name,
+        previous_key_expires_at=response.previous_key_expires_at,
+        replayed=headers.is_replay,
+        request_id=headers.request_id,
     )
-    if answer is not None:
-        response, headers = answer
-        rotation = replace(
-            rotation,
-            new_key_id=response.key_id,
-            new_key_name=response.name,
-            previous_key_expires_at=response.previous_key_expires_at,
-            replayed=headers.is_replay,
-            request_id=headers.request_id,
-        )
-    work.add([asdict(rotation)])
-    work.flush()
+    work.add(asdict(rotation))
+    work.trail.flush()
     return rotation
 
 
@@ -198,9 +202,9 @@ def _try(work: OperationLeg, key_store: KeyStore, try_key: TryKey, new_key: Secr
     """Make a call with the new key. A used-up quota is an answer too: only a known key has a quota."""
     for wait_seconds in (*_TRIAL_WAITS, None):
         try:
-            try_key(new_key, work.note)
+            try_key(new_key, partial(work.trail.note, None))
         except (CallFailed, RunMustStop) as error:
-            ended_by = error.ended_by if isinstance(error, RunMustStop) else None
+            ended_by = error.facts.get("ended_by")
             if ended_by == EndedBy.QUOTA or error.facts.get("status") == HTTPStatus.TOO_MANY_REQUESTS:
                 return
             if ended_by != EndedBy.KEY_REFUSED or wait_seconds is None:
@@ -228,15 +232,6 @@ def _promote(operator: Operator, key_store: KeyStore, new_key: SecretStr) -> Non
 
 
 _INTENT = TypeAdapter(RotationIntent)
-
-
-def begin_rotation(store: Store, intent: RotationIntent) -> RotationIntent:
-    """Write the intent for a key, durably; return the one that counts, which another process may have written."""
-    try:
-        store.create(layout.rotation_name(intent.key_fingerprint), json_bytes(asdict(intent)))
-    except NameTaken:
-        return begun_rotation(store, intent.key_fingerprint) or intent
-    return intent
 
 
 def begun_rotation(store: Store, key_fingerprint: str) -> RotationIntent | None:

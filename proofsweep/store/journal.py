@@ -1,5 +1,7 @@
 """Finished work that is in no part yet: small segments in the results store, written at least every second."""
 
+import os
+import secrets
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +26,8 @@ class Journal:
     results: Results
     run_id: str
     leg: int
-    writer: str  # a random name of this process, part of its segments' names
+    # a random name of this process, part of its segments' names
+    writer: str = field(default_factory=lambda: f"{os.getpid()}_{secrets.token_hex(4)}")
     table: str = "verdicts"  # takes the finished rows
     written: Counter[str] = field(default_factory=Counter)  # rows of each table
     _waiting: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))

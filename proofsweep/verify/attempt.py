@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
 
 from proofsweep.config.logs import Event, log
 from proofsweep.config.threads import background_thread
@@ -20,7 +19,7 @@ from proofsweep.store.runs import RunIndex
 from proofsweep.verify.commit import LegParts, record_ended_legs, record_leg, settle_leg
 from proofsweep.verify.history import learned_rate, note_leg
 from proofsweep.verify.item import Clock
-from proofsweep.verify.leg import Leg
+from proofsweep.verify.leg import Leg, kept_alive
 from proofsweep.verify.rate_leases import RateLeases
 from proofsweep.verify.service import Service, bind_key
 
@@ -84,20 +83,14 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
     leg.dispatcher.on_open = leg.attribution.restore
     try:
-        leg.trail.write_unattributed()
-        publish = partial(leg.parts.publish_as_it_grows, leg.trail.journal, leg.stop)
         with (
-            background_thread("heartbeat", leg.heartbeat.keep, leg.stop.pull),  # (3)
-            background_thread("commit", publish, leg.stop.pull),
+            kept_alive(leg.heartbeat, leg.parts, leg.trail.journal),  # (3)
             background_thread("quota", leg.budget.keep_probing, leg.stop.pull),
         ):
             settle_legs_before(results, plan, clock, leg.number)  # (4)
             record_ended_legs(results, RunIndex(results).refreshed())
             leg.completed.read()
             yield
-    except BaseException:
-        leg.stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
-        raise
     finally:
         leg.dispatcher.on_open = None
         reason = leg.stop.reason

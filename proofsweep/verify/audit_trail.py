@@ -14,13 +14,34 @@ from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import Budget
 
 
-@dataclass(slots=True)
-class AuditTrail:
-    """The rows and exchanges of a leg on their way to the journal, each as soon as it is over; safe for threads."""
+@dataclass(slots=True, kw_only=True)
+class Trail:
+    """The exchanges of a leg on their way to the journal; safe to use from several threads."""
 
     journal: Journal
     budget: Budget
     unattributed: list[Exchange]  # exchanges that belong to no row; other threads may be adding to them
+    environment: str | None = None  # that the rows of exchanges name; only an operation's do
+
+    def note(self, manifest_row: int | None, exchange: Exchange, owed_to: int | None = None) -> None:
+        """Write down an exchange of a row, or of none; by default the budget owes its call to the row."""
+        run_id, leg, environment = self.journal.run_id, self.journal.leg, self.environment
+        row = exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row, environment=environment)
+        self.journal.add(None, [row])
+        self.budget.note(exchange, manifest_row if owed_to is None else owed_to)
+
+    def flush(self) -> None:
+        """Make all of it durable; ResultsError if the store cannot be written: it is kept for the next time."""
+        with suppress(IndexError):  # another thread may take the last one
+            while self.unattributed:
+                self.note(None, self.unattributed.pop(0))
+        self.journal.flush()
+
+
+@dataclass(slots=True, kw_only=True)
+class AuditTrail(Trail):
+    """The rows and exchanges of a leg that verifies."""
+
     completed: CompletedRows
     rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -30,19 +51,3 @@ class AuditTrail:
         self.completed.add(int(str(row["manifest_row"])))
         with self._lock:
             self.rows[word_for(done.outcome)] += 1
-
-    def note(self, manifest_row: int | None, exchange: Exchange) -> None:
-        """Write down an exchange of a row; of no row for None."""
-        run_id, leg = self.journal.run_id, self.journal.leg
-        self.journal.add(None, [exchange_row(exchange, run_id=run_id, leg=leg, manifest_row=manifest_row)])
-        self.budget.note(exchange, manifest_row)
-
-    def flush(self) -> None:
-        """Make all of it durable; ResultsError if the store cannot be written: it is kept for the next time."""
-        self.write_unattributed()
-        self.journal.flush()
-
-    def write_unattributed(self) -> None:
-        with suppress(IndexError):  # another thread may take the last one
-            while self.unattributed:
-                self.note(None, self.unattributed.pop(0))

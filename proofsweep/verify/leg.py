@@ -1,21 +1,20 @@
 """One leg as the threads of a process share it: what it works with, how far it is, and what keeps it alive."""
 
 import math
-import os
-import secrets
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from proofsweep.client.scheduler import LaneStatus
 from proofsweep.config.locations import path_of
 from proofsweep.config.logs import Event, log
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import StopSwitch, background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode
@@ -152,6 +151,21 @@ class Heartbeat:
         self._beaten_at = self.legs.clock()
 
 
+@contextmanager
+def kept_alive(heartbeat: Heartbeat, parts: LegParts, journal: Journal) -> Iterator[None]:
+    """Keep a leg alive for the work inside, and publish what its journal has as it grows."""
+    stop = heartbeat.stop
+    with (
+        background_thread("heartbeat", heartbeat.keep, stop.pull),
+        background_thread("commit", partial(parts.publish_as_it_grows, journal, stop), stop.pull),
+    ):
+        try:
+            yield
+        except BaseException:  # a store that is away is not waited for then
+            stop.pull(RunMustStop("The work broke off.", ended_by=EndedBy.ERROR))
+            raise
+
+
 class ProgressMeter:
     """The finished rows of a leg's last minute, counted once a second. Times are monotonic seconds."""
 
@@ -188,8 +202,12 @@ class Leg:
         self.completed = CompletedRows(results, plan, partition)
         self.parts = LegParts(results, plan, number)
         self.budget = Budget(bounds, service.partner.for_probes(), service.stop, service.clock, QUOTA_PROBE_SECONDS)
-        journal = Journal(results, plan.run_id, number, writer=f"{os.getpid()}_{secrets.token_hex(4)}")
-        self.trail = AuditTrail(journal, self.budget, service.unattributed, self.completed)
+        self.trail = AuditTrail(
+            journal=Journal(results, plan.run_id, number),
+            budget=self.budget,
+            unattributed=service.unattributed,
+            completed=self.completed,
+        )
         self.verify = VerifyContext(
             partner=service.partner.for_items(),
             files=service.files.within(root),

@@ -8,11 +8,12 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation, OperationKind
-from proofsweep.operations.operation import row_of_call, settle
+from proofsweep.operations.operation import settle
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import operation_ids, write_operation
 from proofsweep.store.parts import Results
+from proofsweep.store.rows import exchange_row
 from proofsweep.verify.commit import LegParts
 
 from .left_behind import let_holder_die
@@ -73,7 +74,10 @@ def leave_operation(
     write_operation(results.store, operation)
     Legs(results.store, operation.operation_id).take(1)
     journal = Journal(results, operation.operation_id, 1, "w", table)
-    journal.add(None, [row_of_call(operation, 1, exchange) for exchange in calls])
+    run_id, environment = operation.run_id, operation.environment
+    for exchange in calls:
+        row = exchange_row(exchange, run_id=run_id, leg=1, manifest_row=None, environment=environment)
+        journal.add(None, [row])
     own: Row = {"operation_id": operation.operation_id, "environment": operation.environment}
     for row in (rows or {}).get(table, []):
         journal.add(own | row, [])

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.operations.notes import NotesRefreshed, refresh_notes, wanted_notes
+from proofsweep.operations.notes import refresh_notes, wanted_notes
 from proofsweep.operations.operation import Operator
 from proofsweep.store.parts import Results
 
@@ -27,11 +27,11 @@ def test_a_pending_note_is_asked_for_again_the_next_time_until_it_is_ready(
     service.usual[Call.INTERPRETATION] = READY
     service.script[Call.INTERPRETATION] = [Scripted(document={"status": "pending", "retryAfterSeconds": 30})]
 
-    lines = [refresh_notes(operator).line() for _ in range(2)]
+    lines = [refresh_notes(operator).line for _ in range(2)]
 
     rows = results.table("interpretations", results.all_parts("interpretations")).to_pylist()
     assert lines == ["2 proofs without a note: 1 pending, 1 ready", "1 proof without a note: 1 ready"]
-    assert refresh_notes(operator) == NotesRefreshed(operation_id=None, wanted=0, states={})
+    assert refresh_notes(operator).document() == {"operation_id": None, "wanted": 0}
     assert service.calls == [Call.INTERPRETATION] * 3
     assert sorted((row["status"], row["text"], row["policy_version"], row["retry_after_seconds"]) for row in rows) == [
         ("pending", None, None, 30.0),
@@ -56,7 +56,7 @@ def test_every_note_has_a_row(operator: Operator, service: ScriptedService, answ
     end_leg(operator.results, plan, [answered(plan, 0, "a", proof_id="p")])
     service.script[Call.INTERPRETATION] = [answer]
 
-    assert refresh_notes(operator).states == {status: 1}
+    assert refresh_notes(operator).counts == {"wanted": 1, status: 1}
 
 
 def test_ready_and_gone_notes_are_not_asked_for_again(results: Results) -> None:

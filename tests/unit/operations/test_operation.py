@@ -27,7 +27,7 @@ def test_calls_and_rows_end_in_parts_that_the_receipt_names(
     service.usual[Call.PROOFS] = Scripted(document={"items": []})
     with operator.begun(KIND) as work:
         work.ask(Call.PROOFS, lambda partner: partner.proofs())
-        work.add([{"proof_id": "p", "state": "no_file"}])
+        work.add({"proof_id": "p", "state": "no_file"})
 
     receipt = receipt_of(results)
     operation_id = receipt["run_id"]

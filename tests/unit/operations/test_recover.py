@@ -60,7 +60,7 @@ def test_a_missing_sidecar_is_written_and_one_that_is_there_costs_no_call(
     there = music.folder / "b.wav.sidecar"
     there.write_bytes(b"damaged")
 
-    done = [recover_sidecars(music.operator).outcomes for _ in range(2)]
+    done = [recover_sidecars(music.operator).counts for _ in range(2)]
 
     (row,) = music.rows
     assert done == [{"recovered": 1, "present": 1}, {"present": 2}]
@@ -76,8 +76,8 @@ def test_where_the_audio_is_gone_nothing_is_written(
     music.pairs("a.wav")
     (music.folder / "a.wav").unlink() if audio is None else (music.folder / "a.wav").write_bytes(audio)
 
-    assert (recover_sidecars(music.operator).outcomes, service.calls) == ({"absent": 1}, [])
-    done = [recover_sidecars(music.operator, to=str(tmp_path / "to")).outcomes for _ in range(2)]
+    assert (recover_sidecars(music.operator).counts, service.calls) == ({"absent": 1}, [])
+    done = [recover_sidecars(music.operator, to=str(tmp_path / "to")).counts for _ in range(2)]
 
     assert done == [{"recovered": 1}, {"present": 1}]
     assert (tmp_path / "to/disc 1/a.wav.sidecar").read_bytes() == SEALED
@@ -88,7 +88,7 @@ def test_a_place_that_cannot_be_written_is_told(music: Music, tmp_path: Path) ->
     music.pairs("a.wav")
     (tmp_path / "to").write_text("a file, and no folder")
 
-    assert recover_sidecars(music.operator, to=str(tmp_path / "to/in")).outcomes == {"failed": 1}
+    assert recover_sidecars(music.operator, to=str(tmp_path / "to/in")).counts == {"failed": 1}
     assert music.rows[0]["recovered_to"] is None
 
 
