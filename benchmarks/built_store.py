@@ -68,7 +68,7 @@ def leave_run(results: Results, plan: Plan, is_accepted: Iterable[bool], *, firs
     began = datetime.fromisoformat(plan.created_at)
     facts: Row = {"started_at": began, "finished_at": began + timedelta(minutes=30)}
     facts |= {"key_fingerprint": "abc", "rate_learned": 5.0}
-    settle_leg(plan, LegParts.found(results, plan, 1), legs, EndedBy.COMPLETE, facts)
+    settle_leg(LegParts.found(results, plan, 1), legs, EndedBy.COMPLETE, facts)
 
 
 def verdicts_rows(plan: Plan, rows: range, first: int, is_accepted: np.ndarray) -> pa.Table:

@@ -18,8 +18,16 @@ from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import ANYWHERE
-from proofsweep.domain.errors import ConfigError, ResultsError
-from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, new_run_id
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import (
+    CatalogError,
+    ConfigError,
+    NothingDue,
+    ProofsweepError,
+    ResultsError,
+    RunMustStop,
+)
+from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, left_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.objects import Store, open_store, probe
 from proofsweep.verify.forecast import Forecast, Means, forecast
@@ -154,18 +162,37 @@ class App:
         return open_catalog(location, self.settings.catalog)
 
     def has_changed(self, plan: Plan) -> bool:
-        """Whether the catalog of a plan is not what it was; its root is given by the plan."""
+        """Whether a catalog is not what it was when a run was planned; one that is gone has changed too.
+
+        Of an ingest pass, each file is compared with its plan when it is read.
+        """
         from proofsweep.sources.open_catalog import open_catalog
-        from proofsweep.verify.plan import catalog_has_changed
 
         as_planned = self.settings.catalog.model_copy(update={"root": plan.catalog_root or ANYWHERE})
-        return catalog_has_changed(plan, lambda: open_catalog(plan.catalog, as_planned, is_checked=False))
+        try:
+            return (
+                plan.catalog_kind != INGEST
+                and open_catalog(plan.catalog, as_planned, is_checked=False).digest() != plan.catalog_digest
+            )
+        except CatalogError:
+            return True
 
-    def away_is_outage(self) -> "AbstractContextManager[None]":
+    @contextmanager
+    def away_is_outage(self) -> Iterator[None]:
         """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
-        from proofsweep.verify.resume import away_is_outage
+        from proofsweep.store.runs import RunIndex
 
-        return away_is_outage(lambda: self.results, self.environment)
+        try:
+            yield
+        except CatalogError as error:
+            earlier: list[Plan] = []
+            with suppress(ProofsweepError):  # a store that cannot be read must not hide what is wrong with the catalog
+                index = RunIndex(self.results).refreshed()
+                earlier = index.plans(self.environment, error.catalog) if error.catalog else []
+            if not earlier:
+                raise
+            message = f"{error.message}; earlier runs found files there: is it mounted?"
+            raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog) from error
 
     @property
     def planner(self) -> "Planner":
@@ -296,14 +323,31 @@ class App:
     def runs_in_turn(
         self, resumed: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds
     ) -> Iterator[tuple[str, Bounds]]:
-        """Yield an unfinished run, then the one that `plan` makes with what is left of the bounds."""
+        """Yield the ID and the bounds of each run that is worked on now; one ends before the next is asked for.
+
+        (1) a catalog's unfinished run, (2) a run of what is due, if somebody need not go on with the first, and calls
+        and time are left: the bounds are of both runs together. Rows that stay in doubt do not stop the second run:
+        they remain for the first one's next leg. NothingDue if there was no run to resume, and no row is due.
+        """
         from proofsweep.queries.status import describe_run
-        from proofsweep.verify.resume import runs_in_turn
 
-        def calls_if_done(run_id: str) -> int | None:
-            return describe_run(self.results, run_id).calls_if_done
-
-        return runs_in_turn(resumed, plan, bounds, calls_if_done, utc_now)
+        if resumed is None:
+            yield plan(bounds).run_id, bounds  # (2)
+            return
+        yield resumed.run_id, bounds  # (1)
+        calls = describe_run(self.results, resumed.run_id).calls_if_done
+        rest = None if calls is None else left_of(bounds, calls, utc_now())
+        if rest is None:
+            return
+        try:
+            due = plan(rest)
+        except NothingDue:
+            return
+        except RunMustStop as stop:
+            if stop.ended_by == EndedBy.QUOTA:
+                return
+            raise
+        yield due.run_id, rest  # (2)
 
     @contextmanager
     def attempt(

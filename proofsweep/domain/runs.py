@@ -39,6 +39,9 @@ class AnyRun(Protocol):
     @property
     def partitions(self) -> int: ...
 
+    @property
+    def table(self) -> str: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -71,6 +74,10 @@ class Plan:
     tag_names: list[str] = field(default_factory=list)  # of the tags that its rows may have
     after_entry: int = 0  # the newest of the ledger when the run was planned
     partitions: int = 1  # a leg works on one; legs of different partitions may be alive at the same time
+
+    @property
+    def table(self) -> str:
+        return "verdicts"
 
     @property
     def lists_a_part(self) -> bool:
@@ -256,6 +263,10 @@ class Operation:
     @property
     def partitions(self) -> int:
         return 1
+
+    @property
+    def table(self) -> str:
+        return OperationKind(self.kind).table
 
     @property
     def run_date(self) -> date:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
-from proofsweep import __version__
 from proofsweep.client.client import Partner
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
@@ -20,14 +19,14 @@ from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Bounds, Operation, OperationKind
 from proofsweep.store import layout
-from proofsweep.store.journal import Journal, delete_journal
+from proofsweep.store.journal import Journal
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import operation_ids, operation_of, write_operation
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail
 from proofsweep.verify.budget import Budget
-from proofsweep.verify.commit import COUNTED, LegParts, exchange_counts, write_receipt
+from proofsweep.verify.commit import LegParts, settle_leg
 from proofsweep.verify.item import Clock
 from proofsweep.verify.leg import Heartbeat, kept_alive
 from proofsweep.verify.service import Service
@@ -57,11 +56,11 @@ class OperationLeg:
     """What a process does of an operation; safe to use from several threads."""
 
     def __init__(self, operator: "Operator", operation: Operation, leg: int) -> None:
-        service, table = operator.service, OperationKind(operation.kind).table
+        service = operator.service
         self.operation, self.service = operation, service
         self.budget = Budget(operator.bounds, service.partner, service.stop, service.clock, kept=0)
         self.trail = Trail(
-            journal=Journal(operator.results, operation.run_id, leg, table=table),
+            journal=Journal(operator.results, operation.run_id, leg, table=operation.table),
             budget=self.budget,
             unattributed=service.unattributed,
             environment=operation.environment,
@@ -151,7 +150,7 @@ class Operator:
         leg = legs.after(legs.last_over())
         legs.take(leg, facts)  # (3)
         work = OperationLeg(self, operation, leg)
-        parts = LegParts(self.results, operation, leg, work.trail.journal.table)
+        parts = LegParts(self.results, operation, leg)
         heartbeat = Heartbeat(
             legs=legs,
             leg=leg,
@@ -177,7 +176,7 @@ class Operator:
             with suppress(ResultsError) if ended_by is EndedBy.ERROR else nullcontext():
                 work.trail.flush()
                 with background_thread("heartbeat", heartbeat.send_heartbeats):
-                    settle(parts, ended_by, why=why)
+                    settle_leg(parts, legs, ended_by, {"finished_at": service.clock()}, why=why)
 
 
 def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
@@ -189,29 +188,8 @@ def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
             continue
         if legs.receipt(last) is None:
             with suppress(RunIsActive):  # its process, or another one, has ended it meanwhile
-                parts = LegParts.found(results, operation, last, kind.table)
-                settle(parts, EndedBy.KILLED, why="The process was killed.")
+                parts = LegParts.found(results, operation, last)
+                settle_leg(parts, legs, EndedBy.KILLED, {}, why="The process was killed.")
         ended.append(layout.receipt_name(operation_id, last))
     if ended:
         Ledger(results.store).append(EntryKind.LEG, *ended)
-
-
-def settle(parts: LegParts, ended_by: EndedBy, *, why: str | None = None) -> None:
-    """End a leg of an operation: closing parts, receipt, entry in the ledger.
-
-    RunIsActive if another process has ended it.
-    """
-    results, operation_id = parts.results, parts.run.run_id
-    parts.close()
-    counted = exchange_counts(results.tables([part.name for part in parts.parts["exchanges"]], COUNTED))
-    legs = Legs(results.store, operation_id)
-    receipt: Row = {
-        "ended_by": str(ended_by),
-        "why": why,
-        "counts": {name: counted[name] for name in ("calls", "bytes_sent", "throttled")},
-        "finished_at": legs.clock().isoformat(),
-        "proofsweep_version": __version__,
-    }
-    write_receipt(parts, legs, receipt)
-    Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(operation_id, parts.leg))
-    delete_journal(results.store, operation_id, parts.leg)

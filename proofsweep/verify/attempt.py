@@ -100,7 +100,6 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
         leg.trail.flush()
         with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
             row = settle_leg(  # (5)
-                plan,
                 leg.parts,
                 Legs(results.store, plan.run_id, clock),
                 ended_by,
@@ -167,7 +166,7 @@ def _taken(legs: Legs, facts: Row) -> int:
 
 def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
     facts: Row = dict.fromkeys(("started_at", "finished_at"), legs.clock())
-    settle_leg(plan, LegParts.found(results, plan, leg), legs, EndedBy.SUPERSEDED, facts)
+    settle_leg(LegParts.found(results, plan, leg), legs, EndedBy.SUPERSEDED, facts)
     note_leg(results, plan)
 
 
@@ -199,7 +198,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
             holder = legs.holder(number)
             facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
             with suppress(RunIsActive):  # another process settled it, or its own did
-                settle_leg(plan, LegParts.found(results, plan, number), legs, EndedBy.KILLED, facts)  # (1)
+                settle_leg(LegParts.found(results, plan, number), legs, EndedBy.KILLED, facts)  # (1)
             log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             record_leg(results, plan, legs, number)  # (2)

@@ -22,7 +22,6 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal, segments_of
-from proofsweep.store.lease import Lease
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import delete_all
@@ -42,54 +41,45 @@ _KEYED = [str(call) for call in Call if call.is_keyed]
 
 
 def settle_leg(
-    plan: Plan, parts: "LegParts", legs: Legs, ended_by: EndedBy, facts: Row, *, why: str | None = None, **said: object
+    parts: "LegParts", legs: Legs, ended_by: EndedBy, facts: Row, *, why: str | None = None, **said: object
 ) -> Row:
-    """Publish what a leg finished, write its receipt and its row; give the row.
+    """Publish what a leg finished, write its receipt, and of a leg that verifies its row; give the row.
 
     (1) what the journal has and no part becomes the closing parts, (2) the receipt is written, (3) its entry in the
     ledger, then its row in `runs`, (4) and the journal is deleted. If it breaks off, the next process does all of it
     again; RunIsActive if one did. `facts` are cells of the row that only the leg's own process knows, and `said` stands
     in the receipt alone.
     """
-    results, leg = parts.results, parts.leg
+    results, run, leg = parts.results, parts.run, parts.leg
     parts.close()  # (1)
-    verdicts, exchanges = parts.parts["verdicts"], parts.parts["exchanges"]
-    published, partition = results.rows_published(plan, verdicts), plan.partition_of_leg(leg)
-    if published[partition] == len(plan.rows_of_partition(partition)):  # a request to stop came too late
-        ended_by = EndedBy.COMPLETE
-    elif ended_by is EndedBy.COMPLETE:
-        ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
-    counted, beside = count_leg(results, plan, leg, verdicts, exchanges)
-    row = counted | {"remaining": plan.items - sum(published)} | facts | {"ended_by": str(ended_by)}
-    row["finished_at"] = _latest(counted["finished_at"], facts.get("finished_at"))
-    write_receipt(parts, legs, {"ended_by": str(ended_by), "counts": row, "why": why, **beside, **said})  # (2)
-    record_leg(results, plan, legs, leg)  # (3)
-    delete_journal(results.store, plan.run_id, leg)  # (4)
-    return row
-
-
-def write_receipt(parts: "LegParts", legs: Lease, said: Row) -> None:
-    """Write the receipt of a leg whose parts are closed: these, and what is said besides.
-
-    RunIsActive if another process has ended it, and its journal is deleted then.
-    """
-    results, run_id, leg = parts.results, parts.run.run_id, parts.leg
-    receipt = {"run_id": run_id, "leg": leg} | said
-    receipt["plan_sha256"] = results.plan_digest(run_id)
+    row, beside = count_leg(parts)
+    if isinstance(run, Plan):
+        published, partition = results.rows_published(run, parts.parts[run.table]), run.partition_of_leg(leg)
+        if published[partition] == len(run.rows_of_partition(partition)):  # a request to stop came too late
+            ended_by = EndedBy.COMPLETE
+        elif ended_by is EndedBy.COMPLETE:
+            ended_by, why = EndedBy.ERROR, "Rows remain, and nothing says why."
+        row["remaining"] = run.items - sum(published)
+    row |= facts | {"ended_by": str(ended_by), "finished_at": _latest(row["finished_at"], facts.get("finished_at"))}
+    receipt = {"run_id": run.run_id, "leg": leg, "ended_by": str(ended_by), "counts": row, "why": why, **beside, **said}
+    receipt["plan_sha256"] = results.plan_digest(run.run_id)
     receipt["after_entry"] = Ledger(results.store).newest()
     receipt["parts"] = [asdict(part) for each in parts.parts.values() for part in each]
     try:
-        legs.write_receipt(leg, receipt)
+        legs.write_receipt(leg, receipt)  # (2)
     except NameTaken as taken:
-        delete_journal(results.store, run_id, leg)
-        raise RunIsActive(f"Leg {leg} of run {run_id} was taken over by another process.") from taken
+        delete_journal(results.store, run.run_id, leg)
+        raise RunIsActive(f"Leg {leg} of run {run.run_id} was taken over by another process.") from taken
+    record_leg(results, run, legs, leg)  # (3)
+    delete_journal(results.store, run.run_id, leg)  # (4)
+    return row
 
 
-def record_leg(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
+def record_leg(results: Results, plan: AnyRun, legs: Legs, leg: int) -> None:
     """Append the entry of a leg's receipt to the ledger, then write its row as the receipt has it, unless they are."""
     Ledger(results.store).append(EntryKind.LEG, layout.receipt_name(plan.run_id, leg))
     cells = (legs.receipt(leg) or {}).get("counts")
-    if isinstance(cells, dict):
+    if isinstance(plan, Plan) and isinstance(cells, dict):
         with suppress(NameTaken):
             name = layout.runs_name(plan.run_id, plan.run_date, leg)
             results.create_part(name, "runs", [with_instants("runs", cells)])
@@ -112,16 +102,16 @@ class LegParts:
     it dead: the other finds its next number taken, and can publish nothing more.
     """
 
-    def __init__(self, results: Results, run: AnyRun, leg: int, table: str = "verdicts") -> None:
-        self.parts: dict[str, list[Part]] = {table: [], "exchanges": []}
+    def __init__(self, results: Results, run: AnyRun, leg: int) -> None:
+        self.parts: dict[str, list[Part]] = {run.table: [], "exchanges": []}
         self._marks = {table: Mark(journal={}, is_closing=False) for table in self.parts}
         self.results, self.run, self.leg = results, run, leg
         self._journal = layout.journal_folder(run.run_id, leg)
 
     @classmethod
-    def found(cls, results: Results, run: AnyRun, leg: int, table: str = "verdicts") -> "LegParts":
+    def found(cls, results: Results, run: AnyRun, leg: int) -> "LegParts":
         """Return the parts that there are: of a leg whose process is gone."""
-        parts = cls(results, run, leg, table)
+        parts = cls(results, run, leg)
         for each in parts.parts:
             there = frozenset(results.store.names(layout.table_folder(each, run.run_date)))
             while (name := parts._next_name(each)) in there:
@@ -210,14 +200,17 @@ def _each_once(verdicts: pa.Table) -> pa.Table:
     return verdicts.take(pa.array([indexes[number] for number in sorted(indexes)], pa.int64()))
 
 
-def count_leg(
-    results: Results, plan: Plan, leg: int, verdicts: Sequence[Part], exchanges: Sequence[Part]
-) -> tuple[Row, Row]:
+def count_leg(parts: LegParts) -> tuple[Row, Row]:
     """Count a leg by its parts: for its row in `runs`, and what its receipt says besides.
 
-    What only its process knows is null in the row.
+    What only its process knows is null in the row. Of an operation, only its calls are counted.
     """
-    names = [part.name for part in exchanges]
+    results, plan, leg = parts.results, parts.run, parts.leg
+    names = [part.name for part in parts.parts["exchanges"]]
+    counts = exchange_counts(results.tables(names, COUNTED))
+    check_calls = counts.pop("check_calls")
+    if not isinstance(plan, Plan):
+        return counts | {"proofsweep_version": __version__}, {}
     row: Row = empty_row("runs") | {
         "run_id": plan.run_id,
         "leg": leg,
@@ -230,12 +223,11 @@ def count_leg(
         "contract_version": CONTRACT_VERSION,
         "proofsweep_version": __version__,
     }
-    counts = exchange_counts(results.tables(names, COUNTED))
-    check_calls = counts.pop("check_calls")
     row |= counts
     counted: list[pa.Table] = []
     duplicates = 0
-    for table in results.tables([part.name for part in verdicts], [*OF_GROUP, *_BY_OTHERS, "finished_at"]):
+    verdicts = [part.name for part in parts.parts[plan.table]]
+    for table in results.tables(verdicts, [*OF_GROUP, *_BY_OTHERS, "finished_at"]):
         counted.append(count_groups(table))
         duplicates += sum(table.num_rows - table[name].null_count for name in _BY_OTHERS)
         row["finished_at"] = _latest(row["finished_at"], pc.max(table["finished_at"]).as_py())

@@ -258,17 +258,6 @@ def _with_credential(files: Files, item: WorkItem) -> WorkItem:
     return replace(item, ineligible=_NO_CREDENTIAL) if is_bare else item
 
 
-def catalog_has_changed(plan: Plan, open_catalog: Callable[[], Catalog]) -> bool:
-    """Whether the catalog is not what it was when the run was planned; one that is gone has changed too.
-
-    Of an ingest pass, each file is compared with its plan when it is read.
-    """
-    try:
-        return plan.catalog_kind != INGEST and open_catalog().digest() != plan.catalog_digest
-    except CatalogError:
-        return True
-
-
 TriedAt = Callable[[str, str | None, str | None], datetime | None]
 """Says when an item was tried with this version of its audio and this `sidecar_key`; None if it was not."""
 

@@ -1,20 +1,18 @@
-"""Runs that somebody must go on with: which they are, and how a catalog goes on."""
+"""Which run somebody must go on with, and what a flow run that was killed may still spend."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pydantic import TypeAdapter
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, NothingDue, ProofsweepError, RunMustStop
-from proofsweep.domain.runs import INGEST, Bounds, Plan, left_of
+from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.legs import Legs, leg_numbers
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import LegRecord, RunIndex
+from proofsweep.store.runs import LegRecord
 from proofsweep.verify.attempt import BOUNDS, settle_last_legs, supersede
 from proofsweep.verify.item import Clock
 
@@ -38,39 +36,6 @@ def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) ->
             return plan
         supersede(results, plan, clock)
     return None
-
-
-def runs_in_turn(
-    unfinished: Plan | None,
-    plan: Callable[[Bounds], Plan],
-    bounds: Bounds,
-    calls_if_done: Callable[[str], int | None],
-    clock: Clock,
-) -> Iterator[tuple[str, Bounds]]:
-    """Yield the ID and the bounds of each run that is worked on now; the leg of one ends before the next is asked for.
-
-    (1) a catalog's unfinished run, (2) a run of what is due, if calls and time are left. Rows that stay in doubt do not
-    stop the second run: they remain for the first one's next leg. The bounds are of both runs together;
-    `calls_if_done` returns what the last leg of a run has called, or None if somebody must go on with it. NothingDue if
-    there was no run to resume, and no row is due; else what `plan` raises.
-    """
-    if unfinished is None:
-        yield plan(bounds).run_id, bounds  # (2)
-        return
-    yield unfinished.run_id, bounds  # (1)
-    calls = calls_if_done(unfinished.run_id)
-    rest = None if calls is None else left_of(bounds, calls, clock())
-    if rest is None:
-        return
-    try:
-        due = plan(rest)
-    except NothingDue:
-        return
-    except RunMustStop as stop:
-        if stop.ended_by == EndedBy.QUOTA:
-            return
-        raise
-    yield due.run_id, rest  # (2)
 
 
 def rest_of_retry(
@@ -98,18 +63,3 @@ def rest_of_retry(
         left = replace(left, max_calls=max(0, left.max_calls - sum(leg.count("calls") for leg in ended)))
     has_planned = min(holders) in own
     return run_id if has_planned else None, left
-
-
-@contextmanager
-def away_is_outage(results: Callable[[], Results], environment: str) -> Iterator[None]:
-    """Raise RunMustStop if a catalog that was verified before is away or empty: it may not be mounted."""
-    try:
-        yield
-    except CatalogError as error:
-        was_verified = False
-        with suppress(ProofsweepError):  # a store that cannot be read must not hide what is wrong with the catalog
-            was_verified = bool(error.catalog and RunIndex(results()).refreshed().plans(environment, error.catalog))
-        if not was_verified:
-            raise
-        message = f"{error.message}; earlier runs found files there: is it mounted?"
-        raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog) from error

@@ -8,13 +8,12 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation, OperationKind
-from proofsweep.operations.operation import settle
 from proofsweep.store.journal import Journal
 from proofsweep.store.legs import Legs
 from proofsweep.store.operations import operation_ids, write_operation
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.commit import LegParts
+from proofsweep.verify.commit import LegParts, settle_leg
 
 from .left_behind import let_holder_die
 
@@ -85,4 +84,4 @@ def leave_operation(
     if is_killed:
         let_holder_die(results, operation.operation_id, 1)
     else:
-        settle(LegParts(results, operation, 1, table), EndedBy.COMPLETE)
+        settle_leg(LegParts(results, operation, 1), Legs(results.store, operation.run_id), EndedBy.COMPLETE, {})

@@ -31,10 +31,9 @@ from proofsweep.config.logs import set_up_logs
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
-from proofsweep.domain.runs import Bounds, Operation, OperationKind, Plan
+from proofsweep.domain.runs import Bounds, Operation, Plan
 from proofsweep.ingest import moves, rules, state
 from proofsweep.operations import recover
-from proofsweep.operations.operation import settle
 from proofsweep.queries.status import describe_run
 from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
@@ -261,7 +260,7 @@ class StoredRun:
             journaled.add(row, calls)
         journaled.flush()
         parts = commit.LegParts.found(self.results, self.plan, leg)
-        commit.settle_leg(self.plan, parts, self._legs, EndedBy(ended_by), facts)
+        commit.settle_leg(parts, self._legs, EndedBy(ended_by), facts)
 
     def note(self) -> None:
         """Add the run and its legs to all that is derived from runs."""
@@ -275,14 +274,14 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
     operation_id = f"{run_id[:20]}_{kind}_{run_id[20:]}"
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
-    table = OperationKind(kind).table
     operations.write_operation(results.store, operation)
-    legs.Legs(results.store, operation_id).take(1)
-    journaled = journal.Journal(results, operation_id, 1, "w", table)
+    held = legs.Legs(results.store, operation_id)
+    held.take(1)
+    journaled = journal.Journal(results, operation_id, 1, "w", operation.table)
     for row in rows:
         journaled.add({"operation_id": operation_id, "environment": environment} | row, [])
     journaled.flush()
-    settle(commit.LegParts(results, operation, 1, table), EndedBy.COMPLETE)
+    commit.settle_leg(commit.LegParts(results, operation, 1), held, EndedBy.COMPLETE, {})
 
 
 def prune_old(results: Results, days: int, now: datetime) -> list[str]:

@@ -125,7 +125,7 @@ class Watched:
         if rows:
             self.results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", rows)
         ended_by = EndedBy.COMPLETE if len(rows) == len(remaining) else EndedBy.QUOTA
-        settle_leg(plan, LegParts.found(self.results, plan, leg), legs, ended_by, {})
+        settle_leg(LegParts.found(self.results, plan, leg), legs, ended_by, {})
 
     def _row(self, plan: Plan, leg: int, item: Row) -> Row | None:
         audio = Path(str(item["audio"]))

@@ -262,7 +262,7 @@ class OwnProcess:
             elif act == "publish":
                 _twice(partial(parts.publish, journal))
             else:
-                settle_leg(PLAN, parts, Legs(results.store, PLAN.run_id, lambda: NOW), EndedBy.COMPLETE, {})
+                settle_leg(parts, Legs(results.store, PLAN.run_id, lambda: NOW), EndedBy.COMPLETE, {})
 
 
 def _row(number: int) -> dict[str, object]:
@@ -281,7 +281,7 @@ def _twice(act: Callable[[], None]) -> None:
 def take_over(results: Results) -> None:
     """A process that found the leg dead."""
     legs = Legs(results.store, PLAN.run_id, lambda: NOW)
-    settle_leg(PLAN, LegParts.found(results, PLAN, 1), legs, EndedBy.KILLED, {})
+    settle_leg(LegParts.found(results, PLAN, 1), legs, EndedBy.KILLED, {})
 
 
 Order = tuple[tuple[int, str | None], ...]

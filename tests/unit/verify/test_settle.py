@@ -41,7 +41,7 @@ def plan(new_leg: LegBuilder) -> Plan:
 def settled(results: Results, plan: Plan, ended_by: EndedBy) -> Row:
     """Settle the first leg, as a process that finds it."""
     legs = Legs(results.store, plan.run_id, lambda: NOW)
-    return settle_leg(plan, LegParts.found(results, plan, 1), legs, ended_by, {})
+    return settle_leg(LegParts.found(results, plan, 1), legs, ended_by, {})
 
 
 def parts_of(results: Results, plan: Plan, table: str = "verdicts") -> list[tuple[int, bool]]:
@@ -77,7 +77,7 @@ def test_a_leg_publishes_while_it_works(results: Results, plan: Plan, new_leg: L
             parts.publish(journal)
     assert results.store.names(layout.journal_folder(plan.run_id, 1)) == []
 
-    settle_leg(plan, parts, new_leg.legs(plan), EndedBy.COMPLETE, {})
+    settle_leg(parts, new_leg.legs(plan), EndedBy.COMPLETE, {})
 
     assert rows_of(results, plan) == rows_of(results, plan, "exchanges") == [2, 0, 1]
     assert parts_of(results, plan) == parts_of(results, plan, "exchanges") == [(1, False), (2, False), (0, True)]
@@ -163,11 +163,7 @@ def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan) 
 
 
 def count(results: Results, leg: int) -> Row:
-    verdicts, exchanges = (
-        [results.marked_part(name)[0] for name in results.parts_of(table, SAMPLE, leg)]
-        for table in ("verdicts", "exchanges")
-    )
-    return count_leg(results, SAMPLE, leg, verdicts, exchanges)[0]
+    return count_leg(LegParts.found(results, SAMPLE, leg))[0]
 
 
 def publish(results: Results, leg: int, *told: Told) -> None:
