@@ -13,7 +13,7 @@ from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.logs import Event, log
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.outcomes import Finished, Rejected
 from proofsweep.verify.fault import ALIKE, InQuestion, Question, Rules, is_of_content, shown_by
@@ -32,12 +32,15 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """An outcome that waits for evidence, with its row; its last try ended in monotonic seconds, 0 for any."""
+    """An outcome that waits for evidence."""
 
     done: Finished
-    row: Row
+    row: Row | None  # what is written then; None for a first failure, which is tried again instead
     question: Question
-    ended_at: float
+    ended_at: float  # of its try, in monotonic seconds; 0 if any evidence will do
+
+    def is_shown_by(self, question: Question, began_at: float) -> bool:
+        return self.question == question and self.ended_at <= began_at
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,12 +55,10 @@ class Attribution:
     put_aside: set[int] = field(default_factory=set)  # rows that were tried, and are not written
     _rules: Rules = field(default_factory=Rules)
     _failed_once: set[int] = field(default_factory=set)
-    _failed_at: dict[Mode, float] = field(default_factory=dict)  # when the newest of these failed
-    _again: deque[tuple[WorkItem, float]] = field(default_factory=deque)  # failed once, and when
+    _again: deque[WorkItem] = field(default_factory=lambda: deque(maxlen=_MOST_TRIED_SOON))  # the service works again
     _waiting: list[Suspect] = field(default_factory=list)
     _check_at: int = _FIRST_CHECK_AT
     _has_said_so: bool = False
-    _seen: dict[Question, float] = field(default_factory=dict)  # when the newest item began that is evidence
     _wrong_at: float = -math.inf
     _lost_roots: dict[str, tuple[str, list[Finished]]] = field(default_factory=dict)  # why, and what was missing
     _lock: threading.Lock = field(default_factory=threading.Lock)  # for what is kept here
@@ -86,11 +87,7 @@ class Attribution:
     def next_to_try_again(self) -> WorkItem | None:
         """Return an item that failed, if the service was seen to work since."""
         with self._lock:
-            if self._again:
-                item, failed_at = self._again[0]
-                if self._last_seen(item.mode) > failed_at:
-                    return self._again.popleft()[0]
-        return None
+            return self._again.popleft() if self._again else None
 
     def begin_round(self) -> set[int]:
         """Take note that all that remains is tried again, but the rows that wait for evidence; return these.
@@ -99,16 +96,11 @@ class Attribution:
         RunMustStop if the leg ends meanwhile.
         """
         with self._checking:
-            for mode, failed_at in list(self._failed_at.items()):
-                if self._last_seen(mode) <= failed_at:
-                    self._settle(Question(InQuestion.SERVICE, mode))
+            while first := next((each for each in self._waiting if each.row is None), None):
+                self._settle(first.question)
         with self._lock:
             self._again.clear()
             return {each.done.item.manifest_row for each in self._waiting}
-
-    def _last_seen(self, mode: Mode) -> float:
-        """Return when the last item began whose answer showed that the service works."""
-        return self._seen.get(Question(InQuestion.SERVICE, mode), -math.inf)
 
     def finish(self) -> None:
         """Check what still waits, and wait for roots that are away; RunMustStop if the leg ends."""
@@ -117,7 +109,7 @@ class Attribution:
                 self._settle(self._waiting[0].question)
             lost_at = self.dispatcher.clock() + self.outage_seconds
             for root, (_, missing) in list(self._lost_roots.items()):
-                while self.ask_store(partial(self.checks.look_at_root, root, missing)).finding is CheckFinding.WRONG:
+                while self._awaited(partial(self.checks.look_at_root, root, missing)).finding is CheckFinding.WRONG:
                     if self.dispatcher.clock() >= lost_at:
                         return
                     self.stop.rest(_LOOK_AGAIN_SECONDS)
@@ -129,59 +121,56 @@ class Attribution:
             if self.dispatcher.is_open:  # else the check before has closed it
                 self._settle(Question(InQuestion.SERVICE, self.mode))
 
-    def ask_store(self, ask: Callable[[], _Answer]) -> _Answer:
-        """Return what the results store answers; wait for one that fails, until that ends the leg (RunMustStop)."""
-        lost_at = self.dispatcher.clock() + self.outage_seconds
-        while True:
-            try:
-                return ask()
-            except ResultsError as error:
-                if self.dispatcher.clock() >= lost_at:
-                    why = f"The results store cannot be used: {error.message}"
-                    self.stop.pull(RunMustStop(why, ended_by=EndedBy.BREAKER))
-                self.stop.rest(_LOOK_AGAIN_SECONDS)
-
     def sentence(self, remaining: int) -> str:
         """Return why rows remain when all else is done."""
         said = [why for why, _ in self._lost_roots.values()] or ["They could not be tried again."]
         return f"{remaining:,} files remain. {' '.join(said)} `resume` tries them again."
+
+    def _awaited(self, ask: Callable[[], _Answer]) -> _Answer:
+        """Ask again while the results store fails, or too few files can be opened here, until that ends the leg."""
+        lost_at = self.dispatcher.clock() + self.outage_seconds
+        while True:
+            try:
+                return ask()
+            except (ResultsError, ResourceShortage) as error:
+                if self.dispatcher.clock() >= lost_at:
+                    what = (
+                        "The results store cannot be used"
+                        if isinstance(error, ResultsError)
+                        else "No check can be made"
+                    )
+                    self.stop.pull(RunMustStop(f"{what}: {error.message}", ended_by=EndedBy.BREAKER))
+                self.stop.rest(_LOOK_AGAIN_SECONDS)
 
     def _was_accepted(self, done: Finished) -> bool:
         """Whether the bytes that are refused now were accepted before."""
         read, mode, past = done.read, done.item.mode, self.checks.known.past
         if not isinstance(done.outcome, Rejected) or done.earlier is not None or read is None or read.sha256 is None:
             return False
-        return self.ask_store(partial(past.was_accepted, mode, read.sha256, read.sidecar_sha256))
+        return self._awaited(partial(past.was_accepted, mode, read.sha256, read.sidecar_sha256))
 
     def _put_aside(self, done: Finished, row: Row, question: Question, began_at: float) -> None:
-        """Let an outcome wait for evidence. A first failure that a wait may heal is tried again instead.
-
-        So is a try that a wrong check met: it says nothing. Under the lock.
-        """
-        number, mode, now = done.item.manifest_row, done.item.mode, self.dispatcher.clock()
+        """Let an outcome wait for evidence; a try that a wrong check met says nothing. Under the lock."""
+        number, of_content = done.item.manifest_row, is_of_content(done)
         self.put_aside.add(number)
         if began_at <= self._wrong_at:
             return
-        of_content = is_of_content(done)
-        if question.what is InQuestion.SERVICE and not of_content and number not in self._failed_once:
+        is_first = question.what is InQuestion.SERVICE and not of_content and number not in self._failed_once
+        if is_first:
             self._failed_once.add(number)
-            self._failed_at[mode] = now
-            if len(self._again) < _MOST_TRIED_SOON:
-                self._again.append((done.item, now))
-            return
-        ended_at = 0.0 if of_content and not self._rules.has_judged(mode) else now  # any verdict is evidence then
-        self._waiting.append(Suspect(done=done, row=row, question=question, ended_at=ended_at))
+        needs_any = of_content and not self._rules.has_judged(done.item.mode)  # then any verdict is evidence
+        ended_at = 0.0 if needs_any else self.dispatcher.clock()
+        self._waiting.append(Suspect(done=done, row=None if is_first else row, question=question, ended_at=ended_at))
 
     def _take_evidence(self, question: Question, began_at: float) -> None:
-        """Believe what ended before an item began that came out right."""
+        """Believe what ended before an item began that came out right, or let it be tried again."""
         with self._lock:
-            self._seen[question] = max(began_at, self._seen.get(question, -math.inf))
-            if not self._waiting:
-                return
-            believed = [each for each in self._waiting if each.question == question and each.ended_at <= began_at]
-            self._waiting = [each for each in self._waiting if each.question != question or each.ended_at > began_at]
-        for each in believed:
-            self._write(each.done, each.row)
+            shown = [each for each in self._waiting if each.is_shown_by(question, began_at)]
+            self._waiting = [each for each in self._waiting if not each.is_shown_by(question, began_at)]
+            self._again.extend(each.done.item for each in shown if each.row is None)
+        for each in shown:
+            if each.row is not None:
+                self._write(each.done, each.row)
 
     def _write(self, done: Finished, row: Row) -> None:
         self.checks.trail.write(done, row)
@@ -192,7 +181,7 @@ class Attribution:
     def _make_due_checks(self, mode: Mode) -> None:
         """Check where very many wait without evidence, or all is accepted; other threads go on meanwhile."""
         accepts_all = self._rules.accepts_all(mode)
-        are_many = len(self._waiting) >= self._check_at
+        are_many = sum(each.row is not None for each in self._waiting) >= self._check_at
         if not (accepts_all or are_many) or not self._checking.acquire(blocking=False):
             return
         try:
@@ -204,27 +193,39 @@ class Attribution:
             self._checking.release()
 
     def _settle(self, question: Question) -> None:
-        """Check until it comes out right, and decide about what waited before; a root that is away is lost at once.
+        """Check, and decide about what waited before; a root that is away is lost, and RunMustStop if the leg ends."""
+        with self._lock:
+            in_question = [each.done for each in self._waiting if each.question == question]
+        began_at, result = self._checked(question, in_question)
+        self._check_at = min(2 * self._check_at, _MOST_WAITING)
+        if result.finding is CheckFinding.NOTHING_KNOWN and not self._has_said_so:
+            self._has_said_so = True
+            sys.stderr.write(_NOTHING_KNOWN)  # a command mutes the log
+        if result.finding is not CheckFinding.WRONG:
+            self._take_evidence(question, began_at)
+            return
+        self._lost_roots[question.where] = result.why, in_question
+        with self._lock:
+            self._waiting = [each for each in self._waiting if each.question != question]
 
-        While it comes out wrong only checks go, and what was tried meanwhile is tried again. RunMustStop if that takes
-        too long.
+    def _checked(self, question: Question, in_question: list[Finished]) -> tuple[float, Result]:
+        """Return when a check began, and how it came out; only checks go while the service's come out wrong.
+
+        What is tried meanwhile is tried again. RunMustStop if that takes too long.
         """
         clock, wrong = self.dispatcher.clock, RIGHT
         lost_at = clock() + self.outage_seconds
-        with self._lock:
-            in_question = [each.done for each in self._waiting if each.question == question]
         while True:
             self.stop.check()
             began_at = clock()
-            result = self._check(question, in_question)
+            result = self._awaited(partial(self._check, question, in_question))
+            log(Event.CHECK_ENDED, in_question=question.what, finding=result.finding)
+            if question.what is InQuestion.SOURCE:
+                return began_at, result
             if result.finding is CheckFinding.WRONG:
                 wrong = result
             elif result.finding is CheckFinding.RIGHT or wrong is RIGHT:
                 break
-            if question.what is InQuestion.SOURCE:
-                self._lost_roots[question.where] = wrong.why, in_question
-                self._drop(question)
-                return
             self._forget_since_wrong()
             self.dispatcher.probe_failed()
             if clock() >= lost_at:
@@ -233,35 +234,21 @@ class Attribution:
         if wrong is not RIGHT:
             self._forget_since_wrong()
         self.dispatcher.close_circuit()
-        if result.finding is CheckFinding.NOTHING_KNOWN and not self._has_said_so:
-            self._has_said_so = True
-            sys.stderr.write(_NOTHING_KNOWN)  # a command mutes the log
-        self._check_at = min(2 * self._check_at, _MOST_WAITING)
         if result.finding is CheckFinding.RIGHT and question.what is InQuestion.SERVICE:
             self._rules.note_refused_probe(Mode(question.where))
-        if result.finding is not CheckFinding.NOT_NOW:
-            self._take_evidence(question, began_at)
-            return
-        self._drop(question)
-        self.stop.check()
+        return began_at, result
 
     def _check(self, question: Question, in_question: list[Finished]) -> Result:
         if question.what is InQuestion.SOURCE:
-            result = self.ask_store(partial(self.checks.look_at_root, question.where, in_question))
-        else:
-            self.dispatcher.begin_probe()
-            mode, of_content = Mode(question.where), sum(map(is_of_content, in_question))
-            result = Result(CheckFinding.NOTHING_KNOWN)
-            if of_content or question.what is InQuestion.REGISTRY:
-                result = self.ask_store(partial(self.checks.send_known, mode))
-            if result.finding is CheckFinding.NOTHING_KNOWN and question.what is InQuestion.SERVICE:
-                result = self.checks.probe_service(mode, needs_verdict=of_content >= ALIKE)
-        log(Event.CHECK_ENDED, in_question=question.what, finding=result.finding)
+            return self.checks.look_at_root(question.where, in_question)
+        self.dispatcher.begin_probe()
+        mode, of_content = Mode(question.where), sum(map(is_of_content, in_question))
+        result = Result(CheckFinding.NOTHING_KNOWN)
+        if of_content or question.what is InQuestion.REGISTRY:
+            result = self.checks.send_known(mode)
+        if result.finding is CheckFinding.NOTHING_KNOWN and question.what is InQuestion.SERVICE:
+            result = self.checks.probe_service(mode, needs_verdict=of_content >= ALIKE)
         return result
-
-    def _drop(self, question: Question) -> None:
-        with self._lock:
-            self._waiting = [each for each in self._waiting if each.question != question]
 
     def _forget_since_wrong(self) -> None:
         """Forget what was tried until now, and the answers that copies would be given; it is tried again at the end."""

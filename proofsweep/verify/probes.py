@@ -3,27 +3,25 @@
 `KnownFiles` has those of this leg and of earlier ones, and says whether a root of them is away.
 """
 
-import io
 import posixpath
 import random
-import wave
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from itertools import chain
+from pathlib import Path
 
 from proofsweep.client.session import KEY_REFUSED
 from proofsweep.config.locations import is_bucket, is_within, root_and_key
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, ResourceShortage, RunMustStop, SlotRefused, SlotSpent, SourceError
+from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import FileFacts, Mode, WorkItem
-from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, outcome_of, word_for
+from proofsweep.domain.items import Mode, WorkItem
+from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.files import Files
@@ -36,8 +34,10 @@ from proofsweep.verify.item import VerifyContext, verify_item
 _NO_ROW = -1
 _KNOWN_SENT = 3  # for one check
 _DRAWN_AMONG = 32  # the smallest accepted items, of which others are sent each time
+_SILENCE = Path(__file__).with_name("silence.wav")  # a tenth of a second, without a credential
+_NO_PROOF = Path(__file__).with_name("silence.sidecar")
 _SILENCE_ACCEPTED = "The service accepted silence, which has no credential: no answer of it can be believed."
-_PROBE_SIDECAR = b"This is no proof."
+_REFUSED_ON_THE_WAY = "Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?"
 _ACCEPTED_KEPT = 32
 _FILES_TRIED = 20  # of a root, to see whether it is away
 
@@ -125,7 +125,6 @@ class CheckFinding(StrEnum):
     RIGHT = "right"
     WRONG = "wrong"
     NOTHING_KNOWN = "nothing known"
-    NOT_NOW = "not now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +134,16 @@ class Result:
     ended_by: EndedBy = EndedBy.BREAKER  # how the leg ends because of that
 
 
-RIGHT, _NOT_NOW = Result(CheckFinding.RIGHT), Result(CheckFinding.NOT_NOW)
-
-
-class ProbeAudio:
-    """A tenth of a second of silence, which has no credential."""
-
-    def __init__(self) -> None:
-        written = io.BytesIO()
-        with wave.open(written, "wb") as file:
-            file.setparams((1, 2, 44_100, 0, "NONE", ""))
-            file.writeframes(bytes(8_820))
-        self.content = written.getvalue()
-        self.facts = FileFacts(len(self.content), "")
-
-    def chunks(self) -> Iterator[bytes]:
-        yield self.content
+RIGHT = Result(CheckFinding.RIGHT)
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """Makes checks with the calls, files and answers of one leg; used by one thread at a time."""
+    """Makes checks with the calls, files and answers of one leg; used by one thread at a time.
+
+    Each raises RunMustStop if the leg ends, or has no calls for it; ResourceShortage if this process cannot open a file
+    now; ResultsError if the answers of earlier runs cannot be read.
+    """
 
     verify: VerifyContext
     trail: AuditTrail
@@ -163,36 +151,29 @@ class Checks:
     known_good: Sequence[WorkItem] = ()  # items that the service accepts, of whatever place
 
     def probe_service(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
-        """Send the probe audio: a verdict shows that the service works.
+        """Send silence: a verdict shows that the service works.
 
         So does a status that speaks of what was sent, unless such statuses are in question.
         """
-        try:
-            with self.trail.budget.for_probe():
-                return self._probed(mode)
-        except RunMustStop:
-            return _NOT_NOW
-        except (CallFailed, SlotRefused) as error:
-            is_of_content = error.stage == Call.VERIFY and error.reason in {f"http_{each}" for each in REFUSED_CONTENT}
-            return RIGHT if is_of_content and not needs_verdict else _failed(error)
-
-    def _probed(self, mode: Mode) -> Result:
-        partner = self.verify.partner.for_probes().in_new_session(partial(self.trail.note, None))
-        audio = ProbeAudio()
-        while True:
-            with suppress(SlotSpent):  # once, by the retry rule
-                slot = partner.request_slot()
-                partner.fill_slot(slot, audio)
-                answer = partner.verify(slot, _PROBE_SIDECAR if mode is Mode.LEGACY_PAIR else None)
-                is_accepted = isinstance(outcome_of(answer), Accepted)
-                return Result(CheckFinding.WRONG, _SILENCE_ACCEPTED) if is_accepted else RIGHT
+        sidecar = None if mode is Mode.ONE_FILE else str(_NO_PROOF)
+        done = self._sent(WorkItem(manifest_row=_NO_ROW, item_id="check", audio=str(_SILENCE), sidecar=sidecar))
+        if isinstance(done.outcome, Accepted):
+            return Result(CheckFinding.WRONG, _SILENCE_ACCEPTED)
+        last = done.exchanges[-1]
+        is_of_content = last.call is Call.VERIFY and last.status in REFUSED_CONTENT
+        if isinstance(done.outcome, Rejected) or (is_of_content and not needs_verdict):
+            return RIGHT
+        if last.status != HTTPStatus.FORBIDDEN or last.call is Call.SLOT:
+            why = f"The service fails for every item, and for a probe too: {done.outcome.detail}"
+            return Result(CheckFinding.WRONG, why)
+        if last.error_code is not None:
+            return Result(CheckFinding.WRONG, KEY_REFUSED, EndedBy.KEY_REFUSED)
+        return Result(CheckFinding.WRONG, _REFUSED_ON_THE_WAY)
 
     def send_known(self, mode: Mode) -> Result:
         """Send up to three known-good files and accepted items: most of them must be accepted."""
         sent: list[Finished] = []
         for done in self._drawn(mode):
-            if isinstance(done, Deferred):
-                return _NOT_NOW
             if not _is_of_source(done):
                 sent.append(done)
             if len(sent) == _KNOWN_SENT:
@@ -209,43 +190,32 @@ class Checks:
         )
         return Result(CheckFinding.WRONG, why)
 
-    def _drawn(self, mode: Mode) -> Iterator[Finished | Deferred]:
+    def _drawn(self, mode: Mode) -> Iterator[Finished]:
         good = [item for item in self.known_good if item.mode is mode]
-        for each in random.sample(good, len(good)):
-            yield self._sent(each, self.verify.files.within(None))  # it may lie anywhere
+        yield from map(self._sent, random.sample(good, len(good)))
         accepted = [item for item in self.known.accepted() if item.mode is mode][:_DRAWN_AMONG]
         for item in random.sample(accepted, len(accepted)):
             if _is_unchanged(item, self.verify.files):
                 again = WorkItem(manifest_row=_NO_ROW, item_id="check", audio=item.audio, sidecar=item.sidecar)
                 yield self._sent(again, self.verify.files)
 
-    def _sent(self, item: WorkItem, files: Files) -> Finished | Deferred:
-        """Take an item through the core flow, if there are calls and time for it."""
-        context = VerifyContext(partner=self.verify.partner.for_probes(), files=files, clock=self.verify.clock)
-        try:
-            with self.trail.budget.for_probe():
-                return verify_item(item, context, partial(self.trail.note, None))
-        except RunMustStop:
-            return Deferred(item)
+    def _sent(self, item: WorkItem, files: Files | None = None) -> Finished:
+        """Take an item, of any place by default, through the core flow."""
+        partner, stop = self.verify.partner.for_probes(), self.verify.partner.session.stop
+        files = files or self.verify.files.within(None)
+        context = VerifyContext(partner=partner, files=files, clock=self.verify.clock)
+        with self.trail.budget.for_probe():
+            done = verify_item(item, context, partial(self.trail.note, None))
+        if isinstance(done, Deferred):
+            stop.check()
+            raise ResourceShortage("Too few files can be opened, or there is too little memory.", reason="")
+        return done
 
     def look_at_root(self, root: str, missing: Sequence[Finished]) -> Result:
-        try:
-            if not self.known.is_away(root, [each.item for each in missing], self.verify.files):
-                return RIGHT
-        except ResourceShortage:
-            return _NOT_NOW
+        if not self.known.is_away(root, [each.item for each in missing], self.verify.files):
+            return RIGHT
         why = f"The source {root} cannot be read: most of what could be read there is gone. Is it mounted?"
         return Result(CheckFinding.WRONG, why)
-
-
-def _failed(error: CallFailed | SlotRefused) -> Result:
-    if error.status != HTTPStatus.FORBIDDEN or error.stage == Call.SLOT:
-        why = f"The service fails for every item, and for a probe too: {error.message}"
-        return Result(CheckFinding.WRONG, why)
-    if error.code is not None:
-        return Result(CheckFinding.WRONG, KEY_REFUSED, EndedBy.KEY_REFUSED)
-    why = "Something on the way refuses the calls (403, and not by the service): a firewall or a proxy?"
-    return Result(CheckFinding.WRONG, why)
 
 
 def _is_of_source(done: Finished) -> bool:

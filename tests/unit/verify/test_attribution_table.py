@@ -14,7 +14,7 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.errors import ProofsweepError, ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange, Failure
 from proofsweep.domain.items import Mode, Row, WorkItem
 from proofsweep.domain.models import VerifyResponse
@@ -82,11 +82,7 @@ PLAIN = [
 
 Step = tuple[int, What]
 """The row that was tried, and what happened. Each try begins a second after the one before, and takes a second."""
-WRONG, NOTHING_KNOWN, NOT_NOW = (
-    Result(CheckFinding.WRONG, "It is down."),
-    Result(CheckFinding.NOTHING_KNOWN),
-    Result(CheckFinding.NOT_NOW),
-)
+WRONG, NOTHING_KNOWN = Result(CheckFinding.WRONG, "It is down."), Result(CheckFinding.NOTHING_KNOWN)
 KEY = Result(CheckFinding.WRONG, "The key is refused.", EndedBy.KEY_REFUSED)
 ROWS_OF_FIFTY = [(row, REFUSED) for row in range(ALIKE)]
 REMAINS, TRIED_AGAIN, DOWN_ENDS, KEY_ENDS = "remains", "is tried again", "breaker", "key_refused"
@@ -110,7 +106,6 @@ TABLE: list[tuple[list[Step], Result | None, str]] = [
     ([(0, DOWN), (1, VALID), (0, DOWN)], RIGHT, "failed"),
     ([(0, DOWN), (0, DOWN)], WRONG, DOWN_ENDS),
     ([(0, failed(Call.VERIFY, 403)), (0, failed(Call.VERIFY, 403))], KEY, KEY_ENDS),
-    ([(0, DOWN), (0, DOWN)], NOT_NOW, REMAINS),
     # What speaks of the content heals by no wait: it is not tried again, and is believed where the service judges.
     *(([(1, REFUSED), (0, what)], None, "failed") for what in OF_CONTENT),
     ([(1, VALID), *((row, UNFIT) for row in range(2, 10)), (0, UNFIT)], None, "failed"),
@@ -138,7 +133,6 @@ TABLE: list[tuple[list[Step], Result | None, str]] = [
     ([(0, MISSING), (1, REFUSED)], None, "ineligible"),
     ([(0, MISSING), (1, DOWN)], None, "ineligible"),
     ([(0, MISSING), (1, ELSEWHERE)], RIGHT, "ineligible"),
-    ([(0, MISSING)], NOT_NOW, REMAINS),
     ([(0, What(Ineligible(Reason.UNREADABLE_FOLDER, ""), (), audio="no file"))], RIGHT, "ineligible"),
     *(([(0, what)], WRONG, REMAINS) for what in GONE),
 ]
@@ -155,7 +149,8 @@ class World:
     during: Callable[[], object] = lambda: None  # called while a check is made
     written: dict[int, str] = field(default_factory=dict)
     was_accepted: bool = False  # whether any bytes were accepted before
-    errors: int = 0  # of the store of results, before it answers
+    errors: int = 0  # of the store of results, or of this machine, before a check can be made
+    error: ProofsweepError = field(default_factory=lambda: ResultsError("The store is away."))
     forgotten: int = 0
 
     def __post_init__(self) -> None:
@@ -181,7 +176,7 @@ class World:
     def fail_at_times(self) -> None:
         if self.errors:
             self.errors -= 1
-            raise ResultsError("The store is away.")
+            raise self.error
 
     def try_one(self, row: int, what: What, began_at: float | None = None) -> bool:
         """Let a try end after a second."""
@@ -449,10 +444,9 @@ def test_while_checks_come_out_wrong_only_they_go_and_their_waits_double(world: 
     assert (world.written, world.put_aside, world.ended_by) == ({}, {0}, "breaker")
 
 
-@pytest.mark.parametrize("later", [NOT_NOW, NOTHING_KNOWN])
-def test_a_leg_in_an_outage_ends_as_its_last_wrong_check_showed(world: World, later: Result) -> None:
-    """The checks after it cannot be made any more, and none is made without a pause."""
-    world.results = [KEY, later]
+def test_a_leg_in_an_outage_ends_as_its_last_wrong_check_showed(world: World) -> None:
+    """The checks after it tell nothing any more, and none is made without a pause."""
+    world.results = [KEY, NOTHING_KNOWN]
     world.try_one(0, UNFIT)
 
     with pytest.raises(RunMustStop):
@@ -514,13 +508,23 @@ def test_files_of_a_root_that_is_away_wait_and_others_go_on(world: World) -> Non
     assert (world.written, world.ended_by, set(world.held)) == ({}, None, {False})
 
 
-@pytest.mark.parametrize("what", [UNFIT, REFUSED])
 @pytest.mark.parametrize(("errors", "ended_by", "seconds"), [(5, None, 5.0), (1_000, "breaker", 60.0)])
-def test_a_store_that_fails_is_read_again_for_a_while(
-    world: World, *, what: What, errors: int, ended_by: str | None, seconds: float
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [
+        (UNFIT, ResultsError("Away.")),
+        (REFUSED, ResultsError("Away.")),
+        (MISSING, ResourceShortage("Away.", reason=Reason.SOURCE_UNAVAILABLE)),
+    ],
+)
+def test_what_cannot_be_judged_now_is_judged_later(
+    world: World, *, what: What, error: ProofsweepError, errors: int, ended_by: str | None, seconds: float
 ) -> None:
-    """Once a second; then the leg ends, and nothing is written that could not be judged."""
-    world.errors, began = errors, world.now
+    """A store that fails, or files that cannot be opened here, are tried once a second for a while; nothing is written.
+
+    Then the leg ends.
+    """
+    world.error, world.errors, began = error, errors, world.now
 
     world.try_one(0, what)
     with contextlib.suppress(RunMustStop):
@@ -528,7 +532,7 @@ def test_a_store_that_fails_is_read_again_for_a_while(
 
     assert (world.now - began, world.ended_by) == (2.0 + seconds, ended_by)
     assert bool(world.written) is (ended_by is None)
-    assert ended_by is None or "results store cannot be used" in str(world.stop.reason)
+    assert ended_by is None or str(world.stop.reason).endswith(": Away.")
 
 
 def test_a_leg_that_ends_believes_nothing_more(world: World) -> None:
