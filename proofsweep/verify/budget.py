@@ -90,12 +90,8 @@ class Budget:
         """
         self.stop_at_closing()
         self.stop.check()
-        shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
-        if shortage is EndedBy.QUOTA and not self._owed:
-            self.probe()
-            shortage = self._begin(_NO_ROW, CALLS_OF_A_FILE)
-        if shortage is not None and not self._owed:
-            self._run_out(shortage)
+        is_short = self._begin(_NO_ROW, CALLS_OF_A_FILE) is not None
+        if is_short and not self._owed and not self.admits(_NO_ROW):
             self.stop.check()
         try:
             yield
@@ -103,7 +99,7 @@ class Budget:
             self.release(_NO_ROW)
 
     def release(self, row: int) -> None:
-        """Take note that an item has ended; the last one in flight ends a leg that has run out."""
+        """The last item in flight ends a leg that has run out."""
         with self._lock:
             self._owed.pop(row, None)
         self._stop_when_idle()

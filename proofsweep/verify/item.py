@@ -59,21 +59,17 @@ class AssetFile(LocalFile):
         """Write a body in place of the last one; what hinders it is kept in `error`."""
         self.error = None
         try:
-            self._write(pieces)
+            with os.fdopen(self._descriptor, "wb", closefd=False) as file:
+                file.seek(0)
+                file.truncate()
+                for piece in pieces:
+                    if file.tell() + len(piece) > self._most_bytes:
+                        what = f"The asset has more than {self._most_bytes:,} bytes."
+                        self.error = SourceError(what, reason=Reason.TOO_LARGE)
+                        return
+                    file.write(piece)
         except OSError as error:
             self.error = _no_room(error)
-        except SourceError as error:
-            self.error = error
-
-    def _write(self, pieces: Iterable[bytes]) -> None:
-        with os.fdopen(self._descriptor, "wb", closefd=False) as file:
-            file.seek(0)
-            file.truncate()
-            for piece in pieces:
-                if file.tell() + len(piece) > self._most_bytes:
-                    what = f"The asset has more than {self._most_bytes:,} bytes."
-                    raise SourceError(what, reason=Reason.TOO_LARGE)
-                file.write(piece)
 
 
 def download_asset(partner: Partner, proof_id: str, most_bytes: int) -> AudioFile:

@@ -4,7 +4,6 @@ It is examined before anything is spent: does it answer, does it take the key, h
 """
 
 import resource
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -102,17 +101,17 @@ class Workers(ThreadPoolExecutor):
 
 
 def workers_that_fit(wanted: int) -> int:
-    """Return how many of the wanted workers have room for all that they open; at least one."""
-    return max(1, min(wanted, (_most_open_files() - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
+    """Return how many of the wanted workers have room for all that they open; at least one.
 
-
-def _most_open_files() -> int:
-    """Raise the limit of open files as far as the system allows without a privilege, and return it."""
+    The limit of open files is raised as far as the system allows without a privilege.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with suppress(ValueError, OSError):  # macOS names a limit that it does not accept
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return sys.maxsize if soft == resource.RLIM_INFINITY else soft
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    return max(1, min(wanted, (soft - _FILES_OF_THE_PROCESS) // _FILES_OF_A_WORKER))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,11 +175,18 @@ class Service:
         """
         if self._status is None:
             brief = self.partner.with_attempts(_ATTEMPTS)
-            health = asked_or_explained(brief, Partner.health)
+            health = _asked(brief, Partner.health)
             if health.ok is False:
                 not_well = f"The service at {brief.base_url} says that it is not well (GET /health: ok is false)."
                 raise RunMustStop(not_well, ended_by=EndedBy.BREAKER)
-            headers = _quota_headers(brief)
+            try:
+                headers = _asked(brief, lambda each: each.usage(days=USAGE_DAYS.start)[1])
+            except RunMustStop as stopped:
+                if stopped.ended_by not in {EndedBy.QUOTA, EndedBy.BREAKER}:
+                    raise
+                # A used-up quota may refuse the very call that asks for it; without an answer it is not known.
+                left = 0 if stopped.ended_by is EndedBy.QUOTA else None
+                headers = AnswerHeaders(rate_remaining=left, rate_reset=stopped.quota_reset)
             self._status = ServiceStatus(
                 version=health.version,
                 commit=health.commit,
@@ -226,7 +232,7 @@ class Service:
     def ask(self, question: Callable[[Partner], _Answer]) -> tuple[_Answer, Exchange]:
         """Make a call in a session of its own; return its answer and the last exchange."""
         seen: list[Exchange] = []
-        return asked_or_explained(self.partner.in_new_session(seen.append), question), seen[-1]
+        return _asked(self.partner.in_new_session(seen.append), question), seen[-1]
 
     def abort(self) -> None:
         """End what is in flight, once the leg was asked to stop; unfinished rows remain."""
@@ -242,45 +248,26 @@ class Service:
         log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
 
 
-def _quota_headers(partner: Partner) -> AnswerHeaders:
-    """Ask for the quota. Usage is a keyed call: a used-up quota may refuse the very call that asks for it."""
-    try:
-        return partner.usage(days=USAGE_DAYS.start)[1]
-    except CallFailed as failed:
-        error = explained(failed, partner)
-        if isinstance(error, ConfigError):
-            raise error from failed
-        return AnswerHeaders()
-    except RunMustStop as stopped:
-        if stopped.ended_by != "quota":
-            raise
-        return AnswerHeaders(rate_remaining=0, rate_reset=stopped.quota_reset)
-
-
-def explained(failed: CallFailed, partner: Partner) -> ConfigError | RunMustStop:
-    """Tell a wrong address, which a person corrects, from a service that is down."""
-    where, context = partner.base_url, partner.session.context
-    url = urlsplit(where)
-    proxy = context.transport.proxies.to(url.scheme, url.hostname or "")
-    is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
-    if proxy is not None and (is_refused or (failed.status is None and not context.transport.reached.is_set())):
-        return ConfigError(
-            f"The service at {where} is not reached through the proxy in {proxy.variable}: {failed.message} {OTHERWISE}"
-        )
-    is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
-    if failed.status is not None and not is_busy:
-        return ConfigError(
-            f"What answers at {where} is not the partner's API ({failed.message} Status {failed.status}); "
-            "check service.base_url."
-        )
-    return RunMustStop(f"The service at {where} does not answer: {failed.message}", ended_by=EndedBy.BREAKER)
-
-
-def asked_or_explained(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
+def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
+    """Return an answer; tell a wrong address, which a person corrects, from a service that is down."""
     try:
         return ask(partner)
     except CallFailed as failed:
-        raise explained(failed, partner) from failed
+        where, transport = partner.base_url, partner.session.context.transport
+        url = urlsplit(where)
+        proxy = transport.proxies.to(url.scheme, url.hostname or "")
+        is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+        if proxy is not None and (is_refused or (failed.status is None and not transport.reached.is_set())):
+            through = f"The service at {where} is not reached through the proxy in {proxy.variable}"
+            raise ConfigError(f"{through}: {failed.message} {OTHERWISE}") from failed
+        is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
+        if failed.status is not None and not is_busy:
+            raise ConfigError(
+                f"What answers at {where} is not the partner's API ({failed.message} Status {failed.status}); "
+                "check service.base_url."
+            ) from failed
+        why = f"The service at {where} does not answer: {failed.message}"
+        raise RunMustStop(why, ended_by=EndedBy.BREAKER) from failed
 
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:
