@@ -105,7 +105,7 @@ class Partner:
 
     def usage(self, *, days: int | None = None) -> tuple[PartnerUsageResponse, AnswerHeaders]:
         """GET /partner/usage for `days` (1-90); the live headroom is the headers' `rate_remaining`."""
-        reply = self.session.ask_usage(days)
+        reply = self.session.ask(self.session.request(Call.USAGE, "/partner/usage", days=days))
         return _read(PartnerUsageResponse, reply), reply.exchange.headers
 
     def proofs(self, *, limit: int | None = None, cursor: str | None = None) -> ListProofsResponse:

@@ -153,8 +153,6 @@ def _clause(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    seen: list[BaseException] = []
-    while error is not None and error not in seen:
-        seen.append(error)
+    while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -1,8 +1,7 @@
 """What follows an exchange without success: one pure rule (contract, Errors, Retry safety)."""
 
-from dataclasses import dataclass
+from enum import Enum, auto
 from http import HTTPStatus
-from typing import TypeVar
 
 from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.errors import ServiceError
@@ -19,48 +18,20 @@ _OWN_LANES = frozenset({Call.ROTATE, Call.USAGE})
 _UPLOAD_GONE_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    wait_seconds: float
+class Step(Enum):
+    RETRY = auto()
+    PAUSE_ALL = auto()  # the service throttles or is closed: no call goes for so long, then this one is repeated
+    RENEW_KEY = auto()  # the key was refused: only another key can go on
+    FRESH_SLOT = auto()  # this slot is spent: begin again with another one
+    GIVE_UP = auto()  # a repeat cannot help
 
 
-@dataclass(frozen=True, slots=True)
-class PauseAll:
-    """The service throttles or is closed: no call goes for so long, then this one is repeated."""
-
-    wait_seconds: float
+Decision = tuple[Step, float]
+"""What follows, after a wait of so many seconds."""
+GIVE_UP: Decision = Step.GIVE_UP, 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RenewKey:
-    """The key was refused: only another key can go on."""
-
-
-@dataclass(frozen=True, slots=True)
-class FreshSlot:
-    """This slot is spent; begin again with another one after a wait."""
-
-    wait_seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUp:
-    """A repeat cannot help; `reason` is the slug for the row."""
-
-    reason: str
-
-
-Decision = Retry | PauseAll | RenewKey | FreshSlot | GiveUp
-
-
-def decide(
-    exchange: Exchange,
-    retry: RetrySettings,
-    *,
-    failures: int,
-    fresh_slots: int,
-    jitter: float,
-) -> Decision:
+def decide(exchange: Exchange, retry: RetrySettings, *, failures: int, fresh_slots: int, jitter: float) -> Decision:
     """Return what follows an exchange without success.
 
     `failures` of this call are counted since its last success, this one included; a 429 is a wait, and none.
@@ -71,12 +42,12 @@ def decide(
     if exchange.is_throttled:
         return _after_throttle(exchange, retry, jitter)
     if exchange.call.is_keyed and exchange.status == HTTPStatus.FORBIDDEN:
-        return RenewKey()
+        return Step.RENEW_KEY, 0.0
     if is_transient(exchange):
         return _after_outage(exchange, retry, failures, jitter)
     if exchange.call is Call.VERIFY and exchange.status in _UPLOAD_GONE_STATUSES and fresh_slots == 0:
-        return FreshSlot(0.0)
-    return GiveUp(reason_of(exchange))
+        return Step.FRESH_SLOT, 0.0
+    return GIVE_UP
 
 
 def backoff(retry: RetrySettings, attempt: int, jitter: float) -> float:
@@ -99,27 +70,27 @@ def _after_throttle(exchange: Exchange, retry: RetrySettings, jitter: float) -> 
     """
     wait = exchange.headers.retry_after_seconds or backoff(retry, exchange.attempt, jitter)
     if exchange.call not in _OWN_LANES:
-        return PauseAll(wait)
+        return Step.PAUSE_ALL, wait
     longest_seconds = _ROTATION_WAIT_SECONDS if exchange.call is Call.ROTATE else retry.longest_wait_seconds
     is_given_up = exchange.attempt >= retry.attempts or wait > longest_seconds
-    return GiveUp(reason_of(exchange)) if is_given_up else Retry(wait)
+    return GIVE_UP if is_given_up else (Step.RETRY, wait)
 
 
 def _after_outage(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> Decision:
     if failures >= retry.attempts:
-        return GiveUp(reason_of(exchange))
+        return GIVE_UP
     told = exchange.headers.retry_after_seconds or 0.0
     if told > retry.longest_wait_seconds and exchange.call.is_keyed and exchange.call not in _OWN_LANES:
-        return PauseAll(told)
-    return Retry(_wait(exchange, retry, failures, jitter))
+        return Step.PAUSE_ALL, told
+    return Step.RETRY, _wait(exchange, retry, failures, jitter)
 
 
 def _after_slot(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> Decision:
     """Read the storage target's answer: an expired slot says nothing about the audio or the key."""
     expired = is_spent_slot(exchange)
     if not (expired or is_transient(exchange)) or failures >= retry.attempts:
-        return GiveUp(reason_of(exchange))
-    return FreshSlot(0.0 if expired and failures == 1 else _wait(exchange, retry, failures, jitter))
+        return GIVE_UP
+    return Step.FRESH_SLOT, 0.0 if expired and failures == 1 else _wait(exchange, retry, failures, jitter)
 
 
 def _wait(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float) -> float:
@@ -127,14 +98,11 @@ def _wait(exchange: Exchange, retry: RetrySettings, failures: int, jitter: float
     return max(backoff(retry, failures, jitter), min(told, retry.longest_wait_seconds))
 
 
-_Error = TypeVar("_Error", bound=ServiceError)
-
-
-def call_error(kind: type[_Error], exchange: Exchange, reason: str) -> _Error:
+def call_error(kind: type[ServiceError], exchange: Exchange) -> ServiceError:
     return kind(
         _sentence(exchange),
         stage=str(exchange.call),
-        reason=reason,
+        reason=reason_of(exchange),
         status=exchange.status,
         code=exchange.error_code,
         request_id=exchange.request_id,

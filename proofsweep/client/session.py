@@ -5,24 +5,16 @@ import random
 import threading
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import NoReturn, assert_never
+from typing import NoReturn
 
 from pydantic import SecretStr
 
 from proofsweep.client.call_queue import Ticket
 from proofsweep.client.keys import CurrentKey
 from proofsweep.client.reply import Reply, Request
-from proofsweep.client.retry import (
-    FreshSlot,
-    GiveUp,
-    PauseAll,
-    RenewKey,
-    Retry,
-    call_error,
-    decide,
-    reason_of,
-)
+from proofsweep.client.retry import Step, call_error, decide
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.transport import Transport
 from proofsweep.config.sections import RetrySettings, ServiceSettings
@@ -118,9 +110,6 @@ class Session:
             self.context.dispatcher.drop(self._holder, self._ticket)
             raise
 
-    def ask_usage(self, days: int | None) -> Reply:
-        return self.ask(self.request(Call.USAGE, "/partner/usage", days=days))
-
     def _attempt(self, request: Request) -> Reply:
         """Send once, when the dispatcher lets the call go.
 
@@ -153,29 +142,24 @@ class Session:
             self._stop_if_used_up(exchange)
         else:
             history.failures += 1
-        decision = decide(
+        step, wait_seconds = decide(
             exchange,
             self.retry,
             failures=history.failures,
             fresh_slots=history.fresh_slots,
             jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
         )
-        match decision:
-            case Retry(wait_seconds):
-                stop.rest(wait_seconds)
-            case PauseAll(wait_seconds):
-                self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
-                stop.rest(wait_seconds)
-            case RenewKey():
-                self._renew_key(exchange)
-            case FreshSlot(wait_seconds):
-                history.fresh_slots += 1
-                stop.rest(wait_seconds)
-                raise call_error(SlotSpent, exchange, "slot_refused")
-            case GiveUp():
-                _give_up(exchange)
-            case _:
-                assert_never(decision)
+        if step is Step.GIVE_UP:
+            _give_up(exchange)
+        if step is Step.RENEW_KEY:
+            self._renew_key(exchange)
+            return
+        if step is Step.PAUSE_ALL:
+            self.context.dispatcher.pause_all(exchange, self._ticket, wait_seconds)
+        stop.rest(wait_seconds)
+        if step is Step.FRESH_SLOT:
+            history.fresh_slots += 1
+            raise call_error(SlotSpent, exchange)
 
     def _stop_if_used_up(self, exchange: Exchange) -> None:
         """Tell a busy lane from a used-up quota; both answer 429 with the same code (contract, Errors 5).
@@ -201,7 +185,7 @@ class Session:
         # Before others, since a probe may wait for it.
         unattributed = replace(self, record=self.context.record_unattributed, is_probe=True)
         try:
-            return unattributed.ask_usage(days=1).exchange.headers.rate_remaining
+            return unattributed.ask(self.request(Call.USAGE, "/partner/usage", days=1)).exchange.headers.rate_remaining
         except CallFailed:
             return None
 
@@ -211,12 +195,9 @@ class Session:
         Else a probe shows whether it is the key; where nothing is probed, the leg ends. A 403 that is no ApiError is by
         something on the way, and says nothing of the key.
         """
-        try:
-            is_renewed = self.context.key.renew(self._key)
-        except UsageError:
-            is_renewed = False
-        if is_renewed:
-            return
+        with suppress(UsageError):
+            if self.context.key.renew(self._key):
+                return
         if not self.is_of_many:
             self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))
         if exchange.error_code is not None and not self.is_probe:
@@ -229,4 +210,4 @@ class Session:
 
 
 def _give_up(exchange: Exchange) -> NoReturn:
-    raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange, reason_of(exchange))
+    raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange)

@@ -25,22 +25,21 @@ _SILENT_SECONDS = 2.5  # after which somebody is told that it is not reached yet
 _CONNECT_SECONDS = 10.0
 _MOST_BODY_BYTES = 2 * 1024 * 1024  # the largest body kept in memory
 _LEAST_BYTES_PER_SECOND = 64 * 1024  # the slowest body that is read to its end, however long: 0.5 Mbit/s
-_LIMITS = httpx.Limits(max_connections=2, keepalive_expiry=5.0)  # to the API; to the storage, and for a download
+_LIMITS = httpx.Limits(max_connections=3, keepalive_expiry=5.0)  # to the API, to the storage, and for a download
 _CACHED_ADDRESSES = 256  # addresses that are parsed once
 _HIGHEST_PORT = 65_535
 
 
 class _ThreadClients(threading.local):
     def __init__(self) -> None:
-        self.clients: dict[tuple[bool, Proxy | None], httpx.HTTPTransport] = {}
+        self.clients: dict[Proxy | None, httpx.HTTPTransport] = {}
 
 
 class Transport:
-    """Sends requests from worker threads, each with two httpx transports of its own.
+    """Sends requests from worker threads, each with an httpx transport of its own.
 
-    They follow no redirect (the key would go with it), keep no cookie, send nothing twice and log no URL: an
-    `httpx.Client` above them would read each. The key is given to one of them alone, for keyed calls: slot and asset
-    URLs lead to other hosts.
+    It follows no redirect (the key would go with it), keeps no cookie, sends nothing twice and logs no URL: an
+    `httpx.Client` above it would read each.
     """
 
     def __init__(
@@ -112,7 +111,7 @@ class Transport:
             headers["x-api-key"] = key.get_secret_value()
         if request.content_bytes or request.method == "POST":
             headers["Content-Length"] = str(request.content_bytes)  # storage refuses a body in chunks
-        client = self._client(self._proxy_to(url.scheme, url.host), is_keyed=request.call.is_keyed)
+        client = self._client(self._proxy_to(url.scheme, url.host))
         sent = httpx.Request(request.method, url, headers=headers, stream=sending, extensions=self._extensions)
         answer = client.handle_request(sent)
         stream = answer.extensions["network_stream"]
@@ -122,15 +121,15 @@ class Transport:
         answer.close()
         raise httpx.RemoteProtocolError("an answer to no request")
 
-    def _client(self, proxy: Proxy | None, *, is_keyed: bool) -> httpx.HTTPTransport:
-        client = self._own.clients.get((is_keyed, proxy))
+    def _client(self, proxy: Proxy | None) -> httpx.HTTPTransport:
+        client = self._own.clients.get(proxy)
         if client is not None:
             return client
         tls = self._tls if proxy is not None and proxy.url.lower().startswith("https:") else None
         way = None if proxy is None else httpx.Proxy(proxy.url, ssl_context=tls)
         client = httpx.HTTPTransport(verify=self._tls, trust_env=False, limits=_LIMITS, proxy=way)
         client._pool._network_backend = self._network  # noqa: SLF001 - httpx has no door to httpcore's backend
-        self._own.clients[is_keyed, proxy] = client
+        self._own.clients[proxy] = client
         self._clients.add(client)
         return client
 
