@@ -48,13 +48,13 @@ class Checksums:
         self._base = base
         self._source = source
         self._ignored = ignored
-        self._table: sqlite3.Connection | None = None  # digests by file; in composed Unicode, since archives change it
         self._looked_into: set[str] = set()
+        self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
+        self._table.execute(_TABLE)
+        self._has_any = False  # most catalogs have no list, and need not ask for each row
 
     def close(self) -> None:
-        if self._table is not None:
-            self._table.close()
-            self._table = None
+        self._table.close()
 
     def read_named(self, lists: Sequence[str]) -> None:
         """Read the lists that a person names, wherever they lie; CatalogError if one has no checksum of ours."""
@@ -95,9 +95,7 @@ class Checksums:
 
     def with_declared(self, row: ManifestRow) -> ManifestRow:
         """Return a row with what the lists declare of its audio, beside what it has already."""
-        if self._table is None or not row.audio:
-            return row
-        digests = dict(self._table.execute(_FIND, (_key(row.named_audio),)))
+        digests = dict(self._table.execute(_FIND, (_key(row.named_audio),))) if row.audio and self._has_any else {}
         if not digests:
             return row
         return replace(row, declared=(row.declared or Declared()).with_others(Declared(digests=digests)))
@@ -107,9 +105,6 @@ class Checksums:
 
         `checked` is the one file that it is of, such as `song.wav` of `song.wav.md5`.
         """
-        if self._table is None:
-            self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
-            self._table.execute(_TABLE)
         usual, has_any = algorithm_of_list(posixpath.basename(location)), False
         with self._table:
             for line in lines_of_list(location, source):
@@ -117,7 +112,7 @@ class Checksums:
                 if found is None:
                     self._ignored[Cause.UNUSED_CHECKSUMS] += bool(line.strip()) and not line.startswith(_COMMENTS)
                     continue
-                has_any = True
+                has_any = self._has_any = True
                 path = found.path.replace("\\", "/")
                 path = checked if checked and posixpath.basename(path) in {"", checked} else path
                 file = below(folder, path)

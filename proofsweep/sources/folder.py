@@ -58,16 +58,15 @@ class FolderScan(Catalog):
         self.orphans: list[str] = []
         self.deliveries = None
         self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
-        self._checksums = Checksums(self._base, self._source, self.ignored)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Walk the folder and give its audio; CatalogError if it cannot be listed or, at the end, holds none."""
         self._start_over()
         is_empty = True
         try:
-            with closing(self._checksums):
+            with closing(Checksums(self._base, self._source, self.ignored)) as self._checksums:
                 self._checksums.read_named(self._lists)
-                for found in self._walked_rows(Deliveries(self._path, self._source)):
+                for found in self._walked_rows():
                     is_empty = False
                     row = self._checksums.with_declared(found)
                     self._listing.update(self._listed(row))
@@ -144,7 +143,8 @@ class FolderScan(Catalog):
         is_sidecar = self._sidecar_names.covers(posixpath.basename(location))
         return is_sidecar or self._source.rule.is_excluded(path_within(location, self._path))
 
-    def _walked_rows(self, deliveries: Deliveries) -> Iterator[ManifestRow]:
+    def _walked_rows(self) -> Iterator[ManifestRow]:
+        deliveries = Deliveries(self._path, self._source)
         for folder in self._source.walk(self._path):
             left, messages = deliveries.take(folder)
             for message in messages:

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from io import BufferedIOBase, BufferedReader, TextIOWrapper
 from itertools import chain, count, islice
+from operator import itemgetter
 from tempfile import TemporaryFile
 from textwrap import shorten
 from typing import IO, Any
@@ -190,18 +191,15 @@ class ManifestFile:
             yield number, header, cells + [""] * (len(header) - len(cells))
 
     def _delimiter_of(self, head: Sequence[str]) -> str:
-        """Return what occurs most often in the header, outside of quotes, of what makes it one."""
+        """Return the delimiter by which the first row is a header; if none is, the commonest of the first line."""
         found = list[tuple[int, str]]()
         for delimiter in _DELIMITERS:
             with suppress(ValueError):  # it is raised again when the rows are read
                 for number, cells in _rows_of_cells(head, delimiter):
                     if self._columns_of(tuple(cells)).is_header:
                         found.append((number, delimiter))
-        line, among = next(filter(str.strip, head), ""), _DELIMITERS
-        if found:
-            at, _ = min(found)
-            line, among = head[at - 1], "".join(delimiter for number, delimiter in found if number == at)
-        return max(among, key=re.sub(r'"[^"]*"', "", line).count)
+        first = next(filter(str.strip, head), "")
+        return min(found, key=itemgetter(0))[1] if found else max(_DELIMITERS, key=first.count)
 
 
 def is_manifest_name(path: str) -> bool:
