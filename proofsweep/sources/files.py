@@ -167,67 +167,39 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
     first, so that a file has the same name whether a link leads to its folder or not.
     """
     walked: set[str] = set()  # without links in their paths
-    links, waiting = deque([top]), list[tuple[str, str]]()
-    while waiting or links:
-        if waiting:
-            path, real = waiting.pop()
-        else:
-            path = links.popleft()
-            real = os.path.realpath(path)
-            if root is not None and not is_within(real, root):
-                refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(root).message)
-                yield Folder(location=path, files=[], refused=refused)
+    links, errors = deque([top]), list[OSError]()
+    while links:
+        start = links.popleft()
+        real = os.path.realpath(start)
+        if root is not None and not is_within(real, root):
+            refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(root).message)
+            yield Folder(location=start, files=[], refused=refused)
+            continue
+        for path, folders, names in os.walk(start, onerror=errors.append):
+            yield from map(_unreadable_folder, errors)
+            errors.clear()
+            real_path = real + path.removeprefix(start)
+            if real_path in walked:
+                folders.clear()
+                yield Folder(location=path, files=[], is_repeated=True)
                 continue
-        if real in walked:
-            yield Folder(location=path, files=[], is_repeated=True)
-            continue
-        walked.add(real)
-        try:
-            folder, below, linked = _listed(path, top, rule)
-        except OSError as error:
-            unreadable = f"The folder cannot be read: {error.strerror}."
-            yield Folder(location=path, files=[], refused=Ineligible(Reason.UNREADABLE_FOLDER, unreadable))
-            continue
-        yield folder
-        links += [posixpath.join(path, name) for name in linked]
-        waiting += [(posixpath.join(path, name), posixpath.join(real, name)) for name in reversed(below)]
+            walked.add(real_path)
+            left_out: defaultdict[Cause, list[str]] = defaultdict(list)
+            for is_folder, found in ((True, folders), (False, names)):
+                for name in found:
+                    why = rule.why(path_within(posixpath.join(path, name), top), is_folder=is_folder)
+                    if why is not None:
+                        left_out[why].append(name)
+                found[:] = sorted({*found}.difference(*left_out.values()), key=os.fsencode)
+            links += filter(posixpath.islink, (posixpath.join(path, name) for name in folders))
+            yield Folder(location=path, files=names, left_out=left_out)
+        yield from map(_unreadable_folder, errors)
+        errors.clear()
 
 
-def _listed(path: str, top: str, rule: ListingRule) -> tuple[Folder, list[str], list[str]]:
-    """Return a folder as it is listed, and the names of its folders and of its links to folders."""
-    files: list[str] = []
-    folders: list[str] = []
-    links: list[str] = []
-    others: list[str] = []
-    left_out: defaultdict[Cause, list[str]] = defaultdict(list)
-    with os.scandir(path) as entries:
-        for entry in entries:
-            is_folder = _is_folder(entry)
-            why = rule.why(path_within(entry.path, top), is_folder=is_folder)
-            if why is not None:
-                left_out[why].append(entry.name)
-            elif is_folder:
-                (links if entry.is_symlink() else folders).append(entry.name)
-            else:
-                (files if _is_file(entry) else others).append(entry.name)
-    for names in (files, folders, links, others, *left_out.values()):
-        names.sort(key=os.fsencode)
-    return Folder(location=path, files=files, left_out=left_out, unreadable=others), folders, links
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Count a link that leads nowhere as a file, since somebody expects a file there."""
-    try:
-        return entry.is_file() or (entry.is_symlink() and not posixpath.exists(entry.path))
-    except OSError:
-        return entry.is_symlink()
+def _unreadable_folder(error: OSError) -> Folder:
+    refused = Ineligible(Reason.UNREADABLE_FOLDER, f"The folder cannot be read: {error.strerror}.")
+    return Folder(location=str(error.filename), files=[], refused=refused)
 
 
 def _facts_of(status: os.stat_result) -> FileFacts:

@@ -126,7 +126,6 @@ class FolderScan(Catalog):
         orphans = sidecars.orphans()
         self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
         self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]
-        self.ignored[Cause.UNREADABLE] += len(folder.unreadable)
 
     def row_at(
         self,

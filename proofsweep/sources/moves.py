@@ -112,7 +112,7 @@ class Moves:
                 raise SourceError(each.refused.detail, reason=each.refused.reason)
             if self.is_link(each.location):
                 raise SourceError("A folder in it is a link, and links are not moved.", reason=Reason.UNREADABLE_FILE)
-            found += [f"{each.location.rstrip('/')}/{name}" for name in (*each.files, *each.unreadable)]
+            found += [f"{each.location.rstrip('/')}/{name}" for name in each.files]
         return found
 
     def remove_empty(self, folder: str) -> None:
@@ -134,10 +134,7 @@ class Moves:
         with self._files.open(location, is_whole=True) or nullcontext() as file:
             if file is None:
                 return None, None
-            facts, digest = file.facts(), hashlib.sha256()
-            for piece in file.pieces(PIECE_BYTES):
-                digest.update(piece)
-            return facts, digest.hexdigest()
+            return file.facts(), hashlib.file_digest(file, "sha256").hexdigest()
 
     def _create(self, source: str, target: str, sha256: str) -> FileFacts:
         with self._files.open(source, is_whole=True) or nullcontext() as file:

@@ -54,7 +54,7 @@ class Cause(StrEnum):
     EXCLUDED = "excluded"
     UNFINISHED = "unfinished"  # its name says that it is still written
     ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
-    UNREADABLE = "unreadable"  # also entries that are neither file nor folder, and links out of the catalog's root
+    UNREADABLE = "unreadable"  # without an ending of audio; also devices, and links out of the catalog's root
     REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
     CHECKSUM_LISTS = "checksum_lists"  # those that were read
     UNUSED_CHECKSUMS = "unused_checksums"  # lines and cells that are not compared, and lists that cannot be read

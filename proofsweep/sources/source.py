@@ -17,9 +17,8 @@ _BUFFER_BYTES = 1024 * 1024  # as large as a bucket's piece
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
     location: str  # of the folder itself
-    files: list[str]  # names of its files; links that lead nowhere are among them
+    files: list[str]  # names of all that is no folder; links that lead nowhere are among them
     left_out: Mapping[Cause, list[str]] = field(default_factory=dict)  # names of files and folders; none is walked
-    unreadable: list[str] = field(default_factory=list)  # names of entries that are neither file nor folder
     known: Mapping[str, FileFacts] = field(default_factory=dict)  # facts of files by name, if the listing gave them
     refused: Ineligible | None = None  # why the folder was not walked, and its files are not known
     is_repeated: bool = False  # a link leads to a folder that is walked elsewhere; its files are given there
@@ -51,7 +50,7 @@ class OpenFile(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # narrower than any writable buffer
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # narrower than any writable buffer
         piece = self.read_at(self._position, len(buffer))
         buffer[: len(piece)] = piece
         self._position += len(piece)

@@ -53,13 +53,15 @@ def test_other_names_are_looked_into(tmp_path: Path) -> None:
 def test_what_is_ignored_is_counted_by_cause(tmp_path: Path) -> None:
     """Nothing in the folder is left out unsaid."""
     fill(tmp_path, "a.wav", "sub/cover.jpg", ".DS_Store", "._a.wav", "sub/lost.sidecar", content=b"x")
+    os.mkfifo(tmp_path / "fifo")
     os.mkfifo(tmp_path / "fifo.wav")
     (tmp_path / "lost link").symlink_to("gone")
     (tmp_path / "sub" / "circle").symlink_to(tmp_path)
 
     catalog = scan(tmp_path)
 
-    assert [row.named_audio for row in catalog.rows()] == ["a.wav"]
+    rows = {row.named_audio: row.refused and row.refused.reason for row in catalog.rows()}
+    assert rows == {"a.wav": None, "fifo.wav": Reason.UNREADABLE_FILE}
     once = dict.fromkeys([Cause.NOT_AUDIO, Cause.ORPHAN_SIDECARS, Cause.REPEATED_FOLDERS], 1)
     assert +catalog.ignored == once | {Cause.UNREADABLE: 2, Cause.HIDDEN: 2}
 
