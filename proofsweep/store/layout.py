@@ -7,7 +7,8 @@ from datetime import date
 from proofsweep.domain.items import raw_bytes
 
 # What is derived may be deleted at any time, and is made anew.
-INDEX_NAME = "_index/runs.json.gz"
+# The number is one more whenever a record in the index has other members.
+INDEX_NAME = "_index/runs-2.json.gz"
 LATEST_FOLDER = "_latest"
 PRUNED_FOLDER = "_pruned"
 LEDGER_FOLDER = "_ledger"
