@@ -1,11 +1,11 @@
 """Operations: runs of another kind than verifying a catalog. What they have left in a store, as readers ask for it.
 
-So with monitoring: of each environment and day `probes` has one part, which every pass writes anew with its rows. Of
-two passes that end in the same moment it keeps the rows of one.
+So with monitoring: of each environment and day `probes` has one part, which every pass writes anew with its rows.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import date, datetime
 
@@ -24,6 +24,7 @@ from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.schemas import SCHEMAS
 
 _TABLE = "probes"
+_LOOK_AGAIN_SECONDS = 0.5  # longer than another pass takes to read a part and to write it
 _QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
 _OPERATION = TypeAdapter(Operation)
 _RECOVERED = ["recovered_to", "sidecar_sha256"]
@@ -57,13 +58,25 @@ def recovered_sidecars(results: Results) -> frozenset[tuple[str, str]]:
     return frozenset(zip(*(written[name].to_pylist() for name in _RECOVERED), strict=True))
 
 
-def add_pass(results: Results, environment: str, began: datetime, rows: Sequence[Row]) -> None:
-    """Add the rows of a pass that began then; ResultsError if the store cannot be used, or the part is damaged."""
-    folder = layout.table_folder(_TABLE, began.date())
+def add_pass(
+    results: Results,
+    environment: str,
+    began: datetime,
+    rows: Sequence[Row],
+    rest: Callable[[float], object] = time.sleep,
+) -> None:
+    """Add the rows of a pass that began then; ResultsError if the store cannot be used, or the part is damaged.
+
+    Another pass may have read the part before, and write it without these rows: so they are looked for afterwards.
+    """
+    folder, new = layout.table_folder(_TABLE, began.date()), pa.Table.from_pylist(list(rows), schema=SCHEMAS[_TABLE])
     name = f"{folder}/{hashlib.sha256(environment.encode()).hexdigest()[:8]}.parquet"
-    there = [name] if name in results.store.names(folder) else []
-    new = pa.Table.from_pylist(list(rows), schema=SCHEMAS[_TABLE])
-    results.store.replace(name, parquet_of(pa.concat_tables([results.table(_TABLE, there), new])))
+    while True:
+        known = results.table(_TABLE, [name] if name in results.store.names(folder) else [])
+        if {row["operation_id"] for row in rows} <= set(known["operation_id"].to_pylist()):
+            return
+        results.store.replace(name, parquet_of(pa.concat_tables([known, new])))
+        rest(_LOOK_AGAIN_SECONDS)
 
 
 def probes_of(results: Results, columns: list[str], days: Iterable[date]) -> pa.Table:

@@ -1,6 +1,6 @@
 """Passes of monitoring as they are left behind in a results store."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from proofsweep.alerts.monitor import ProbeBatch
@@ -19,7 +19,11 @@ def leave_passes(results: Results, first: datetime, passes: int, environment: st
 
 
 def leave_pass(
-    results: Results, pass_id: str, environment: str = "beta", probes: Sequence[Exchange] | None = None
+    results: Results,
+    pass_id: str,
+    environment: str = "beta",
+    probes: Sequence[Exchange] | None = None,
+    rest: Callable[[float], object] = lambda _: None,
 ) -> str:
     """Leave a pass behind, with these probes or one of each kind; give its ID."""
     named = operation_named(pass_id, "monitoring", environment)
@@ -27,5 +31,5 @@ def leave_pass(
     said = [{"asked_at": named.started_at, "day": named.run_date.isoformat(), "used": 3, "quota_limit": 1000.0}]
     found = ProbeBatch(probes=[probe_row(call) for call in (calls if probes is None else probes)], usage=said)
     own = {"operation_id": pass_id, "environment": environment, "base_url": named.base_url}
-    add_pass(results, environment, named.started_at, found.rows(own))
+    add_pass(results, environment, named.started_at, found.rows(own), rest)
     return pass_id

@@ -127,7 +127,7 @@ def test_monitoring_says_a_newer_quota(results: Results) -> None:
     for number, (environment, left) in enumerate({"acme": 4_000, "other": 1}.items()):
         row = {"operation_id": f"p{number}", "environment": environment, "call": str(Call.USAGE), "elapsed_ms": 1.0}
         row |= {"started_at": NOW, "rate_remaining": left, "rate_reset": NOW + timedelta(days=2)}
-        add_pass(results, environment, NOW, [row])
+        add_pass(results, environment, NOW, [row], lambda _: None)
 
     acme, _ = store_status(results, NOW).quotas
 

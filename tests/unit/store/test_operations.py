@@ -15,7 +15,7 @@ from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import end_leg, plan_of_run
 from ..ended_operations import leave_operation, operation_named
-from ..passes_of_monitoring import leave_passes
+from ..passes_of_monitoring import leave_pass, leave_passes
 from ..scripted_service import NOW
 
 PASS = datetime(2026, 11, 20, 23, 50, tzinfo=UTC)
@@ -70,6 +70,19 @@ def test_a_day_of_an_environment_is_one_part(results: Results) -> None:
     assert len([*results.all_parts("probes")]) == 3
     assert sorted(view) == sorted((each, call) for each in beta for call in ("health", "usage"))
     assert sorted(python) == sorted(2 * [*beta, *other])
+
+
+def test_passes_that_end_in_the_same_moment_both_keep_their_rows(results: Results) -> None:
+    """The second one has read the part before the first one wrote it."""
+    other = leave_pass(results, "20261120T235000Z_000bb")
+    [name] = results.all_parts("probes")
+    late = [results.store.read(name) or b""]
+    results.store.delete(name)
+
+    own = leave_pass(results, "20261120T235000Z_000aa", rest=lambda _: late and results.store.replace(name, late.pop()))
+
+    found = results.table("probes", [name])["operation_id"].to_pylist()
+    assert sorted(found) == sorted(2 * [own, other])
 
 
 def test_a_damaged_part_is_an_error_and_is_not_replaced(results: Results) -> None:
