@@ -4,15 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
 from proofsweep.queries.tables import STORE_SCHEME
-from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore
-
-if TYPE_CHECKING:
-    from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
 
 _BLOCK_BYTES = 1024 * 1024  # that are asked of a store at least
 _KEPT_OBJECTS = 64  # no larger than that, in memory
@@ -24,7 +20,7 @@ class StoreFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no typ
     protocol = STORE_SCHEME
     cachable = False
 
-    def __init__(self, store: "BucketStore | FolderStore") -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__()
         self._store = store
         self._sizes = lru_cache(maxsize=None)(store.sizes)

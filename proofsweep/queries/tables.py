@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, TypeGuard
 
 import duckdb
 import pyarrow as pa
@@ -22,9 +21,6 @@ from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import IndexedRuns, RunRecord
 from proofsweep.store.schemas import SCHEMAS
-
-if TYPE_CHECKING:
-    from proofsweep.store.bucket_store import BucketStore
 
 STORE_SCHEME = "proofsweep"
 """Objects of the store are `proofsweep://<name>` for DuckDB where this process reads them for it."""
@@ -97,7 +93,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     return [run.plan for run in runs]
 
 
-def read_by_us(store: Store) -> "TypeGuard[BucketStore | FolderStore]":
+def read_by_us(store: Store) -> bool:
     """Whether DuckDB reads a store through this process: it takes a backslash in a folder's name for a slash."""
     return not isinstance(store, FolderStore) or "\\" in store.url
 

@@ -1,4 +1,4 @@
-"""A results store in a bucket: it creates an object only if there is none of that name."""
+"""A results store in a bucket, with the methods of `FolderStore`: it creates an object only if there is none."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

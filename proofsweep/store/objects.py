@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar, Union
 
 from pydantic import TypeAdapter
 
@@ -16,45 +16,16 @@ from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, make_folder, 
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
 
+if TYPE_CHECKING:
+    from proofsweep.store.bucket_store import BucketStore
+
+Store = Union["FolderStore", "BucketStore"]
 Document = TypeVar("Document")
 
 JSON_OBJECT = TypeAdapter(dict[str, object])
 
 # Requests of one process that wait for a bucket together.
 REQUESTS_AT_ONCE = 16
-
-
-class Store(Protocol):
-    """A tree of objects with names like `verdicts/run_date=2026-11-20/a.parquet`."""
-
-    @property
-    def url(self) -> str:
-        """Where it is, for a person; holds no credentials."""
-
-    def create(self, name: str, content: bytes) -> None:
-        """Make an object whose bytes stand there for good; a reader sees it whole or not at all.
-
-        To write the same bytes again is no error, so that a write whose answer was lost can be repeated; who must know
-        that no other process has written them puts something of its own into them. NameTaken if other bytes stand
-        there. ResultsError if it is not known what does.
-        """
-
-    def replace(self, name: str, content: bytes) -> None:
-        """Make an object or overwrite it; a reader sees the old or the new one, whole."""
-
-    def read(self, name: str) -> bytes | None: ...
-
-    def names(self, folder: str) -> list[str]:
-        """List the full names of the objects directly in a folder, sorted; none if it is missing."""
-
-    def sizes(self, folder: str) -> dict[str, int]:
-        """Return the sizes in bytes of the objects directly in a folder, by their full names."""
-
-    def folders(self, folder: str, after: str = "") -> list[str]:
-        """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
-
-    def delete(self, name: str) -> None:
-        """Delete an object; a missing one is no error."""
 
 
 def open_store(url: str, called: str = "results store") -> Store:
@@ -101,7 +72,11 @@ def probe(store: Store) -> None:
 
 
 class FolderStore:
-    """A results store in a folder of this machine; a created object survives a power cut."""
+    """A results store in a folder of this machine; a created object survives a power cut.
+
+    Objects have names like `verdicts/run_date=2026-11-20/a.parquet`. A reader sees each whole, or not at all. Each
+    method raises ResultsError if it is not known what stands there. `BucketStore` has the same methods.
+    """
 
     def __init__(self, root: Path, called: str = "results store") -> None:
         self._root = root
@@ -109,9 +84,15 @@ class FolderStore:
 
     @property
     def url(self) -> str:
+        """Where it is, for a person; holds no credentials."""
         return str(self._root)
 
     def create(self, name: str, content: bytes) -> None:
+        """Make an object whose bytes stand there for good; NameTaken if other bytes stand there.
+
+        To write the same bytes again is no error, so that a write whose answer was lost can be repeated; who must know
+        that no other process has written them puts something of its own into them.
+        """
         path = self._root / name
         with self._wrapped_errors("written"):
             make_folder(path.parent)
@@ -128,6 +109,7 @@ class FolderStore:
             sync_folder(path.parent)
 
     def replace(self, name: str, content: bytes) -> None:
+        """Make an object or overwrite it; a reader sees the old or the new one."""
         path = self._root / name
         with self._wrapped_errors("written"):
             make_folder(path.parent)
@@ -147,9 +129,11 @@ class FolderStore:
             return file.read(end - start)
 
     def names(self, folder: str) -> list[str]:
+        """List the full names of the objects directly in a folder, sorted; none if it is missing."""
         return [f"{folder}/{entry.name}" for entry in self._entries(folder) if entry.is_file()]
 
     def sizes(self, folder: str) -> dict[str, int]:
+        """Return the sizes in bytes of the objects directly in a folder, by their full names."""
         found: dict[str, int] = {}
         for entry in self._entries(folder):
             with self._wrapped_errors("read"), suppress(FileNotFoundError):
@@ -157,9 +141,11 @@ class FolderStore:
         return found
 
     def folders(self, folder: str, after: str = "") -> list[str]:
+        """List the folders directly in a folder, by the last part of their names, sorted; those that sort after one."""
         return [entry.name for entry in self._entries(folder) if entry.name > after and entry.is_dir()]
 
     def delete(self, name: str) -> None:
+        """Delete an object; a missing one is no error."""
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
