@@ -132,7 +132,7 @@ def _kept_and_gone(
     journals = layout.journals_folder(run.plan.run_id)
     folders = [f"{journals}/{leg}" for leg in results.store.folders(journals)]
     if not is_listing:
-        folders += [layout.items_folder(run.plan.run_id), layout.listed_folder(run.plan.run_id)]
+        folders += [layout.items_folder(run.plan.run_id), layout.items_folder(run.plan.run_id, "listed")]
     return kept, old + [name for folder in folders for name in sorted(sizes(folder))]
 
 

@@ -15,6 +15,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.tables import STORE_SCHEME, create_tables, read_by_us
 from proofsweep.queries.views import quoted, read_by, views, with_views
+from proofsweep.store.latest import OFFLINE
 from proofsweep.store.parts import Results
 
 _SETTINGS = (
@@ -29,10 +30,6 @@ _SETTINGS = (
     # And DuckDB 2.0 ends with an internal error where it reads the rest of the first rows by their run's condition.
     "SET disabled_optimizers = 'join_order,build_side_probe_side,late_materialization'",
 )
-_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
 _FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
 
 
@@ -45,7 +42,7 @@ def open_views(
     is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
     ResultsError if there is no run, or none in this environment, or none is named and there are several.
     """
-    connection = duckdb.connect(config=_OFFLINE)
+    connection = duckdb.connect(config=OFFLINE)
     try:
         plans = _prepare(connection, results)
         chosen = _chosen(results, list(dict.fromkeys(plan.environment for plan in plans)), environment, preferred)
@@ -86,7 +83,7 @@ def answering(results: Results, environments: Sequence[str], *names: str) -> Ite
 @contextmanager
 def tables_of(results: Results, asked: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the schema `store` alone, which mixes environments, for queries of our own: these in SQL, or any."""
-    connection = duckdb.connect(config=_OFFLINE)
+    connection = duckdb.connect(config=OFFLINE)
     try:
         _prepare(connection, results, asked)
         yield connection

@@ -82,7 +82,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     _create_view(connection, "listing", _items_in(listed, schemas.ITEMS))
     newest = [{name: getattr(run.plan, name) for name in _LISTINGS} for run, _ in listings]
     _create_from(connection, "listings", newest, dict.fromkeys(_LISTINGS, "VARCHAR"))
-    folders = [layout.gone_folder(run.plan.run_id) for run in runs if run.plan.skipped]
+    folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
     gone = [_location_of(results, name) for folder in folders for name in results.store.names(folder)]
     _create_view(connection, "gone", _items_in(gone, GONE))
     _create_from(connection, "plans", map(_plan_row, runs), _PLAN_COLUMNS)

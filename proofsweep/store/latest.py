@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
@@ -34,9 +33,10 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout, schemas
 from proofsweep.store.journal import read_journal
-from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store
+from proofsweep.store.legs import leg_numbers
+from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store, read_required
 from proofsweep.store.parts import Results, parquet_of
-from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
+from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.store.tables import ANSWERED
 
 if TYPE_CHECKING:
@@ -60,13 +60,12 @@ _NO_ENTRY = 2**62
 
 _KEY = f"(item_id, environment, outcome IN {ANSWERED})"
 _NEWEST_FIRST = "entry DESC, finished_at DESC, manifest_row DESC"
-_NEVER = datetime.min.replace(tzinfo=UTC)
-_OFFLINE: dict[str, str | bool | int | float | list[str]] = {
+OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
 _REFRESH = [sys.executable, "-m", "proofsweep.store.latest"]
-_OF_ORDER = ("entry", "finished_at", "manifest_row")
+_OLDEST_FIRST = [(name, "ascending") for name in ("entry", "finished_at", "manifest_row")]  # no nulls in an answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +80,6 @@ class BaseFile:
 class Base:
     through: int = 0  # the last entry of the ledger whose leg it holds
     files: Sequence[BaseFile] = ()
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in self.files)
 
 
 _BASE = TypeAdapter(Base)
@@ -107,16 +102,27 @@ class Latest:
         self.base = _newest_base(results.store)  # before the runs: a leg is read twice rather than not at all
         self.index = RunIndex(results).refreshed()
 
+    @property
+    def entered(self) -> list[TailLeg]:
+        """The legs that the ledger has, and the base lacks; the oldest first."""
+        found = [leg for leg in self._ended if self.base.through < leg.entry < _NO_ENTRY]
+        return sorted(found, key=lambda leg: leg.entry)
+
     @cached_property
     def tail(self) -> list[TailLeg]:
-        """The legs that the base lacks; the oldest first, those without an entry last."""
-        left = [leg for leg in _ended_legs(self.index) if leg.entry == _NO_ENTRY]
+        """All legs that the base lacks; the oldest first, those without an entry last."""
+        left = [leg for leg in self._ended if leg.entry == _NO_ENTRY]
         open_runs = (run for run in self.index.records.values() if not run.is_over)
         for at_work in some_at_once(open_runs, self._legs_at_work, REQUESTS_AT_ONCE):
             left += at_work
         left.sort(key=lambda leg: (leg.plan.run_id, leg.leg))
-        numbered = [replace(leg, entry=number) for number, leg in enumerate(left, _NO_ENTRY)]
-        return [*_entered(self.base, self.index), *numbered]
+        return [*self.entered, *(replace(leg, entry=number) for number, leg in enumerate(left, _NO_ENTRY))]
+
+    @property
+    def _ended(self) -> Iterator[TailLeg]:
+        for run in self.index.records.values():
+            for leg in run.legs:
+                yield TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry or _NO_ENTRY, rows=leg.rows)
 
     def rows(self, environment: str, columns: Sequence[str], items: Sequence[str] = ()) -> Iterator[pa.Table]:
         """Yield an environment's rows in small tables: the base's, then the tail's, the newest of each item among them.
@@ -131,15 +137,13 @@ class Latest:
     def answers(self, environment: str, item_ids: Iterable[str], columns: Sequence[str]) -> dict[str, Row]:
         """Return the newest answer, `accepted` or `rejected`, of each of these items that has one; by item."""
         items = sorted({*item_ids})
-        read = list(dict.fromkeys(("item_id", "outcome", *_OF_ORDER, *columns)))
+        read = list(dict.fromkeys(("item_id", "outcome", *(name for name, _ in _OLDEST_FIRST), *columns)))
         is_wanted = pc.field("item_id").isin(pa.array(items, pa.string())) & pc.field("outcome").isin(ANSWERED)
-        found: dict[str, Row] = {}
-        for table in self.rows(environment, read, items) if items else ():
-            for row in table.filter(is_wanted).to_pylist():
-                known = found.get(row["item_id"])
-                if known is None or _place(known) < _place(row):
-                    found[row["item_id"]] = row
-        return {item: {name: row[name] for name in columns} for item, row in found.items()}
+        found = [table.filter(is_wanted) for table in self.rows(environment, read, items)] if items else []
+        if not found:
+            return {}
+        newest_last = pa.concat_tables(found, promote_options="default").sort_by(_OLDEST_FIRST)
+        return {str(row["item_id"]): {name: row[name] for name in columns} for row in newest_last.to_pylist()}
 
     def whole_answers(self, environment: str, item_ids: Iterable[str]) -> dict[str, Row]:
         """Return the whole `verdicts` row of each newest answer, by item, unless it is in no part, or that is gone."""
@@ -161,11 +165,8 @@ class Latest:
                 yield from map(str, table["part"].unique().to_pylist())
 
     def _legs_at_work(self, run: RunRecord) -> list[TailLeg]:
-        ended, run_id = {leg.leg for leg in run.legs}, run.plan.run_id
-        numbers = {int(name) for name in self._results.store.folders(layout.journals_folder(run_id))}
-        listed = self._results.store.names(layout.table_folder("verdicts", run.plan.run_date))
-        numbers |= {layout.leg_of(name) for name in listed if layout.run_of(name) == run_id}
-        return [TailLeg(plan=run.plan, leg=leg, entry=_NO_ENTRY, rows=None) for leg in numbers - ended]
+        begun = {*leg_numbers(self._results.store, run.plan)} - {leg.leg for leg in run.legs}
+        return [TailLeg(plan=run.plan, leg=leg, entry=_NO_ENTRY, rows=None) for leg in begun]
 
     def _steps_of(self, file: BaseFile, columns: Sequence[str]) -> Iterator[pa.Table]:
         content = self._results.store.read(file.name)
@@ -196,8 +197,7 @@ def refresh(results: Results) -> None:
     Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
     """
     latest = Latest(results)
-    legs = _entered(latest.base, latest.index)
-    if not legs:
+    if not (legs := latest.entered):
         return
     store, name = results.store, f"{layout.LATEST_FOLDER}/{latest.index.entries_to:09}-{token_hex(4)}"
     files: list[BaseFile] = []
@@ -217,25 +217,12 @@ def refresh(results: Results) -> None:
 
 def refresh_if_due(results: Results) -> None:
     """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long."""
-    base, index = _newest_base(results.store), RunIndex(results).refreshed()
-    legs = _entered(base, index)
-    rows = sum(leg.rows or 0 for leg in legs)
-    if rows > max(_LEAST_ROWS, base.rows // _TAIL_SHARE) or len(legs) > _MOST_LEGS:
+    latest = Latest(results)
+    rows, base_rows = (sum(each.rows or 0 for each in held) for held in (latest.entered, latest.base.files))
+    if rows > max(_LEAST_ROWS, base_rows // _TAIL_SHARE) or len(latest.entered) > _MOST_LEGS:
         command, quiet = [*_REFRESH, results.store.url], subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
         Thread(target=process.wait, daemon=True).start()
-
-
-def _entered(base: Base, index: IndexedRuns) -> list[TailLeg]:
-    """Return the legs that the ledger has, and a base lacks; the oldest first."""
-    found = [leg for leg in _ended_legs(index) if base.through < leg.entry < _NO_ENTRY]
-    return sorted(found, key=lambda leg: leg.entry)
-
-
-def _ended_legs(index: IndexedRuns) -> Iterator[TailLeg]:
-    for run in index.records.values():
-        for leg in run.legs:
-            yield TailLeg(plan=run.plan, leg=leg.leg, entry=leg.entry or _NO_ENTRY, rows=leg.rows)
 
 
 def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterator[pa.Table]:
@@ -244,7 +231,7 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
 
     listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
     parts = [name for names in listed for name in names]
-    with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=_OFFLINE) as connection:
+    with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=OFFLINE) as connection:
         for setting in (f"memory_limit = '{_MEMORY}'", f"temp_directory = '{folder}/spilled'", "TimeZone = 'UTC'"):
             connection.execute(f"SET {setting}")
         connection.execute("SET preserve_insertion_order = false")
@@ -256,7 +243,7 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
             ("parts", schemas.SCHEMAS["verdicts"], parts),
             ("base", schemas.LATEST, [file.name for file in base.files]),
         ):
-            paths = list(_files_of(results.store, schema, names, Path(folder, view)))
+            paths = _files_of(results.store, schema, names, Path(folder, view))
             connection.execute(f"CREATE VIEW {view} AS FROM read_parquet({paths}, filename = 'path')")
         connection.execute(f"CREATE VIEW known AS {_KNOWN}")
         for items in _ranges(connection):
@@ -271,12 +258,9 @@ def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
     drawn = connection.execute(f"SELECT item_id FROM known USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
     items, ranges = sorted(item for (item,) in drawn.fetchall()), rows // _RANGE_ROWS + 1
     bounds = sorted({items[len(items) * number // ranges] for number in range(1, ranges)})
-    quoted = ["'" + bound.replace("'", "''") + "'" for bound in bounds]
-    yield f"item_id < {quoted[0]}" if quoted else "true"
-    for low, high in pairwise(quoted):
-        yield f"item_id >= {low} AND item_id < {high}"
-    if quoted:
-        yield f"item_id >= {quoted[-1]}"
+    quoted = ["'" + bound.replace("'", "''") + "'" for bound in ("", *bounds)]
+    yield from (f"item_id >= {low} AND item_id < {high}" for low, high in pairwise(quoted))
+    yield f"item_id >= {quoted[-1]}"
 
 
 def newest_per_item(rows: str) -> str:
@@ -298,26 +282,21 @@ SELECT {", ".join(schemas.LATEST.names)} FROM base"""
 """The rows of the tail, and those of the base."""
 
 
-def _files_of(store: Store, schema: pa.Schema, names: Iterable[str], folder: Path) -> Iterator[str]:
-    """Give some objects as files that DuckDB can open, before an empty one; those of a bucket are copied to a folder.
+def _files_of(store: Store, schema: pa.Schema, names: Sequence[str], folder: Path) -> list[str]:
+    """Give some objects as files that DuckDB can open, before an empty one; those of a bucket are copied.
 
     DuckDB counts the rows of all by those of the first, and keeps in memory the side of a join that it takes for small.
     """
-    for name in names:
-        if not isinstance(store, FolderStore) or any(letter in store.url for letter in "*?[\\"):
-            content = store.read(name)
-            if content is None:
-                raise _unusable(store, name, is_there=False)
-            yield _written(folder / name, content)
+    paths = [folder / name for name in (*names, "none.parquet")]
+    for name, path in zip(names, paths, strict=False):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(store, FolderStore):  # its path may be a pattern to DuckDB
+            path.symlink_to(f"{store.url}/{name}")
         else:
-            yield f"{store.url}/{name}"
-    yield _written(folder / "none.parquet", parquet_of(pa.Table.from_batches([], schema=schema)))
-
-
-def _written(path: Path, content: bytes) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return str(path)
+            path.write_bytes(read_required(store, name))
+    folder.mkdir(exist_ok=True)
+    paths[-1].write_bytes(parquet_of(pa.Table.from_batches([], schema=schema)))
+    return list(map(str, paths))
 
 
 def _newest_base(store: Store) -> Base:
@@ -358,11 +337,6 @@ def _marked(table: pa.Table, entry: int, part: str | None) -> pa.Table:
     rows = table.num_rows
     marked = table.append_column("entry", pa.repeat(pa.scalar(entry, pa.int64()), rows))
     return marked.append_column("part", pa.repeat(pa.scalar(part, pa.string()), rows))
-
-
-def _place(row: Row) -> tuple[int, datetime, int]:
-    at = row["finished_at"]
-    return int(str(row["entry"])), at if isinstance(at, datetime) else _NEVER, int(str(row["manifest_row"]))
 
 
 if __name__ == "__main__":

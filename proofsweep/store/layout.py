@@ -3,6 +3,7 @@
 import hashlib
 import re
 from datetime import date
+from typing import Literal
 
 from proofsweep.domain.items import raw_bytes
 
@@ -19,8 +20,10 @@ ALERTS_FOLDER = "_alerts"
 # A results store of its own inside this one: the leases and documents of watched folders.
 INGEST_FOLDER = "_ingest"
 
+ItemList = Literal["items", "listed", "gone"]
+"""Of a run its planned items; the whole catalog, if it leaves some out; what only the listing before had."""
+
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
-# Who lists runs need not open those of another kind.
 _OPERATION_ID = re.compile(r"\d{8}T\d{6}Z_\d{3}_([a-z]+)_[0-9a-f]+", re.ASCII)
 
 
@@ -34,39 +37,17 @@ def kind_of(run_id: str) -> str:
     return "" if named is None else named[1]
 
 
-def run_folder(run_id: str) -> str:
-    return f"_runs/{run_id}"
-
-
 def plan_name(run_id: str) -> str:
-    return f"{run_folder(run_id)}/plan.json"
+    return f"_runs/{run_id}/plan.json"
 
 
-def items_folder(run_id: str) -> str:
-    return f"{run_folder(run_id)}/items"
+def items_folder(run_id: str, which: ItemList = "items") -> str:
+    return f"_runs/{run_id}/{which}"
 
 
-def items_name(run_id: str, number: int) -> str:
-    """Name some planned items; `number` counts such objects from 0, in manifest order."""
-    return f"{items_folder(run_id)}/{number:05}.parquet"
-
-
-def listed_folder(run_id: str) -> str:
-    """Where the list of a whole catalog lies, for a run that leaves some of its rows out."""
-    return f"{run_folder(run_id)}/listed"
-
-
-def listed_name(run_id: str, number: int) -> str:
-    return f"{listed_folder(run_id)}/{number:05}.parquet"
-
-
-def gone_folder(run_id: str) -> str:
-    return f"{run_folder(run_id)}/gone"
-
-
-def gone_name(run_id: str) -> str:
-    """Name the items that the listing before had, and that of this run has not."""
-    return f"{gone_folder(run_id)}/00000.parquet"
+def items_name(run_id: str, number: int, which: ItemList = "items") -> str:
+    """Name some items of a list; `number` counts such objects from 0, in manifest order."""
+    return f"{items_folder(run_id, which)}/{number:05}.parquet"
 
 
 def table_folder(table: str, run_date: date) -> str:
@@ -92,7 +73,7 @@ def leg_of(part_name: str) -> int:
 
 
 def legs_folder(run_id: str) -> str:
-    return f"{run_folder(run_id)}/legs"
+    return f"_runs/{run_id}/legs"
 
 
 def leg_folder(run_id: str, leg: int) -> str:
@@ -116,7 +97,7 @@ def receipt_name(run_id: str, leg: int) -> str:
 
 
 def journals_folder(run_id: str) -> str:
-    return f"{run_folder(run_id)}/journal"
+    return f"_runs/{run_id}/journal"
 
 
 def journal_folder(run_id: str, leg: int) -> str:

@@ -60,7 +60,7 @@ class Listing:
     def write(self, results: Results, run_id: str) -> None:
         """Write the list of a whole catalog, of which a run leaves rows out; ResultsError if that cannot be."""
         for number, table in enumerate(self.tables(_OBJECT_ROWS)):
-            results.store.create(layout.listed_name(run_id, number), parquet_of(table))
+            results.store.create(layout.items_name(run_id, number, "listed"), parquet_of(table))
 
     @property
     def items(self) -> HashedItems:
@@ -79,7 +79,9 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
     run = before.get((environment, identity))
     gone = {item_id for item_id in _items_listed_by(results, run) if item_id not in listed} if run else set()
     if gone:
-        results.store.create(layout.gone_name(run_id), parquet_of(pa.table({"item_id": sorted(gone)}, schema=GONE)))
+        results.store.create(
+            layout.items_name(run_id, 0, "gone"), parquet_of(pa.table({"item_id": sorted(gone)}, schema=GONE))
+        )
 
 
 def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecord]:
@@ -93,8 +95,7 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
 
 def listing_objects(results: Results, run: RunRecord) -> list[str]:
     """Name the objects that list the whole catalog of a run: its planned items, if it left nothing out."""
-    folder = layout.listed_folder if run.plan.skipped else layout.items_folder
-    return results.store.names(folder(run.plan.run_id))
+    return results.store.names(layout.items_folder(run.plan.run_id, "listed" if run.plan.skipped else "items"))
 
 
 def _items_listed_by(results: Results, run: RunRecord) -> Iterator[str]:

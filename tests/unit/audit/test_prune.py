@@ -12,7 +12,6 @@ from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store import layout
 from proofsweep.store.latest import refresh
-from proofsweep.store.layout import listed_name
 from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
@@ -63,14 +62,14 @@ def objects(root: Path) -> set[str]:
 
 def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) -> None:
     """The part with `x` stays; so do unfinished runs, plans, leases, receipts and rows of `runs`."""
-    results.store.create(listed_name(PARTLY.run_id, 0), b"the whole catalog")
+    results.store.create(layout.items_name(PARTLY.run_id, 0, "listed"), b"the whole catalog")
     before, rows = objects(tmp_path), base_rows(results)
 
     assert prune_all(results) == [PARTLY.run_id, SUPERSEDED.run_id]
 
     whole, part = (f"verdicts/run_date=2025-01-0{day}/{plan.run_id}" for day, plan in ((1, SUPERSEDED), (2, PARTLY)))
     gone = {f"{whole}-00000-001.parquet", f"{whole}-00001-001.parquet", f"{part}-00000-001.parquet"}
-    gone |= {listed_name(PARTLY.run_id, 0)}
+    gone |= {layout.items_name(PARTLY.run_id, 0, "listed")}
     kept = {f"{part}-00001-001.parquet"}
     for plan in (SUPERSEDED, PARTLY):
         gone |= {layout.part_name("exchanges", plan.run_id, plan.run_date, 0, 1)}

@@ -36,7 +36,7 @@ def listing_of(items: str) -> Listing:
 
 
 def gone(results: Results, run_id: str) -> list[str]:
-    content = results.store.read(layout.gone_name(run_id))
+    content = results.store.read(layout.items_name(run_id, 0, "gone"))
     return [] if content is None else pq.read_table(BytesIO(content))["item_id"].to_pylist()
 
 
@@ -46,7 +46,7 @@ def test_items_come_back_in_order_over_several_objects(results: Results, monkeyp
 
     listing_of("abcdefgha").write(results, FIRST)
 
-    names = results.store.names(layout.listed_folder(FIRST))
+    names = results.store.names(layout.items_folder(FIRST, "listed"))
     tables = [pq.read_table(BytesIO(results.store.read(name) or b"")) for name in names]
     assert [table.num_rows for table in tables] == [4, 4, 1]
     assert "".join(item for table in tables for item in table["item_id"].to_pylist()) == "abcdefgha"

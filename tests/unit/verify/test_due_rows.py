@@ -10,7 +10,7 @@ from proofsweep.domain.items import FileFacts, item_id_of
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import Selection
-from proofsweep.store.layout import listed_name
+from proofsweep.store.layout import items_name
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results, table_of
 from proofsweep.verify.plan import DueRows
@@ -49,7 +49,7 @@ def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None)
 def items_in(rows: DueRows) -> list[str]:
     with TemporaryDirectory() as folder:
         rows.listing.write(results := Results(open_store(folder)), "run")
-        ids: list[str] = table_of(results.store.read(listed_name("run", 0)) or b"")["item_id"].to_pylist()
+        ids: list[str] = table_of(results.store.read(items_name("run", 0, "listed")) or b"")["item_id"].to_pylist()
         return ids
 
 
