@@ -9,24 +9,14 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from proofsweep.store import tables
-from proofsweep.store.tables import BYTES, FLAG, INT, REAL, SMALL, STATUS, TEXT, TIME, Column
-
-_KINDS: dict[str, pa.DataType] = {
-    TEXT: pa.string(),
-    INT: pa.int64(),
-    SMALL: pa.int32(),
-    STATUS: pa.int16(),
-    REAL: pa.float64(),
-    FLAG: pa.bool_(),
-    TIME: pa.timestamp("us", tz="UTC"),
-    BYTES: pa.binary(),
-}
+from proofsweep.store.tables import TIME, Column
 
 
 def _schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
+    kinds = (pa.timestamp("us", "UTC") if each.kind == TIME else pa.type_for_alias(each.kind) for each in columns)
     fields = [
-        pa.field(each.name, _KINDS[each.kind], nullable=each.nullable, metadata={"comment": each.meaning})
-        for each in columns
+        pa.field(each.name, kind, nullable=each.nullable, metadata={"comment": each.meaning})
+        for each, kind in zip(columns, kinds, strict=True)
     ]
     return pa.schema(fields).with_metadata({"proofsweep.table": table})
 
