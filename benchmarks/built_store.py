@@ -15,7 +15,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.store import layout, schemas
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import ITEMS, SCHEMAS

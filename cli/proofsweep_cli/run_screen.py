@@ -69,8 +69,8 @@ def active_lines(told: LegProgress | None, legs: Iterable[OpenTerm]) -> list[Tex
 def where_line(leg: OpenTerm) -> str:
     age = f"last sign of life {duration_text(leg.age_seconds)} ago"
     if not leg.is_alive:
-        return f"{leg.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
-    return f"{leg.where}, since {leg.since:%Y-%m-%d %H:%M:%S} UTC, {age}"
+        return f"{leg.holder.where} {'is gone' if leg.is_gone else 'is silent'}, {age}"
+    return f"{leg.holder.where}, since {leg.holder.taken_at:%Y-%m-%d %H:%M:%S} UTC, {age}"
 
 
 def progress_lines(progress: LegProgress) -> list[Text]:

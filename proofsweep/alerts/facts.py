@@ -31,7 +31,7 @@ from proofsweep.ingest.one_pass import PassReport
 from proofsweep.operations.rotate import recorded_rotations
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import ending_of
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.operations import probes_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord

@@ -19,7 +19,7 @@ from proofsweep.domain.models import HealthResponse, PartnerUsageResponse
 from proofsweep.domain.runs import new_run_id
 from proofsweep.domain.text import minute_of
 from proofsweep.queries.status import describe_run
-from proofsweep.store.legs import leg_numbers, open_legs
+from proofsweep.store.lease import leg_numbers, open_legs
 from proofsweep.store.operations import add_pass
 from proofsweep.store.rows import probe_row, usage_rows
 

@@ -15,8 +15,8 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest, refresh
+from proofsweep.store.lease import leg_numbers
 from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.legs import leg_numbers
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, delete_all, json_bytes
 from proofsweep.store.parts import Pruning, Results, ended_parts, pruned_names, prunings_of

@@ -32,8 +32,7 @@ from proofsweep.sources.names import Cause, ignored_words
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.latest import Latest
-from proofsweep.store.lease import Lease, sole_process
-from proofsweep.store.legs import Legs, leg_numbers, legs_of
+from proofsweep.store.lease import Lease, Legs, leg_numbers, legs_of, sole_process
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_legs

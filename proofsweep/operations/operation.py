@@ -20,8 +20,8 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Bounds, Operation, OperationKind
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal
+from proofsweep.store.lease import Legs
 from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.legs import Legs
 from proofsweep.store.operations import operation_ids, operation_of, write_operation
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail

@@ -21,9 +21,17 @@ from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
 from proofsweep.store.layout import leg_of
-from proofsweep.store.lease import STALE_SECONDS, LegProgress, OpenTerm, together
+from proofsweep.store.lease import (
+    STALE_SECONDS,
+    LegProgress,
+    Legs,
+    OpenTerm,
+    leg_numbers,
+    open_legs,
+    receipts_of,
+    together,
+)
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs, leg_numbers, open_legs, receipts_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, prunings_of
 from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord, has_begun_leg, newest_whole
@@ -213,7 +221,7 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
 def only_active_run(results: Results) -> str | None:
     """Name the one run that is active; None if none is. UsageError, which names them, if several are."""
     legs = [leg for leg in legs_of_store(results, RunIndex(results).refreshed()) if leg.is_alive]
-    runs = {leg.run_id: leg.where for leg in legs}
+    runs = {leg.run_id: leg.holder.where for leg in legs}
     if len(runs) > 1:
         named = "; ".join(f"{run_id} ({where})" for run_id, where in runs.items())
         raise UsageError(f"{len(runs)} runs are active in {results.store.url}, so name one of them: {named}")

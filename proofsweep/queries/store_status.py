@@ -107,7 +107,7 @@ def _catalog_of(run: RunRecord, legs: Sequence[OpenTerm], counts: Mapping[str, i
 
 
 def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
-    if alive := [leg.since for leg in legs if leg.is_alive]:
+    if alive := [leg.holder.taken_at for leg in legs if leg.is_alive]:
         return "active", min(alive)
     if legs:
         return str(EndedBy.KILLED), max(leg.beaten_at for leg in legs)

@@ -33,7 +33,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout, schemas
 from proofsweep.store.journal import read_journal
-from proofsweep.store.legs import leg_numbers
+from proofsweep.store.lease import leg_numbers
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store, read_required
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
@@ -65,7 +65,7 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
 }
 _REFRESH = [sys.executable, "-m", "proofsweep.store.latest"]
-_OLDEST_FIRST = [(name, "ascending") for name in ("entry", "finished_at", "manifest_row")]  # no nulls in an answer
+_OF_ORDER = ("entry", "finished_at", "manifest_row")  # that have no null in an answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +137,14 @@ class Latest:
     def answers(self, environment: str, item_ids: Iterable[str], columns: Sequence[str]) -> dict[str, Row]:
         """Return the newest answer, `accepted` or `rejected`, of each of these items that has one; by item."""
         items = sorted({*item_ids})
-        read = list(dict.fromkeys(("item_id", "outcome", *(name for name, _ in _OLDEST_FIRST), *columns)))
+        read = list(dict.fromkeys(("item_id", "outcome", *_OF_ORDER, *columns)))
         is_wanted = pc.field("item_id").isin(pa.array(items, pa.string())) & pc.field("outcome").isin(ANSWERED)
         found = [table.filter(is_wanted) for table in self.rows(environment, read, items)] if items else []
         if not found:
             return {}
-        newest_last = pa.concat_tables(found, promote_options="default").sort_by(_OLDEST_FIRST)
+        newest_last = pa.concat_tables(found, promote_options="default").sort_by(
+            [(each, "ascending") for each in _OF_ORDER]
+        )
         return {str(row["item_id"]): {name: row[name] for name in columns} for row in newest_last.to_pylist()}
 
     def whole_answers(self, environment: str, item_ids: Iterable[str]) -> dict[str, Row]:

@@ -3,6 +3,8 @@
 Each term of a lease is a numbered folder: `lease.json` is created once and names the holder, `heartbeat.json` says that
 it is alive, `receipt.json` ends the term. Two signs show that a holder is dead: its heartbeat is older than 30 s, or it
 is gone from this machine. A process that finds the last term ended, or its holder dead, takes the next one.
+
+The terms of a partition of a run are its legs. A catalog has a lease too, which the legs of one run hold together.
 """
 
 import json
@@ -20,13 +22,20 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from proofsweep.config.threads import background_thread
-from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Row
+from proofsweep.domain.runs import AnyRun, Plan
+from proofsweep.domain.text import printable
 from proofsweep.store import layout
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 
 HEARTBEAT_SECONDS = 10  # time between two heartbeats
 STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,33 +86,22 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Which process holds a term. In the same PID namespace, this is enough to check whether it still exists."""
+    """Which process holds a term. On the same machine, this is enough to check whether it still exists."""
 
     host: str
-    boot: str
+    machine: str  # where `pid` is valid: containers have their own numbers, and may share a host name
     pid: int
     process_started: str  # the kernel's start time of the process, because process IDs are reused
     taken_at: datetime
-    # the kernel's name for where `pid` is valid: each container has its own, and containers may share a host name.
-    # Empty where the system has none.
-    pid_namespace: str = ""
     token: str = ""  # random, so that no two holders are equal
     # cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
 
     @classmethod
     def of_this_process(cls, now: datetime, facts: Row) -> "Holder":
-        pid, (host, boot, pid_namespace) = os.getpid(), _here()
-        return cls(
-            host=host,
-            boot=boot,
-            pid=pid,
-            pid_namespace=pid_namespace,
-            process_started=_process_started(pid),
-            taken_at=now,
-            token=secrets.token_hex(8),
-            facts=facts,
-        )
+        pid, (host, machine), token = os.getpid(), _here(), secrets.token_hex(8)
+        started = _process_started(pid)
+        return cls(host=host, machine=machine, pid=pid, process_started=started, taken_at=now, token=token, facts=facts)
 
     @property
     def where(self) -> str:
@@ -111,7 +109,7 @@ class Holder:
 
     @property
     def is_here(self) -> bool:
-        return (self.host, self.boot, self.pid_namespace) == _here()
+        return (self.host, self.machine) == _here()
 
     @property
     def is_gone(self) -> bool:
@@ -130,6 +128,27 @@ class Holder:
 _HOLDER = TypeAdapter(Holder)
 
 
+def _here() -> tuple[str, str]:
+    """Return the name of this host, and its boot and PID namespace, empty where the system does not tell them."""
+    namespace = ""
+    with suppress(OSError):
+        namespace = str(Path("/proc/self/ns/pid").readlink())
+    return socket.gethostname(), f"{_text_of('/proc/sys/kernel/random/boot_id')} {namespace}"
+
+
+def _process_started(pid: int) -> str:
+    """Return the start time of a process as the kernel says it; empty for a zombie or if it is not known."""
+    stat = _text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return "" if not stat or stat[0] == "Z" else stat[19]
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTerm:
     """A term without a receipt, as its last heartbeat shows it: a process works on it, or was killed."""
@@ -146,21 +165,13 @@ class OpenTerm:
     def is_alive(self) -> bool:
         return not self.is_gone and self.age_seconds <= STALE_SECONDS
 
-    @property
-    def where(self) -> str:
-        return self.holder.where
-
-    @property
-    def since(self) -> datetime:
-        return self.holder.taken_at
-
     def document(self) -> dict[str, object]:
         return {
             "run_id": self.run_id,
             "leg": self.leg,
             "host": self.holder.host,
             "pid": self.holder.pid,
-            "since": self.since.isoformat(timespec="seconds"),
+            "since": self.holder.taken_at.isoformat(timespec="seconds"),
             "sign_of_life_at": self.beaten_at.isoformat(timespec="seconds"),
             "sign_of_life_age_seconds": round(self.age_seconds, 1),
             "is_alive": self.is_alive,
@@ -172,7 +183,7 @@ class OpenTerm:
 class Lease:
     store: Store
     name: str  # of what is leased
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # gives the time in UTC
+    clock: Callable[[], datetime] = _now
     rest: Callable[[float], object] = threading.Event().wait  # waits for a number of seconds
     first: int = 1  # the number of the first term
     step: int = 1  # from one term to the next
@@ -291,27 +302,6 @@ class Lease:
         return RunIsActive(self.busy.format(holder=where, name=self.name, number=number))
 
 
-def _here() -> tuple[str, str, str]:
-    """Return where a process ID has a meaning: host, boot and PID namespace, empty where the system does not tell."""
-    namespace = ""
-    with suppress(OSError):
-        namespace = str(Path("/proc/self/ns/pid").readlink())
-    return socket.gethostname(), _text_of("/proc/sys/kernel/random/boot_id"), namespace
-
-
-def _process_started(pid: int) -> str:
-    """Return the start time of a process as the kernel says it; empty for a zombie or if it is not known."""
-    stat = _text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return "" if not stat or stat[0] == "Z" else stat[19]
-
-
-def _text_of(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
-
-
 @contextmanager
 def sole_process(lease: Lease, facts: Row | None = None) -> Iterator[int]:
     """Hold the next term of a lease for the work inside, and yield its number; RunIsActive if another process holds it.
@@ -332,3 +322,134 @@ def sole_process(lease: Lease, facts: Row | None = None) -> Iterator[int]:
     finally:
         with suppress(NameTaken):
             lease.write_receipt(number, {"ended_at": lease.clock().isoformat()})
+
+
+@dataclass(frozen=True, slots=True)
+class Legs(Lease):
+    """The legs of one partition of a run; the lease is named by the run's ID.
+
+    What is asked of a leg by its number, all legs of the run answer.
+    """
+
+    busy: str = "Leg {number} of run {name} is being worked on by {holder}; see: proofsweep status {name}"
+
+    def in_doubt_before(self, leg: int) -> frozenset[int]:
+        """Return the rows that were in doubt when the last leg before this one ended that has a receipt."""
+        receipts = (self.receipt(number) for number in range(leg - self.step, 0, -self.step))
+        rows = next((receipt for receipt in receipts if receipt is not None), {}).get("in_doubt")
+        return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()
+
+    def open_leg(self) -> OpenTerm | None:
+        """Return the last leg, and how far it was at its last heartbeat; None if it has ended, or none began."""
+        last = self.last()
+        return self.open_term(last) if last else None
+
+    def ask_to_stop(self, leg: OpenTerm, reason: RunMustStop | None = None) -> bool:
+        """Ask the process of a leg to stop in good order; return whether nobody had asked it before.
+
+        The request is for this process alone: it never stops a later leg, nor another holder of the same leg. Without a
+        reason, a person asks by a command.
+        """
+        by_command = f"It was stopped by `proofsweep stop`, asked on {socket.gethostname()}."
+        reason = reason or RunMustStop(by_command, ended_by=EndedBy.CANCELLED)
+        request = {"asked_at": self.clock().isoformat(), "why": reason.message, "ended_by": reason.ended_by}
+        try:
+            self.store.create(layout.stop_name(self.name, leg.leg, leg.holder.token), json_bytes(request))
+        except NameTaken:
+            return False
+        return True
+
+    def stop_asked(self, leg: int, token: str) -> RunMustStop | None:
+        request = read_document(self.store, layout.stop_name(self.name, leg, token), JSON_OBJECT)
+        if request is None:
+            return None
+        return RunMustStop(printable(str(request.get("why"))), ended_by=EndedBy(request.get("ended_by")))
+
+
+def legs_of(store: Store, plan: AnyRun, clock: Callable[[], datetime] = _now) -> list[Legs]:
+    return _partitions(store, plan.run_id, plan.partitions, clock)
+
+
+def _partitions(store: Store, run_id: str, partitions: int, clock: Callable[[], datetime]) -> list[Legs]:
+    return [Legs(store, run_id, clock, first=first, step=partitions) for first in range(1, partitions + 1)]
+
+
+def leg_numbers(store: Store, plan: AnyRun) -> list[int]:
+    return sorted(number for legs in legs_of(store, plan) for number in legs.numbers())
+
+
+def receipts_of(store: Store, plan: AnyRun) -> dict[int, dict[str, object] | None]:
+    """Read how each leg of a run ended, by its number; None for one that has not. ResultsError if one is damaged."""
+    legs = Legs(store, plan.run_id)
+    return {number: legs.receipt(number) for number in leg_numbers(store, plan)}
+
+
+def open_legs(store: Store, plan: Plan) -> list[OpenTerm]:
+    """Return the last leg of each partition, if it has not ended, and how far it was at its last heartbeat."""
+    return [opened for legs in legs_of(store, plan) if (opened := legs.open_leg()) is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogLease:
+    """The lease of one catalog in one environment: of its runs, one may make calls. `identity` is that of its plans.
+
+    Each term is a small numbered object that names a run; the last one counts, as long as a leg of its run is alive.
+    """
+
+    store: Store
+    environment: str
+    identity: str
+    clock: Callable[[], datetime] = _now
+
+    def last_over(self) -> str:
+        """Name the object of the last term, empty without one; RunIsActive if a leg of its run is alive."""
+        self._refuse_if_active(last := self._last(), "")
+        return last
+
+    def take(self, plan: Plan, leg: int, planned_after: str | None = None) -> None:
+        """Take the catalog for a leg of this process; RunIsActive if another run is worked on, or was first.
+
+        `planned_after` is the last term when the run was planned, for its first leg: in a later one, another run may
+        have sent the same files. None asks for nothing.
+        """
+        self._refuse_if_active(last := self._last(), plan.run_id)
+        if planned_after is not None and last > planned_after and (first := self._run_in(last)) != plan.run_id:
+            raise RunIsActive(f"Run {first} of this catalog began before this one; see: proofsweep status {first}")
+        number = int(last.rpartition("/")[2].removesuffix(".json") or 0) + 1
+        name = f"{self._folder}/{number:09}.json"
+        try:
+            self.store.create(name, json_bytes({"run_id": plan.run_id, "leg": leg, "partitions": plan.partitions}))
+        except NameTaken as taken:
+            if self._run_in(name) == plan.run_id:  # a leg of another partition was first
+                return
+            raise self._active(self._last()) from taken
+        if self._run_in(newest := self._last()) != plan.run_id:
+            raise self._active(newest)  # this process slept before it wrote
+        if last:
+            self.store.delete(last)
+
+    @property
+    def _folder(self) -> str:
+        return layout.catalog_folder(self.environment, self.identity)
+
+    def _last(self) -> str:
+        return max(self.store.names(self._folder), default="")
+
+    def _legs_in(self, name: str) -> list[Legs]:
+        """Return the partitions of the run that a term names; none if it cannot be read."""
+        with suppress(ValueError, TypeError, KeyError):
+            term = json.loads((self.store.read(name) if name else None) or b"{}")
+            return _partitions(self.store, str(term["run_id"]), int(term["partitions"]), self.clock)
+        return []
+
+    def _run_in(self, name: str) -> str:
+        return next((legs.name for legs in self._legs_in(name)), "")
+
+    def _refuse_if_active(self, name: str, own_run: str) -> None:
+        for legs in self._legs_in(name):
+            if legs.name != own_run and (last := legs.last()) and legs.is_held(last):
+                raise legs.active_error(last)
+
+    def _active(self, name: str) -> RunIsActive:
+        legs = max(self._legs_in(name), key=Legs.last)
+        return legs.active_error(legs.last())

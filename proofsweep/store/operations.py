@@ -18,7 +18,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.objects import Store, json_bytes, read_document
 from proofsweep.store.parts import Results, parquet_of
 from proofsweep.store.schemas import SCHEMAS

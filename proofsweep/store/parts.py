@@ -17,7 +17,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
-from proofsweep.store.legs import receipts_of
+from proofsweep.store.lease import receipts_of
 from proofsweep.store.objects import Store, damaged, json_bytes, read_document, read_required, sha256_hex
 from proofsweep.store.rows import planned_item
 from proofsweep.store.schemas import SCHEMAS, conformed

@@ -24,8 +24,8 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store.layout import INDEX_NAME, kind_of
+from proofsweep.store.lease import Legs, receipts_of
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs, receipts_of
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
 from proofsweep.store.parts import Results, prunings_of
 from proofsweep.store.rows import with_instants

@@ -13,7 +13,7 @@ from proofsweep.store.tables import TIME, Column
 
 
 def _schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
-    kinds = (pa.timestamp("us", "UTC") if each.kind == TIME else pa.type_for_alias(each.kind) for each in columns)
+    kinds = (pa.timestamp("us", "UTC") if each.kind == TIME else pa.type_for_alias(each.kind) for each in columns)  # type: ignore[call-overload]  # the stubs want literals
     fields = [
         pa.field(each.name, kind, nullable=each.nullable, metadata={"comment": each.meaning})
         for each, kind in zip(columns, kinds, strict=True)

@@ -13,7 +13,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import delete_journal
-from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of
+from proofsweep.store.lease import CatalogLease, Legs, leg_numbers, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.commit import LegParts, record_ended_legs, record_leg, settle_leg

@@ -22,8 +22,8 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_journal, read_journal, segments_of
+from proofsweep.store.lease import Legs
 from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.legs import Legs
 from proofsweep.store.objects import delete_all
 from proofsweep.store.parts import Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants

@@ -11,7 +11,7 @@ from proofsweep.config.logs import Event, log
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.latest import refresh_if_due
-from proofsweep.store.legs import open_legs
+from proofsweep.store.lease import open_legs
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 from proofsweep.verify.forecast import Measurement

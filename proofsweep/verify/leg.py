@@ -23,8 +23,7 @@ from proofsweep.domain.text import counted
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import FLUSH_SECONDS, Journal
 from proofsweep.store.known_rows import PastAnswers
-from proofsweep.store.lease import HEARTBEAT_SECONDS, LegProgress
-from proofsweep.store.legs import Legs, legs_of
+from proofsweep.store.lease import HEARTBEAT_SECONDS, LegProgress, Legs, legs_of
 from proofsweep.store.operations import recovered_sidecars
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import RowContext

@@ -32,8 +32,8 @@ from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import AnswerTimes, HashedItems, version_of_size
+from proofsweep.store.lease import CatalogLease
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import CatalogLease
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED

@@ -10,7 +10,7 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import are_known_since
-from proofsweep.store.legs import Legs, leg_numbers
+from proofsweep.store.lease import Legs, leg_numbers
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord
 from proofsweep.verify.attempt import BOUNDS, settle_last_legs, supersede

@@ -13,7 +13,7 @@ from proofsweep.config.threads import StopSwitch, background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds, Plan, left_of
-from proofsweep.store.legs import Legs, open_legs
+from proofsweep.store.lease import Legs, open_legs
 from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
 from proofsweep_tasks.fan_out import fan_out

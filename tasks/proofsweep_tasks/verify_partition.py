@@ -13,7 +13,7 @@ from proofsweep.config.load import Settings
 from proofsweep.config.locations import is_bucket
 from proofsweep.domain.errors import ConfigError, ProofsweepError, ResultsError
 from proofsweep.domain.runs import Bounds, Plan
-from proofsweep.store.legs import legs_of
+from proofsweep.store.lease import legs_of
 from proofsweep.store.parts import Results
 from proofsweep.verify.worker import verify_batch, work_last
 from proofsweep_tasks.end_states import state_of_error

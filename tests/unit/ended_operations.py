@@ -9,7 +9,7 @@ from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.operations import operation_ids, write_operation
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row

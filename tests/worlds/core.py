@@ -39,7 +39,7 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, latest, layout, lease, ledger, legs, listings, objects, operations, schemas
+from proofsweep.store import journal, latest, layout, lease, ledger, listings, objects, operations, schemas
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import Results
@@ -206,7 +206,7 @@ class StoredRun:
 
     def __init__(self, results: Results, plan: Plan) -> None:
         self.results, self.plan = results, plan
-        self._legs = legs.Legs(results.store, plan.run_id)
+        self._legs = lease.Legs(results.store, plan.run_id)
 
     def list_catalog(self, items: Iterable[str], *, notes_gone: bool = True) -> None:
         """Write what the whole catalog lists, and what is gone from it, as a plan does that leaves rows out."""
@@ -275,7 +275,7 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
     operations.write_operation(results.store, operation)
-    held = legs.Legs(results.store, operation_id)
+    held = lease.Legs(results.store, operation_id)
     held.take(1)
     journaled = journal.Journal(results, operation_id, 1, "w", operation.table)
     for row in rows:

@@ -13,7 +13,7 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 

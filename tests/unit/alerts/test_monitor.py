@@ -13,7 +13,7 @@ from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Rotation
 from proofsweep.store import layout
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.verify.attempt import supersede
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -14,7 +14,7 @@ from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store import layout
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.verify import attempt
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch

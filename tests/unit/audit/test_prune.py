@@ -12,7 +12,7 @@ from proofsweep.queries.status import describe_run, unfinished_runs
 from proofsweep.results import open_results
 from proofsweep.store import layout
 from proofsweep.store.latest import refresh
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex

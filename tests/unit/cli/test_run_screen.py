@@ -13,7 +13,7 @@ from proofsweep_cli.screen import Screen
 
 from ...worlds.ended_runs import plan_of_run
 
-HOLDER = Holder(host="night-1", boot="b", pid=7, process_started="1", taken_at=datetime(2026, 11, 20, 2, tzinfo=UTC))
+HOLDER = Holder(host="night-1", machine="b", pid=7, process_started="1", taken_at=datetime(2026, 11, 20, 2, tzinfo=UTC))
 BEAT = datetime(2026, 11, 20, 2, 30, tzinfo=UTC)
 TOLD = LegProgress(
     rows=5_000,

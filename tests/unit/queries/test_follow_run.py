@@ -8,8 +8,7 @@ import pytest
 
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import RunStatus, describe_run, heartbeats_of, stop_run
-from proofsweep.store.lease import Holder, LegProgress, OpenTerm
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Holder, LegProgress, Legs, OpenTerm
 from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.parts import Results
 

@@ -15,7 +15,7 @@ from proofsweep.queries.status import (
     unfinished_runs,
 )
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row

@@ -15,8 +15,7 @@ from proofsweep.queries.status import describe_run, legs_of_store
 from proofsweep.queries.store_status import StoreStatus, store_status
 from proofsweep.store import schemas
 from proofsweep.store.layout import heartbeat_name
-from proofsweep.store.lease import LegProgress, OpenTerm
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import LegProgress, Legs, OpenTerm
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.operations import add_pass
 from proofsweep.store.parts import Results

@@ -13,8 +13,8 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store.journal import Journal
 from proofsweep.store.known_rows import AcceptedItem, AnswerTimes, PastAnswers, are_known_since
 from proofsweep.store.latest import refresh
+from proofsweep.store.lease import Legs
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.legs import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 

@@ -14,7 +14,7 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import latest as module
 from proofsweep.store.journal import Journal
 from proofsweep.store.latest import Latest, refresh
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run

@@ -9,8 +9,7 @@ import pytest
 
 from proofsweep.domain.errors import RunIsActive
 from proofsweep.store import layout
-from proofsweep.store.lease import LegProgress
-from proofsweep.store.legs import CatalogLease, Legs, leg_numbers, legs_of, open_legs
+from proofsweep.store.lease import CatalogLease, LegProgress, Legs, leg_numbers, legs_of, open_legs
 from proofsweep.store.objects import FolderStore, Store
 
 from ...worlds.ended_runs import plan_of_run
@@ -130,7 +129,7 @@ PROGRESS = LegProgress(
 def progress_of(legs: Legs) -> LegProgress | None:
     opened = legs.open_leg()
     assert opened is not None
-    assert opened.beaten_at > opened.since
+    assert opened.beaten_at > opened.holder.taken_at
     return opened.progress
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.store.legs import Legs, legs_of
+from proofsweep.store.lease import Legs, legs_of
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex

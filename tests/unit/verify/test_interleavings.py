@@ -25,7 +25,7 @@ from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 from proofsweep.verify import commit

@@ -12,7 +12,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_legs

@@ -10,7 +10,7 @@ from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
 from proofsweep.queries.status import describe_run
-from proofsweep.store.legs import Legs
+from proofsweep.store.lease import Legs
 from proofsweep.verify.worker import verify_batch
 
 from ..left_behind import let_holder_die, write_journal
