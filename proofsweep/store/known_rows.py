@@ -5,6 +5,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from itertools import islice
 from threading import Lock
 
 import pyarrow as pa
@@ -18,11 +20,7 @@ from proofsweep.store.latest import Latest
 from proofsweep.store.parts import Results
 from proofsweep.store.schemas import SCHEMAS
 
-_OF_ANSWER = (
-    *("item_id", "audio_version", "sidecar", "sidecar_version", "finished_at", "outcome"),
-    *("audio_bytes", "audio_sha256"),
-)
-_OF_SIZE = ("item_id", "audio_bytes", "sidecar")
+_OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KEPT = 32  # accepted files of each mode, the smallest
 _OF_ACCEPTED = ["audio_bytes", "audio", "sidecar", "audio_sha256", "sidecar_sha256"]
@@ -52,32 +50,30 @@ class AnswerTimes:
         self.outcomes = outcomes
         self._results = results
         self._environment = environment
-        self._hashes: array[int] | None = None
-        self._times = array("q")
 
     def of(self, item_id: str, audio_version: str | None, sidecar: str | None) -> datetime | None:
         """Return when an item was tried; None if it was not, or with other audio or another `sidecar_key`."""
-        if self._hashes is None:
-            self._hashes, self._times = self._read()
+        hashes, times = self._read
         hashed = hash((item_id, audio_version, sidecar))
-        index = bisect_right(self._hashes, hashed) - 1
-        if audio_version is None or index < 0 or self._hashes[index] != hashed:
+        index = bisect_right(hashes, hashed) - 1
+        if audio_version is None or index < 0 or hashes[index] != hashed:
             return None
-        return _EPOCH + timedelta(microseconds=self._times[index])
+        return _EPOCH + timedelta(microseconds=times[index])
 
+    @cached_property
     def _read(self) -> "tuple[array[int], array[int]]":
         hashes, times = array("q"), array("q")  # of an item, the newest comes last
         is_wanted = pc.field("outcome").isin(self.outcomes) & pc.field("finished_at").is_valid()
-        for table in Latest(self._results).rows(self._environment, _OF_ANSWER):
+        for table in Latest(self._results).rows(self._environment, [*_OF_ANSWER, "finished_at", "outcome"]):
             rows = table.filter(is_wanted)
-            sidecars = map(sidecar_key, rows["sidecar"].to_pylist(), rows["sidecar_version"].to_pylist())
-            names = (rows[name].to_pylist() for name in ("item_id", "audio_version"))
-            hashes.extend(map(hash, zip(*names, sidecars, strict=True)))
-            read = rows.filter(pc.is_valid(rows["audio_sha256"]))
-            for item_id, size, sidecar in zip(*(read[name].to_pylist() for name in _OF_SIZE), strict=True):
-                hashes.append(hash((item_id, *version_of_size(size, is_pair=sidecar is not None))))
-            for each in (rows, read):
-                times.extend(int(time or 0) for time in pc.cast(each["finished_at"], pa.int64()).to_pylist())
+            microseconds = pc.cast(rows["finished_at"], pa.int64())
+            columns = (column.to_pylist() for column in (*rows.select(_OF_ANSWER).columns, microseconds))
+            for item_id, version, sidecar, sidecar_version, size, sha256, time in zip(*columns, strict=True):
+                keys = [(item_id, version, sidecar_key(sidecar, sidecar_version))]
+                if sha256 is not None:
+                    keys.append((item_id, *version_of_size(size, is_pair=sidecar is not None)))
+                hashes.extend(map(hash, keys))
+                times.extend([time] * len(keys))
         order = pc.array_sort_indices(pa.array(hashes, pa.int64())).to_numpy().tolist()  # a stable sort
         return array("q", (hashes[index] for index in order)), array("q", (times[index] for index in order))
 
@@ -120,33 +116,29 @@ class PastAnswers:
     def __init__(self, results: Results, plan: Plan) -> None:
         self._results = results
         self._plan = plan
-        self._digests: HashedItems | None = None
+        self._known: tuple[HashedItems, pa.Table] | None = None
         self._reading = Lock()
         self._failures: list[str] = []
-        self._kept = pa.table({})
 
     def was_accepted(self, mode: Mode, audio_sha256: str, sidecar_sha256: str | None) -> bool:
         """Whether these bytes were accepted in this mode; ResultsError if the store cannot be read."""
-        self._read_once()
-        return self._digests is not None and f"{mode} {audio_sha256} {sidecar_sha256 or ''}" in self._digests
+        digests, _ = self._read_once()
+        return f"{mode} {audio_sha256} {sidecar_sha256 or ''}" in digests
 
     def accepted(self) -> list[AcceptedItem]:
         """Return the smallest accepted files of each mode, without those whose proofs were erased."""
-        self._read_once()
-        return [AcceptedItem(**row) for row in self._kept.select(_OF_ACCEPTED).to_pylist()]
+        _, kept = self._read_once()
+        return [AcceptedItem(**row) for row in kept.select(_OF_ACCEPTED).to_pylist()]
 
     def files_read(self, most: int) -> list[str]:
         """Name audio files that earlier legs of this run read to their end, the last ones first."""
-        found: list[str] = []
-        for name in reversed(self._results.parts_of("verdicts", self._plan)):
-            part = self._results.table("verdicts", [name], ["audio", "audio_sha256"])
-            found += map(str, part["audio"].filter(pc.is_valid(part["audio_sha256"])).to_pylist()[::-1])
-            if len(found) >= most:
-                break
-        return found[:most]
+        parts = reversed(self._results.parts_of("verdicts", self._plan))
+        tables = self._results.tables(parts, ["audio", "audio_sha256"])
+        found = (table["audio"].filter(pc.is_valid(table["audio_sha256"])).to_pylist() for table in tables)
+        return list(islice((str(audio) for files in found for audio in reversed(files)), most))
 
-    def _read_once(self) -> None:
-        """Read unless it is done; what failed while a thread waited to read fails for it too.
+    def _read_once(self) -> tuple[HashedItems, pa.Table]:
+        """Read what was accepted, unless it is done; what failed while a thread waited to read fails for it too.
 
         A store that is away fails after many seconds, and each of a hundred threads would wait for all before it.
         """
@@ -154,25 +146,27 @@ class PastAnswers:
         with self._reading:
             if len(self._failures) > failures:
                 raise ResultsError(self._failures[-1])
-            if self._digests is None:
-                try:
-                    self._digests = HashedItems(map(hash, self._noted()))
-                except ResultsError as error:
-                    self._failures.append(error.message)
-                    raise
+            try:
+                self._known = self._known or self._read()
+            except ResultsError as error:
+                self._failures.append(error.message)
+                raise
+            return self._known
 
-    def _noted(self) -> Iterator[str]:
-        """Yield what tells each acceptance apart, and keep the smallest files."""
-        self._kept = pa.Table.from_batches([], schema=pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
-        erased = pa.array(self._erased(), pa.string())
+    def _read(self) -> tuple[HashedItems, pa.Table]:
+        """Return what tells each acceptance apart, and the smallest files."""
+        hashes, kept = array("q"), pa.Table.from_batches([], pa.schema(map(SCHEMAS["verdicts"].field, _OF_ACCEPTANCE)))
+        # Refused since then, on our own demand.
+        erased = self._results.table("erasures", self._results.all_parts("erasures"), ["proof_id"])["proof_id"]
         is_wanted = pc.field("accepted") & pc.field("audio_sha256").is_valid()
         for rows in self._tables([*_OF_ACCEPTANCE, "accepted"]):
             table = rows.filter(is_wanted).select(_OF_ACCEPTANCE)
             columns = [table[name] for name in ("mode", "audio_sha256", "sidecar_sha256")]
             joined = pc.binary_join_element_wise(*columns, pa.scalar(" "), null_handling="replace")  # type: ignore[call-overload]  # the stubs want no scalar
-            yield from joined.to_pylist()
+            hashes.extend(map(hash, joined.to_pylist()))
             is_lost = pc.or_(pc.is_in(table["proof_id"], erased), pc.starts_with(table["audio"], PROOF_PREFIX))
-            self._kept = _smallest(pa.concat_tables([self._kept, table.filter(pc.invert(is_lost))]))
+            kept = _smallest(pa.concat_tables([kept, table.filter(pc.invert(is_lost))]))
+        return HashedItems(hashes), kept
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         """Read all rows; only those of this run where what is derived is damaged."""
@@ -181,11 +175,6 @@ class PastAnswers:
             yield from Latest(self._results).rows(self._plan.environment, columns)
         except ResultsError:
             yield from self._results.tables(self._results.parts_of("verdicts", self._plan), columns)
-
-    def _erased(self) -> list[str]:
-        """Return the proofs that were erased on our demand: their items are refused since then."""
-        parts = self._results.tables(self._results.all_parts("erasures"), ["proof_id"])
-        return [str(proof_id) for part in parts for proof_id in part["proof_id"].to_pylist()]
 
 
 def _smallest(accepted: pa.Table) -> pa.Table:
