@@ -89,7 +89,7 @@ class Holder:
     """Which process holds a term. On the same machine, this is enough to check whether it still exists."""
 
     host: str
-    machine: str  # where `pid` is valid: containers have their own numbers, and may share a host name
+    machine: str  # where `pid` is valid: each container has numbers of its own, and they may share a host name
     pid: int
     process_started: str  # the kernel's start time of the process, because process IDs are reused
     taken_at: datetime
@@ -99,9 +99,15 @@ class Holder:
 
     @classmethod
     def of_this_process(cls, now: datetime, facts: Row) -> "Holder":
-        pid, (host, machine), token = os.getpid(), _here(), secrets.token_hex(8)
-        started = _process_started(pid)
-        return cls(host=host, machine=machine, pid=pid, process_started=started, taken_at=now, token=token, facts=facts)
+        return cls(
+            host=socket.gethostname(),
+            machine=_this_machine(),
+            pid=os.getpid(),
+            process_started=_process_started(os.getpid()),
+            taken_at=now,
+            token=secrets.token_hex(8),
+            facts=facts,
+        )
 
     @property
     def where(self) -> str:
@@ -109,7 +115,7 @@ class Holder:
 
     @property
     def is_here(self) -> bool:
-        return (self.host, self.machine) == _here()
+        return self.machine == _this_machine()
 
     @property
     def is_gone(self) -> bool:
@@ -128,25 +134,21 @@ class Holder:
 _HOLDER = TypeAdapter(Holder)
 
 
-def _here() -> tuple[str, str]:
-    """Return the name of this host, and its boot and PID namespace, empty where the system does not tell them."""
-    namespace = ""
+def _this_machine() -> str:
+    """Name where a process ID has a meaning: host, boot and PID namespace, as far as the system tells them."""
+    names = [socket.gethostname()]
     with suppress(OSError):
-        namespace = str(Path("/proc/self/ns/pid").readlink())
-    return socket.gethostname(), f"{_text_of('/proc/sys/kernel/random/boot_id')} {namespace}"
+        names.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
+        names.append(str(Path("/proc/self/ns/pid").readlink()))
+    return " ".join(names)
 
 
 def _process_started(pid: int) -> str:
     """Return the start time of a process as the kernel says it; empty for a zombie or if it is not known."""
-    stat = _text_of(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return "" if not stat or stat[0] == "Z" else stat[19]
-
-
-def _text_of(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
+    with suppress(OSError):
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return "" if stat[0] == "Z" else stat[19]
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.store.layout import INDEX_NAME, kind_of
-from proofsweep.store.lease import Legs, receipts_of
+from proofsweep.store.lease import Lease, receipts_of
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
 from proofsweep.store.parts import Results, prunings_of
@@ -65,11 +65,11 @@ class LegRecord:
 
     @property
     def started_at(self) -> datetime | None:
-        return self._instant("started_at")
+        return _instant(self.counts.get("started_at"))
 
     @property
     def finished_at(self) -> datetime | None:
-        return self._instant("finished_at")
+        return _instant(self.counts.get("finished_at"))
 
     @property
     def seconds(self) -> float:
@@ -81,9 +81,9 @@ class LegRecord:
         found = self.counts.get(column)
         return found if isinstance(found, int) else 0
 
-    def _instant(self, column: str) -> datetime | None:
-        found = self.counts.get(column)
-        return found if isinstance(found, datetime) else None
+
+def _instant(cell: object) -> datetime | None:
+    return cell if isinstance(cell, datetime) else None
 
 
 _LEG = TypeAdapter(LegRecord)
@@ -107,12 +107,6 @@ class RunRecord:
             return 0
         left = (leg.counts.get("remaining") for leg in self.legs)
         return min((found for found in left if isinstance(found, int)), default=self.plan.items)
-
-    @property
-    def next_legs(self) -> list[int]:
-        """Return the numbers of the legs that begin next, one for each partition."""
-        step, known = self.plan.partitions, [leg.leg for leg in self.legs]
-        return [next(leg for leg in count(first, step) if leg not in known) for first in range(1, step + 1)]
 
     @property
     def is_over(self) -> bool:
@@ -170,7 +164,9 @@ _INDEX = TypeAdapter(IndexedRuns)
 
 def has_begun_leg(store: Store, run: RunRecord) -> bool:
     """Whether a leg began of which the record does not know the end."""
-    return any(map(Legs(store, run.plan.run_id).is_taken, run.next_legs))
+    step, known = run.plan.partitions, {leg.leg for leg in run.legs}
+    following = (next(leg for leg in count(first, step) if leg not in known) for first in range(1, step + 1))
+    return any(map(Lease(store, run.plan.run_id).is_taken, following))
 
 
 def newest_whole(plans: Sequence[Plan]) -> Plan | None:
@@ -205,11 +201,11 @@ class RunIndex:
         wanted = {name for name in (*later, *(run_id for run_id, _ in numbers), *pruned) if name not in index.pruned}
         read = some_at_once(sorted(wanted), partial(self.record_of, entries=numbers), REQUESTS_AT_ONCE)
         found = {record.plan.run_id: record for record in read if record}
-        gone = {run_id: record.plan for run_id, record in found.items() if run_id in pruned}
+        gone = [record.plan for run_id, record in found.items() if run_id in pruned]
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
         return IndexedRuns(
             records=found,
-            pruned={run_id: [plan.environment, plan.identity] for run_id, plan in gone.items()},
+            pruned={plan.run_id: [plan.environment, plan.identity] for plan in gone},
             complete_to=max((name for name in (*index.records, *later) if name < limit), default=""),
             entries_to=entries[-1].number if entries else 0,
         )
@@ -225,8 +221,7 @@ class RunIndex:
         return RunRecord(plan=plan, legs=legs)
 
     def _read(self) -> IndexedRuns:
-        """Read the index; one that is damaged is made anew."""
-        content = self._store.read(INDEX_NAME)
+        """Read the index; one that is damaged or missing is made anew."""
         with suppress(OSError, EOFError, ValueError, zlib.error):
-            return IndexedRuns() if content is None else _INDEX.validate_json(gzip.decompress(content))
+            return _INDEX.validate_json(gzip.decompress(self._store.read(INDEX_NAME) or b""))
         return IndexedRuns()

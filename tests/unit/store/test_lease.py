@@ -74,7 +74,7 @@ def test_a_term_is_superseded_by_the_next_one_or_by_its_receipt(lease: Lease) ->
 
 def test_a_leg_that_ends_while_it_is_listened_to_is_not_active(lease: Lease, clock: Clock) -> None:
     """The next one may begin."""
-    held_by_another(lease, host="another-host", machine="another")
+    held_by_another(lease, machine="another")
     clock.jump(3_600)
     clock.meanwhile = lambda: lease.write_receipt(1, {"ended_by": "quota"}) if clock.uptime_seconds == 105 else None
 
@@ -90,7 +90,7 @@ def gone_process() -> int:
     return process.pid or 0
 
 
-ELSEWHERE = ({"host": "another-host"}, {"machine": "another"})
+ELSEWHERE = ({"host": "another-host", "machine": "another-host boot"}, {"machine": "host another-boot"})
 """What a lease says of a process whose number means nothing here: containers may share a host name."""
 
 
