@@ -70,10 +70,9 @@ class Line:
     is_whole: bool  # else it is not known which receipts it lacks
 
     def lacks(self, name: str) -> bool:
-        """Return whether a receipt has no entry, also none that came while the audit read."""
-        if name in self.entries or not self.is_whole:
-            return False
-        return all(entry.name != name for entry in Ledger(self.store).entries(self.newest))
+        """Whether a receipt has no entry, also none that came while the audit read."""
+        is_new = self.is_whole and name not in self.entries
+        return is_new and all(entry.name != name for entry in Ledger(self.store).entries(self.newest))
 
 
 def checked_head(text: str) -> str:
@@ -147,20 +146,21 @@ class RunAuditor:
     """Checks one run, or one operation, and reads its parts one by one."""
 
     def __init__(self, results: Results, run_id: str, line: Line, audit: Audit) -> None:
-        self._results, self._store = results, results.store
-        self._run_id = run_id
-        self._line = line
-        self._audit = audit
+        self._results, self._store, self._run_id, self._line, self._audit = results, results.store, run_id, line, audit
         self._pruned: frozenset[str] = frozenset()  # names of objects
+        self.named = set[str]()  # the parts that its receipts account for
 
     def check(self) -> "dict[int, LegReceipt] | None":
         """Give the receipts of its legs; None if its plan or receipts are not what was written: no part is read then.
 
         ResultsError: the store is away.
         """
-        plan_name = layout.plan_name(self._run_id)
+        plan_name, is_operation = layout.plan_name(self._run_id), bool(layout.kind_of(self._run_id))
+        self._audit.operations += is_operation
+        self._audit.runs += not is_operation
         try:
-            run, digest = self._planned(), self._results.plan_digest(self._run_id)
+            run = operation_of(self._store, self._run_id) if is_operation else self._results.plan(self._run_id)
+            digest = self._results.plan_digest(self._run_id)
         except NO_DOCUMENT:
             self._audit.bad(plan_name, "is missing or cannot be read")
             return None
@@ -176,13 +176,6 @@ class RunAuditor:
             self._check_operation(run, receipts)
         return receipts
 
-    def _planned(self) -> Plan | Operation | None:
-        if layout.kind_of(self._run_id):
-            self._audit.operations += 1
-            return operation_of(self._store, self._run_id)
-        self._audit.runs += 1
-        return self._results.plan(self._run_id)
-
     def _receipts(self) -> dict[int, LegReceipt] | None:
         """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
         found: dict[int, LegReceipt] = {}
@@ -193,9 +186,8 @@ class RunAuditor:
             entry = self._line.entries.get(name)
             if content is None and entry is None:
                 if is_taken:
-                    remedy = "then repeat the operation" if layout.kind_of(self._run_id) else "then resume the run"
-                    what = f"leg {leg} has no receipt: it is at work, or was killed ({remedy})"
-                    self._audit.note(self._run_id, what)
+                    remedy = "then resume the run, or repeat the operation"
+                    self._audit.note(self._run_id, f"leg {leg} has no receipt: it is at work, or was killed ({remedy})")
                 continue
             if content is None or (entry is not None and entry.sha256 != sha256_hex(content)):
                 are_sound = False  # a finding already
@@ -219,8 +211,7 @@ class RunAuditor:
             self._check_runs_row(plan, receipt, receipts)
 
     def _check_operation(self, operation: Operation, receipts: Mapping[int, LegReceipt]) -> None:
-        for leg in receipts:
-            name = layout.receipt_name(operation.run_id, leg)
+        for name in (layout.receipt_name(operation.run_id, leg) for leg in receipts):
             if self._line.lacks(name):
                 what = "has no entry in the ledger: its process was killed after it; the next operation adds it"
                 self._audit.note(name, what)
@@ -239,17 +230,16 @@ class RunAuditor:
     def _rows_of(self, part: Part, cells: Mapping[str, object]) -> pa.Table | None:
         """Check a part; give its rows, None if they are gone or unreadable. `cells` are what each row has there."""
         content, audit = self._store.read(part.name), self._audit
+        self.named.add(part.name)
         audit.parts += 1
         if part.name in self._pruned:
             audit.parts_pruned += 1
             if content is not None:
                 audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
             return None
-        if content is None:
-            audit.bad(part.name, "is missing; a receipt names it")
-            return None
-        if sha256_hex(content) != part.sha256:
-            audit.bad(part.name, "was changed: no receipt names the sha256 that it has")
+        if content is None or sha256_hex(content) != part.sha256:
+            is_changed = "was changed: no receipt names the sha256 that it has"
+            audit.bad(part.name, "is missing; a receipt names it" if content is None else is_changed)
             return None
         try:
             schema, table = SCHEMAS[part.name.partition("/")[0]], table_of(content)
@@ -315,6 +305,7 @@ class RunAuditor:
     def _check_runs_row(self, plan: Plan, receipt: LegReceipt, receipts: Mapping[int, LegReceipt]) -> None:
         """Check the row in `runs`, which is written after the receipt's entry in the ledger."""
         name = layout.runs_name(plan.run_id, plan.run_date, receipt.leg)
+        self.named.add(name)
         content, receipt_name = self._store.read(name), layout.receipt_name(plan.run_id, receipt.leg)
         own = (each for each in receipts.values() if (each.leg - receipt.leg) % plan.partitions == 0)
         later = (each for each in own if each.leg > receipt.leg)
@@ -347,29 +338,22 @@ def audit_store(
     run and operation is as its receipts say, (3) no part lies in the tables that belongs to none of them. What
     is derived is not checked. ResultsError if there is no such run.
     """
-    run_ids = results.store.folders("_runs")
+    store, audit = results.store, Audit()
+    run_ids = store.folders("_runs")
     if not run_ids or run_id not in {None, *run_ids} or layout.kind_of(run_id or ""):
-        raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {results.store.url}.")
-    audit = Audit()
-    line = read_line(results.store, head, audit)  # (1)
-    receipts: dict[str, Mapping[int, LegReceipt] | None] = {}
-    for each in (each for each in run_ids if _was_planned(results.store, each)) if run_id is None else [run_id]:
+        raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {store.url}.")
+    line = read_line(store, head, audit)  # (1)
+    receipts, named = dict[str, Mapping[int, LegReceipt] | None](), set[str]()
+    for each in run_ids if run_id is None else [run_id]:
+        is_planned = store.read(layout.plan_name(each)) is not None or store.folders(layout.legs_folder(each))
+        if run_id is None and not is_planned:
+            continue  # it has planned items alone
         progress(each)
-        receipts[each] = RunAuditor(results, each, line, audit).check()  # (2)
-    _check_owners(results, receipts, _listed(results, run_id), audit)  # (3)
+        auditor = RunAuditor(results, each, line, audit)
+        receipts[each] = auditor.check()  # (2)
+        named |= auditor.named
+    _check_owners(store, receipts, (name for name in _listed(results, run_id) if name not in named), audit)  # (3)
     return audit
-
-
-def _was_planned(store: Store, run_id: str) -> bool:  # one that has planned items alone was not planned to the end
-    return bool(store.read(layout.plan_name(run_id)) or store.folders(layout.legs_folder(run_id)))
-
-
-def _named_by(results: Results, run_id: str, legs: Mapping[int, LegReceipt]) -> Iterator[str]:
-    """Name the parts that the receipts of a run, or of an operation, account for."""
-    yield from (part.name for receipt in legs.values() for part in receipt.parts)
-    if not layout.kind_of(run_id):
-        day = results.plan(run_id).run_date
-        yield from (layout.runs_name(run_id, day, leg) for leg in legs)
 
 
 def _listed(results: Results, run_id: str | None) -> Iterator[str]:
@@ -385,11 +369,9 @@ def _listed(results: Results, run_id: str | None) -> Iterator[str]:
 
 
 def _check_owners(
-    results: Results, receipts: Mapping[str, Mapping[int, LegReceipt] | None], names: Iterable[str], audit: Audit
+    store: Store, receipts: Mapping[str, Mapping[int, LegReceipt] | None], names: Iterable[str], audit: Audit
 ) -> None:
-    """See that each part is named by a receipt, or is of a leg or an operation that works, or began meanwhile."""
-    store = results.store
-    named = {name for run_id, legs in receipts.items() if legs for name in _named_by(results, run_id, legs)}
+    """See that each part that no receipt names is of a leg or an operation that works, or began meanwhile."""
     for name in names:
         run_id, table, leg = layout.run_of(name), name.partition("/")[0], layout.leg_of(name)
         if run_id not in receipts:
@@ -397,12 +379,10 @@ def _check_owners(
                 audit.bad(name, "belongs to no run or operation of this store")
             continue
         legs = receipts[run_id]
-        if legs is None or name in named or table == "ingest" or _is_rotating(store, run_id):
+        # The row of a rotation is there before the leg that names it.
+        is_rotating = layout.kind_of(run_id) == OperationKind.ROTATION and not is_complete(store, run_id)
+        if legs is None or is_rotating:
             continue
         sign = layout.receipt_name(run_id, leg) if table == "runs" else layout.lease_name(run_id, leg)
         if leg in legs or store.read(sign) is None:
             audit.bad(name, "is named by no receipt")
-
-
-def _is_rotating(store: Store, run_id: str) -> bool:  # its row is there before the leg that names it
-    return layout.kind_of(run_id) == OperationKind.ROTATION and not is_complete(store, run_id)

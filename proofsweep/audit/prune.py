@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from proofsweep.store.lease import leg_numbers
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, delete_all, json_bytes
-from proofsweep.store.parts import Pruning, Results, ended_parts, pruned_names, prunings_of
+from proofsweep.store.parts import Pruning, Results, ended_parts, prunings_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.verify.commit import record_ended_legs
 
@@ -59,29 +59,38 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
     latest, begun = Latest(results), _begun(results)
     taken = {pruning.run_id for pruning in begun}
     runs = [run for run in latest.index.newest_first() if run.legs and run.is_over]
-    old = [run for run in runs if _ended_at(run) <= now - timedelta(days=days)]
+    old_runs = [run for run in runs if _ended_at(run) <= now - timedelta(days=days)]
     listing = {run.plan.run_id for run in newest_listings(latest.index.newest_first()).values()}
     newest, sizes = frozenset(latest.base_parts()), cache(results.store.sizes)
 
     def pruning_of(run: RunRecord) -> Pruning | None:
-        if run.plan.run_id in taken or not _is_settled(results, run, latest.base.through):
+        run_id, journals = run.plan.run_id, layout.journals_folder(run.plan.run_id)
+        if run_id in taken or not _is_settled(results, run, latest.base.through):
             return None
-        kept, gone = _kept_and_gone(results, run, newest, sizes, is_listing=run.plan.run_id in listing)
-        if not gone:
+        parts = [part.name for each in ended_parts(results.store, run.plan).values() for part in each]
+        earlier = prunings_of(results.store, run_id)
+        gone = set(parts) - newest - {name for each in earlier for name in each.deleted}
+        if newest.intersection(parts) and not any(name.startswith("verdicts/") for name in gone):
             return None
-        return Pruning(
-            run_id=run.plan.run_id,
-            number=len(prunings_of(results.store, run.plan.run_id)) + 1,
+        folders = [f"{journals}/{leg}" for leg in results.store.folders(journals)]
+        if run_id not in listing:  # else it says what its catalog lists now
+            folders += [layout.items_folder(run_id), layout.items_folder(run_id, "listed")]
+        deleted = [name for name in parts if name in gone]
+        deleted += [name for folder in folders for name in sorted(sizes(folder))]
+        pruning = Pruning(
+            run_id=run_id,
+            number=len(earlier) + 1,
             decided_at=now.isoformat(timespec="seconds"),
             older_than_days=days,
-            is_whole=not kept,
-            deleted={name: sizes(name.rpartition("/")[0]).get(name, 0) for name in gone},
+            is_whole=newest.isdisjoint(parts),
+            deleted={name: sizes(name.rpartition("/")[0]).get(name, 0) for name in deleted},
             after_entry=latest.index.entries_to,
             proofsweep_version=__version__,
         )
+        return pruning if deleted else None
 
-    new = [pruning for pruning in some_at_once(old, pruning_of, REQUESTS_AT_ONCE) if pruning is not None]
-    return Prunable(old_runs=len(old), begun=begun, new=new)
+    new = [pruning for pruning in some_at_once(old_runs, pruning_of, REQUESTS_AT_ONCE) if pruning is not None]
+    return Prunable(old_runs=len(old_runs), begun=begun, new=new)
 
 
 def prune(results: Results, prunable: Prunable) -> list[Pruning]:
@@ -109,31 +118,6 @@ def _is_settled(results: Results, run: RunRecord, through: int) -> bool:
     """Whether no further leg has begun, and the newest rows are known through the entry of the last one."""
     has_ended = leg_numbers(results.store, run.plan) == [leg.leg for leg in run.legs]
     return has_ended and all(leg.entry is not None and leg.entry <= through for leg in run.legs)
-
-
-def _kept_and_gone(
-    results: Results,
-    run: RunRecord,
-    newest: Collection[str],
-    sizes: Callable[[str], dict[str, int]],
-    *,
-    is_listing: bool,
-) -> tuple[list[str], list[str]]:
-    """Name the parts of a run that stay, and all its objects that go: none if no part of `verdicts` can.
-
-    `newest` are the names of the parts with a newest row; one that `is_listing` says what its catalog lists now.
-    """
-    gone = pruned_names(results.store, run.plan.run_id)
-    parts = [part.name for each in ended_parts(results.store, run.plan).values() for part in each]
-    kept = [name for name in parts if name in newest]
-    old = [name for name in parts if name not in newest and name not in gone]
-    if kept and not any(name.startswith("verdicts/") for name in old):
-        return kept, []
-    journals = layout.journals_folder(run.plan.run_id)
-    folders = [f"{journals}/{leg}" for leg in results.store.folders(journals)]
-    if not is_listing:
-        folders += [layout.items_folder(run.plan.run_id), layout.items_folder(run.plan.run_id, "listed")]
-    return kept, old + [name for folder in folders for name in sorted(sizes(folder))]
 
 
 def _ended_at(record: RunRecord) -> datetime:

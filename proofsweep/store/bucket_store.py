@@ -64,12 +64,9 @@ class BucketStore:
             obstore.put(self._bucket, self._key(name), content, mode="overwrite", attributes=attributes)
 
     def read(self, name: str) -> bytes | None:
-        try:
+        with self._wrapped_errors("read", may_miss=True):
             return bytes(obstore.get(self._bucket, self._key(name)).bytes())
-        except FAILURES as error:
-            if failure_of(error).kind is FailureKind.MISSING:
-                return None
-            self._fail("read", error)
+        return None
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
         with self._wrapped_errors("read"):
@@ -94,11 +91,8 @@ class BucketStore:
         return sorted(path.rpartition("/")[2] for path in paths if _is_open(path))
 
     def delete(self, name: str) -> None:
-        try:
+        with self._wrapped_errors("written", may_miss=True):
             obstore.delete(self._bucket, self._key(name))
-        except FAILURES as error:
-            if failure_of(error).kind is not FailureKind.MISSING:
-                self._fail("written", error)
 
     @property
     def _bucket(self) -> "ObjectStore":
@@ -118,11 +112,12 @@ class BucketStore:
         return key.removeprefix(f"{self._prefix}/") if self._prefix else key
 
     @contextmanager
-    def _wrapped_errors(self, what: str) -> Iterator[None]:
+    def _wrapped_errors(self, what: str, *, may_miss: bool = False) -> Iterator[None]:
         try:
             yield
         except FAILURES as error:
-            self._fail(what, error)
+            if not may_miss or failure_of(error).kind is not FailureKind.MISSING:
+                self._fail(what, error)
 
     def _fail(self, what: str, error: Exception) -> NoReturn:
         failure = failure_of(error)

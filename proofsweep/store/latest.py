@@ -234,9 +234,8 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
     listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
     parts = [name for names in listed for name in names]
     with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=OFFLINE) as connection:
-        for setting in (f"memory_limit = '{_MEMORY}'", f"temp_directory = '{folder}/spilled'", "TimeZone = 'UTC'"):
-            connection.execute(f"SET {setting}")
-        connection.execute("SET preserve_insertion_order = false")
+        connection.execute(f"SET memory_limit = '{_MEMORY}'; SET temp_directory = '{folder}/spilled'")
+        connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
         connection.execute("CREATE TABLE legs (run_id VARCHAR, leg INTEGER, entry BIGINT)")
         connection.executemany(
             "INSERT INTO legs VALUES (?, ?, ?)", [[leg.plan.run_id, leg.leg, leg.entry] for leg in legs]
