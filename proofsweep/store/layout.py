@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from datetime import date
 from typing import Literal
 
@@ -26,6 +27,31 @@ ItemList = Literal["items", "listed", "gone"]
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 _OPERATION_ID = re.compile(r"\d{8}T\d{6}Z_\d{3}_([a-z]+)_[0-9a-f]+", re.ASCII)
 
+_OfRun = Callable[[str], str]
+_OfLeg = Callable[[str, int], str]
+
+plan_name: _OfRun = "_runs/{}/plan.json".format
+legs_folder: _OfRun = "_runs/{}/legs".format
+leg_folder: _OfLeg = "_runs/{}/legs/{:03}".format
+lease_name: _OfLeg = "_runs/{}/legs/{:03}/lease.json".format
+heartbeat_name: _OfLeg = "_runs/{}/legs/{:03}/heartbeat.json".format
+receipt_name: _OfLeg = "_runs/{}/legs/{:03}/receipt.json".format
+stop_name: Callable[[str, int, str], str] = "_runs/{}/legs/{:03}/stop-{}.json".format  # for the holder of a token
+journals_folder: _OfRun = "_runs/{}/journal".format
+journal_folder: _OfLeg = "_runs/{}/journal/{:03}".format
+
+table_folder: Callable[[str, date], str] = "{}/run_date={}".format
+# Of a table, run, day, sequence and leg: `seq` counts the leg's parts of this table from 0.
+part_name: Callable[[str, str, date, int, int], str] = "{0}/run_date={2}/{1}-{3:05}-{4:03}.parquet".format
+runs_name: Callable[[str, date, int], str] = "runs/run_date={1}/{0}-{2:03}.parquet".format
+# What became of the files that a leg has verified; leg 0 stands for files that were answered before.
+ingest_name: Callable[[str, date, int], str] = "ingest/run_date={1}/{0}-{2:03}.parquet".format
+
+pruning_name: Callable[[str, int], str] = "_pruned/{}-{:03}.json".format
+key_name: Callable[[str], str] = "_keys/{}.json".format  # of a fingerprint
+rotation_name: Callable[[str], str] = "_keys/{}-rotation.json".format
+rate_lease_name: Callable[[str, str], str] = "{}/{}.json".format  # of a folder and a token
+
 
 def is_run_id(text: str) -> bool:
     return _RUN_ID.fullmatch(text) is not None
@@ -37,10 +63,6 @@ def kind_of(run_id: str) -> str:
     return "" if named is None else named[1]
 
 
-def plan_name(run_id: str) -> str:
-    return f"_runs/{run_id}/plan.json"
-
-
 def items_folder(run_id: str, which: ItemList = "items") -> str:
     return f"_runs/{run_id}/{which}"
 
@@ -50,62 +72,12 @@ def items_name(run_id: str, number: int, which: ItemList = "items") -> str:
     return f"{items_folder(run_id, which)}/{number:05}.parquet"
 
 
-def table_folder(table: str, run_date: date) -> str:
-    return f"{table}/run_date={run_date.isoformat()}"
-
-
-def part_name(table: str, run_id: str, run_date: date, seq: int, leg: int) -> str:
-    """Name a part of a leg; `seq` counts the leg's parts of this table from 0."""
-    return f"{table_folder(table, run_date)}/{run_id}-{seq:05}-{leg:03}.parquet"
-
-
-def runs_name(run_id: str, run_date: date, leg: int) -> str:
-    return f"{table_folder('runs', run_date)}/{run_id}-{leg:03}.parquet"
-
-
-def ingest_name(run_id: str, run_date: date, leg: int) -> str:
-    """Name what became of the files that a leg has verified; leg 0 stands for files that were answered before."""
-    return f"{table_folder('ingest', run_date)}/{run_id}-{leg:03}.parquet"
-
-
 def leg_of(part_name: str) -> int:
     return int(part_name.rpartition("-")[2].removesuffix(".parquet"))
 
 
-def legs_folder(run_id: str) -> str:
-    return f"_runs/{run_id}/legs"
-
-
-def leg_folder(run_id: str, leg: int) -> str:
-    return f"{legs_folder(run_id)}/{leg:03}"
-
-
-def lease_name(run_id: str, leg: int) -> str:
-    return f"{leg_folder(run_id, leg)}/lease.json"
-
-
-def heartbeat_name(run_id: str, leg: int) -> str:
-    return f"{leg_folder(run_id, leg)}/heartbeat.json"
-
-
-def stop_name(run_id: str, leg: int, token: str) -> str:
-    return f"{leg_folder(run_id, leg)}/stop-{token}.json"
-
-
-def receipt_name(run_id: str, leg: int) -> str:
-    return f"{leg_folder(run_id, leg)}/receipt.json"
-
-
-def journals_folder(run_id: str) -> str:
-    return f"_runs/{run_id}/journal"
-
-
-def journal_folder(run_id: str, leg: int) -> str:
-    return f"{journals_folder(run_id)}/{leg:03}"
-
-
-def pruning_name(run_id: str, number: int) -> str:
-    return f"{PRUNED_FOLDER}/{run_id}-{number:03}.json"
+def run_of(part_name: str) -> str:
+    return part_name.rpartition("/")[2].partition("-")[0]
 
 
 def ledger_folder(number: int) -> str:
@@ -116,28 +88,12 @@ def ledger_name(number: int) -> str:
     return f"{ledger_folder(number)}/{number:09}.json"
 
 
-def run_of(part_name: str) -> str:
-    return part_name.rpartition("/")[2].partition("-")[0]
-
-
 def catalog_folder(environment: str, identity: str) -> str:
     return f"_catalogs/{hashlib.sha256(f'{environment} {identity}'.encode()).hexdigest()[:16]}"
 
 
-def key_name(fingerprint: str) -> str:
-    return f"_keys/{fingerprint}.json"
-
-
-def rotation_name(fingerprint: str) -> str:
-    return f"_keys/{fingerprint}-rotation.json"
-
-
 def rate_leases_folder(fingerprint: str, base_url: str) -> str:
     return f"_rates/{fingerprint}-{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"
-
-
-def rate_lease_name(folder: str, token: str) -> str:
-    return f"{folder}/{token}.json"
 
 
 def watch_id(environment: str, watched: str) -> str:
