@@ -453,5 +453,5 @@ class CatalogLease:
                 raise legs.active_error(last)
 
     def _active(self, name: str) -> RunIsActive:
-        legs = max(self._legs_in(name), key=Legs.last)
+        legs = max(self._legs_in(name), key=Legs.last, default=Legs(self.store, "", self.clock))
         return legs.active_error(legs.last())
