@@ -14,11 +14,10 @@ import pyarrow as pa
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan, new_run_id
-from proofsweep.store import layout, schemas
+from proofsweep.store import layout
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import Results
-from proofsweep.store.schemas import ITEMS, SCHEMAS
+from proofsweep.store.parts import ITEMS, SCHEMAS, Results, conformed
 from proofsweep.verify.commit import LegParts, settle_leg
 
 URL = "https://partner.example/v1"
@@ -113,7 +112,7 @@ def _cells_of(plan: Plan, rows: range, first: int) -> dict[str, list[object]]:
 
 def _table(cells: dict[str, list[object]], schema: pa.Schema) -> pa.Table:
     there = pa.schema([field for field in schema if field.name in cells])
-    return schemas.conformed(pa.Table.from_pydict({name: cells[name] for name in there.names}, there), schema)
+    return conformed(pa.Table.from_pydict({name: cells[name] for name in there.names}, there), schema)
 
 
 def build(store: Path, items: int, nights: int, rows: int) -> None:

@@ -22,9 +22,8 @@ from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
-from proofsweep.store.parts import Results
+from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.runs import RunIndex, newest_whole
-from proofsweep.store.schemas import SCHEMAS
 
 if TYPE_CHECKING:
     import duckdb

@@ -22,9 +22,8 @@ from proofsweep.store.lease import Lease
 from proofsweep.store.ledger import Ledger, LedgerEntry
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, sha256_hex
 from proofsweep.store.operations import is_complete, operation_of
-from proofsweep.store.parts import Part, Results, prunings_of, table_of
+from proofsweep.store.parts import SCHEMAS, Part, Results, conformed, prunings_of, table_of
 from proofsweep.store.rows import with_instants
-from proofsweep.store.schemas import SCHEMAS, conformed
 from proofsweep.store.tables import RECEIPTED, written_by
 
 _HEAD = re.compile(r"[0-9a-f]{64}")

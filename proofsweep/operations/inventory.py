@@ -17,8 +17,7 @@ from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import answering
 from proofsweep.queries.views import with_views
-from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Results
 
 _PAGE = 100  # proofs of a page: the most that the contract allows
 _BATCH_ROWS = 5_000  # rows that are in memory at once

@@ -14,8 +14,7 @@ from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.queries.connection import tables_of
 from proofsweep.queries.views import quoted
 from proofsweep.store.operations import operation_of
-from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Results
 
 MOST_LISTED = 20
 _ITEMS = f"""

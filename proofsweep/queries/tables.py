@@ -14,13 +14,12 @@ import pyarrow as pa
 from proofsweep.domain.reasons import reason_entries, remedy_for
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import quoted
-from proofsweep.store import layout, schemas
+from proofsweep.store import layout
 from proofsweep.store.latest import Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
-from proofsweep.store.parts import Results
+from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results
 from proofsweep.store.runs import IndexedRuns, RunRecord
-from proofsweep.store.schemas import SCHEMAS
 
 STORE_SCHEME = "proofsweep"
 """Objects of the store are `proofsweep://<name>` for DuckDB where this process reads them for it."""
@@ -47,7 +46,7 @@ _OF_PLAN = {
 }
 _PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
 _ITEM = "(item_id, environment)"
-_NEWEST = pa.schema([field for field in schemas.LATEST if field.name != "part"])
+_NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _ENTRIES = {"run_id": "VARCHAR", "leg": "INTEGER", "entry": "BIGINT"}
 _ENTERED = f"SELECT {', '.join(_NEWEST.names)} FROM {{}} JOIN store.entries USING (run_id, leg)"
 _COMMON_VIEWS = {
@@ -79,7 +78,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
         )
     listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
     listed = [_location_of(results, name) for _, names in listings for name in names]
-    _create_view(connection, "listing", _items_in(listed, schemas.ITEMS))
+    _create_view(connection, "listing", _items_in(listed, ITEMS))
     newest = [{name: getattr(run.plan, name) for name in _LISTINGS} for run, _ in listings]
     _create_from(connection, "listings", newest, dict.fromkeys(_LISTINGS, "VARCHAR"))
     folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]

@@ -14,8 +14,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import AnyRun
 from proofsweep.store import layout
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, delete_all
-from proofsweep.store.parts import Mark, Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Mark, Results
 
 # A killed process loses the work of at most so long.
 FLUSH_SECONDS = 1.0

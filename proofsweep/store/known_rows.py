@@ -17,8 +17,7 @@ from proofsweep.domain.items import PROOF_PREFIX, Mode, sidecar_key
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest
-from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Results
 
 _OF_ANSWER = ["item_id", "audio_version", "sidecar", "sidecar_version", "audio_bytes", "audio_sha256"]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -10,7 +10,6 @@ later in the ledger is newer; within a leg the clock decides. The base is derive
 import subprocess
 import sys
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -31,11 +30,11 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.store import layout, schemas
+from proofsweep.store import layout
 from proofsweep.store.journal import read_journal
 from proofsweep.store.lease import leg_numbers
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store, read_required
-from proofsweep.store.parts import Results, parquet_of
+from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.store.tables import ANSWERED
 
@@ -64,7 +63,6 @@ OFFLINE: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-_REFRESH = [sys.executable, "-m", "proofsweep.store.latest"]
 _OF_ORDER = ("entry", "finished_at", "manifest_row")  # that have no null in an answer
 
 
@@ -149,12 +147,10 @@ class Latest:
 
     def whole_answers(self, environment: str, item_ids: Iterable[str]) -> dict[str, Row]:
         """Return the whole `verdicts` row of each newest answer, by item, unless it is in no part, or that is gone."""
-        rows_of: defaultdict[str, list[object]] = defaultdict(list)
-        for row in self.answers(environment, item_ids, ["part", "manifest_row"]).values():
-            if row["part"] is not None:
-                rows_of[str(row["part"])].append(row["manifest_row"])
+        answers = self.answers(environment, item_ids, ["part", "manifest_row"]).values()
         found: dict[str, Row] = {}
-        for part, rows in rows_of.items():
+        for part in {str(row["part"]) for row in answers if row["part"] is not None}:
+            rows = [row["manifest_row"] for row in answers if row["part"] == part]
             with suppress(ResultsError):
                 chosen = self._results.table("verdicts", [part]).filter(pc.field("manifest_row").isin(rows))
                 found |= {str(row["item_id"]): row for row in chosen.to_pylist()}
@@ -222,7 +218,7 @@ def refresh_if_due(results: Results) -> None:
     latest = Latest(results)
     rows, base_rows = (sum(each.rows or 0 for each in held) for held in (latest.entered, latest.base.files))
     if rows > max(_LEAST_ROWS, base_rows // _TAIL_SHARE) or len(latest.entered) > _MOST_LEGS:
-        command, quiet = [*_REFRESH, results.store.url], subprocess.DEVNULL
+        command, quiet = [sys.executable, "-m", "proofsweep.store.latest", results.store.url], subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
         Thread(target=process.wait, daemon=True).start()
 
@@ -232,17 +228,15 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
     import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
 
     listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
-    parts = [name for names in listed for name in names]
+    parts = list(chain.from_iterable(listed))
     with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=OFFLINE) as connection:
         connection.execute(f"SET memory_limit = '{_MEMORY}'; SET temp_directory = '{folder}/spilled'")
         connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
-        connection.execute("CREATE TABLE legs (run_id VARCHAR, leg INTEGER, entry BIGINT)")
-        connection.executemany(
-            "INSERT INTO legs VALUES (?, ?, ?)", [[leg.plan.run_id, leg.leg, leg.entry] for leg in legs]
-        )
+        entries = ", ".join(f"('{leg.plan.run_id}', {leg.leg}, {leg.entry})" for leg in legs)
+        connection.execute(f"CREATE TABLE legs AS FROM (VALUES {entries}) AS legs (run_id, leg, entry)")
         for view, schema, names in (
-            ("parts", schemas.SCHEMAS["verdicts"], parts),
-            ("base", schemas.LATEST, [file.name for file in base.files]),
+            ("parts", SCHEMAS["verdicts"], parts),
+            ("base", LATEST, [file.name for file in base.files]),
         ):
             paths = _files_of(results.store, schema, names, Path(folder, view))
             connection.execute(f"CREATE VIEW {view} AS FROM read_parquet({paths}, filename = 'path')")
@@ -250,7 +244,7 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
         for items in _ranges(connection):
             ordered = f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, entry, outcome"
             for batch in connection.sql(ordered).to_arrow_reader(_FILE_ROWS):
-                yield pa.Table.from_batches([batch]).select(schemas.LATEST.names).cast(schemas.LATEST)
+                yield pa.Table.from_batches([batch]).select(LATEST.names).cast(LATEST)
 
 
 def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
@@ -274,12 +268,12 @@ def newest_per_item(rows: str) -> str:
     )
 
 
-_OF_PARTS = ", ".join(name for name in schemas.LATEST.names if name not in {"entry", "part"})
+_OF_PARTS = ", ".join(name for name in LATEST.names if name not in {"entry", "part"})
 _KNOWN = f"""
 SELECT {_OF_PARTS}, entry, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
 FROM parts JOIN legs USING (run_id, leg)
 UNION ALL BY NAME
-SELECT {", ".join(schemas.LATEST.names)} FROM base"""
+SELECT {", ".join(LATEST.names)} FROM base"""
 """The rows of the tail, and those of the base."""
 
 

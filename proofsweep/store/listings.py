@@ -8,10 +8,10 @@ from tempfile import TemporaryFile
 import pyarrow as pa
 
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.store import layout, schemas
+from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.objects import read_required
-from proofsweep.store.parts import Results, parquet_of, table_of
+from proofsweep.store.parts import ITEMS, Results, parquet_of, table_of
 from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex, RunRecord
 
@@ -34,7 +34,7 @@ class Listing:
         self._waiting: list[Row] = []
         self._file = TemporaryFile()  # noqa: SIM115 - closed with the listing
         weakref.finalize(self, self._file.close)
-        self._writer = pa.ipc.new_stream(self._file, schemas.ITEMS, options=_COMPRESSED)
+        self._writer = pa.ipc.new_stream(self._file, ITEMS, options=_COMPRESSED)
 
     def add(self, item: WorkItem) -> None:
         self.rows += 1
@@ -48,7 +48,7 @@ class Listing:
         self._write_waiting()
         self._writer.close()
         self._file.seek(0)
-        waiting = schemas.ITEMS.empty_table()
+        waiting = ITEMS.empty_table()
         for batch in pa.ipc.open_stream(self._file):
             waiting = pa.concat_tables([waiting, pa.Table.from_batches([batch])])
             while waiting.num_rows >= rows_each:
@@ -69,7 +69,7 @@ class Listing:
 
     def _write_waiting(self) -> None:
         if self._waiting:
-            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=schemas.ITEMS))
+            self._writer.write_batch(pa.RecordBatch.from_pylist(self._waiting, schema=ITEMS))
             self._waiting = []
 
 

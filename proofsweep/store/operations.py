@@ -20,8 +20,7 @@ from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import Store, json_bytes, read_document
-from proofsweep.store.parts import Results, parquet_of
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Results, parquet_of
 
 _TABLE = "probes"
 _LOOK_AGAIN_SECONDS = 0.5  # longer than another pass takes to read a part and to write it

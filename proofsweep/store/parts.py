@@ -1,6 +1,7 @@
 """The results store: plans and their items, the parts of the tables, the receipts that name them, and prunings.
 
-A pruning is decided and written down before its first deletion.
+A pruning is decided and written down before its first deletion. The schema of a part carries the table's name, and each
+field its meaning under `comment`, the key that Spark and Iceberg use.
 """
 
 import io
@@ -16,11 +17,27 @@ from pydantic import AfterValidator, TypeAdapter
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
-from proofsweep.store import layout
+from proofsweep.store import layout, tables
 from proofsweep.store.lease import receipts_of
 from proofsweep.store.objects import Store, damaged, json_bytes, read_document, read_required, sha256_hex
 from proofsweep.store.rows import planned_item
-from proofsweep.store.schemas import SCHEMAS, conformed
+from proofsweep.store.tables import TIME, Column
+
+
+def _schema_of(table: str, columns: Sequence[Column]) -> pa.Schema:
+    kinds = (pa.timestamp("us", "UTC") if each.kind == TIME else pa.type_for_alias(each.kind) for each in columns)  # type: ignore[call-overload]  # the stubs want literals
+    fields = [
+        pa.field(each.name, kind, nullable=each.nullable, metadata={"comment": each.meaning})
+        for each, kind in zip(columns, kinds, strict=True)
+    ]
+    return pa.schema(fields).with_metadata({"proofsweep.table": table})
+
+
+SCHEMAS = {name: _schema_of(name, table.columns) for name, table in tables.TABLES.items()}
+"""The schemas of the tables by their names."""
+
+ITEMS = _schema_of("planned items", tables.PLANNED_ITEMS)
+LATEST = _schema_of("latest", tables.LATEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +120,8 @@ class Results:
 
     def items(self, plan: Plan, rows: Collection[int] | None = None) -> Iterator[WorkItem]:
         """Yield the planned items of these rows, all by default, one by one, in manifest order."""
-        if rows is None:
-            rows, numbers = range(plan.items), list(range(len(plan.batches)))
-        else:
-            numbers = sorted({row // plan.batch_items for row in rows})
-        for number in numbers:
+        rows = range(plan.items) if rows is None else rows
+        for number in sorted({row // plan.batch_items for row in rows}):
             table = table_of(read_required(self.store, layout.items_name(plan.run_id, number)))
             for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
                 yield from (planned_item(row) for row in portion.to_pylist() if row["manifest_row"] in rows)
@@ -216,6 +230,22 @@ def parquet_of(table: pa.Table) -> bytes:
 def table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
+
+
+def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table the columns of a schema, in its order: those that an older file lacks are null.
+
+    pyarrow.ArrowException if a column has another type that cannot be converted.
+    """
+    if table.schema.equals(schema):
+        return table.replace_schema_metadata(schema.metadata)
+    there = frozenset(table.column_names)
+    columns = [
+        table[field.name].cast(field.type) if field.name in there else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    fields = [field if field.name in there else field.with_nullable(True) for field in schema]
+    return pa.table(columns, schema=pa.schema(fields).with_metadata(schema.metadata))
 
 
 def ended_parts(store: Store, plan: AnyRun) -> dict[int, list[Part]]:

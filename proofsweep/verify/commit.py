@@ -25,10 +25,9 @@ from proofsweep.store.journal import FLUSH_SECONDS, Journal, Segment, delete_jou
 from proofsweep.store.lease import Legs
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.objects import delete_all
-from proofsweep.store.parts import Mark, Part, Results
+from proofsweep.store.parts import SCHEMAS, Mark, Part, Results
 from proofsweep.store.rows import empty_row, with_instants
 from proofsweep.store.runs import IndexedRuns
-from proofsweep.store.schemas import SCHEMAS
 
 ROWS_PER_PART = 25_000  # bounds the memory for one part to some 25 MB
 PART_SECONDS = 1_800  # bounds the number of segments in a journal

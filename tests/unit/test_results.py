@@ -12,8 +12,7 @@ from proofsweep import results
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.objects import open_store
-from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Results
 
 from ..worlds.ended_runs import plan_of_run
 

@@ -39,10 +39,10 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, latest, layout, lease, ledger, listings, objects, operations, schemas
+from proofsweep.store import journal, latest, layout, lease, ledger, listings, objects, operations
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
-from proofsweep.store.parts import Results
+from proofsweep.store.parts import ITEMS, Results
 from proofsweep.store.rows import planned_row
 from proofsweep.verify import commit, history
 from proofsweep.verify.worker import verify_batch, work_last
@@ -221,7 +221,7 @@ class StoredRun:
         work = [WorkItem(manifest_row=row, item_id=item, audio=f"/c/{item}") for row, item in enumerate(items)]
         for number, batch in enumerate(self.plan.batches):
             some = work[batch.start : batch.stop]
-            table = pa.Table.from_pylist(list(map(planned_row, some)), schema=schemas.ITEMS)
+            table = pa.Table.from_pylist(list(map(planned_row, some)), schema=ITEMS)
             self.results.write_items(self.plan.run_id, number, table)
 
     def write_plan(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from proofsweep.domain.exchanges import Call
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS
 from proofsweep_cli.app import whole_app
 
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"

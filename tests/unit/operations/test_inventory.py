@@ -12,7 +12,7 @@ from proofsweep.domain.models import ProofSummary
 from proofsweep.operations.inventory import arrow_of, inventory_proofs, pages_of, reconciled
 from proofsweep.operations.operation import Operator
 from proofsweep.store.parts import Results
-from proofsweep.store.tables import PROOFS
+from proofsweep.store.tables import TABLES
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..scripted_service import Scripted, ScriptedService
@@ -65,7 +65,7 @@ def test_each_proof_has_its_state(results: Results) -> None:
     }
     assert (found["same"]["item_id"], found["same"]["audio"]) == ("f", "/c/f")
     assert (found["new"]["has_feedback"], found["gone"]["song"]) == (True, None)
-    assert set(found["same"]) == {column.name for column in PROOFS.columns} - {"operation_id", "environment"}
+    assert set(found["same"]) == {column.name for column in TABLES["proofs"].columns} - {"operation_id", "environment"}
 
 
 def test_answers_of_another_environment_do_not_count(results: Results) -> None:

@@ -6,8 +6,7 @@ import pytest
 
 from proofsweep.queries.search import Search, searching
 from proofsweep.store import layout
-from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.exchange_rows import exchange

@@ -9,16 +9,17 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.store import layout, schemas
+from proofsweep.store import layout
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import (
+    ITEMS,
+    SCHEMAS,
     Mark,
     Part,
     Results,
     ended_parts,
     parquet_of,
 )
-from proofsweep.store.schemas import SCHEMAS
 
 from ...worlds.ended_runs import plan_of_run
 from .. import left_behind
@@ -39,7 +40,7 @@ def part_name(seq: int, leg: int) -> str:
 
 def test_a_plan_is_what_makes_a_run(results: Results) -> None:
     """Items alone are none; the plan is written after them, and reads back equal."""
-    results.write_items(PLAN.run_id, 0, schemas.ITEMS.empty_table())
+    results.write_items(PLAN.run_id, 0, ITEMS.empty_table())
     with pytest.raises(ResultsError, match="There is no run"):
         results.plan(PLAN.run_id)
 

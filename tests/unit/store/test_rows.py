@@ -17,7 +17,7 @@ from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.models import HealthResponse, VerifyResponse, json_of
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.store import schemas
+from proofsweep.store.parts import ITEMS, SCHEMAS
 from proofsweep.store.rows import (
     RowContext,
     exchange_row,
@@ -26,7 +26,6 @@ from proofsweep.store.rows import (
     probe_row,
     row_of,
 )
-from proofsweep.store.schemas import SCHEMAS
 
 from .. import left_behind
 
@@ -255,7 +254,7 @@ def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str 
 )
 def test_a_planned_item_is_read_as_it_was_written(item: WorkItem) -> None:
     """Its locations are the same bytes, also if a file's name is not UTF-8."""
-    assert planned_item(read_back(planned_row(item), schemas.ITEMS)) == item
+    assert planned_item(read_back(planned_row(item), ITEMS)) == item
 
 
 ANY_TEXT = st.text(st.characters())

@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from proofsweep.queries.views import views
-from proofsweep.store import schemas
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS
 from proofsweep.store.tables import TABLES, Table
 
 VERDICTS = """
@@ -39,7 +38,7 @@ service_version:string service_commit:string service_deployed_at:timestamp contr
 proofsweep_version:string sunset:string
 """
 TIME = "timestamp[us, tz=UTC]"
-ALL = (*SCHEMAS.values(), schemas.ITEMS, schemas.LATEST)
+ALL = (*SCHEMAS.values(), ITEMS, LATEST)
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 
 

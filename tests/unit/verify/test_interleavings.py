@@ -26,8 +26,7 @@ from proofsweep.store import layout
 from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.journal import Journal
 from proofsweep.store.lease import Legs
-from proofsweep.store.parts import Results
-from proofsweep.store.schemas import SCHEMAS
+from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.verify import commit
 from proofsweep.verify.commit import LegParts, settle_leg
 
