@@ -7,16 +7,16 @@ import pytest
 from proofsweep.alerts.rules import ALERTED_STATES, OF_TYPE_CANCELLED, AlertKind, did_its_work, state_of_ending
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.reports.run import ENDINGS as HEADLINES
-from proofsweep.store.tables import RUNS
+from proofsweep.store.tables import TABLES
 
-TABLES = Path(__file__).parents[3] / "docs" / "tables.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 
 
 @pytest.mark.parametrize("ended_by", EndedBy)
 def test_all_that_ask_for_an_ending_agree(ended_by: EndedBy) -> None:
     """Flow states, alerts, what counts as a success, and the docs."""
     ending = ended_by.ending
-    printed = TABLES.read_text("utf-8").partition("<!-- generated: endings -->")[2].partition("<!-- end -->")[0]
+    printed = DOCS.read_text("utf-8").partition("<!-- generated: endings -->")[2].partition("<!-- end -->")[0]
 
     assert ENDINGS[ended_by] is ending
     assert state_of_ending(ended_by) == ending.state
@@ -27,6 +27,6 @@ def test_all_that_ask_for_an_ending_agree(ended_by: EndedBy) -> None:
 
 
 def test_each_ending_has_its_word_in_the_table_and_its_clause_in_a_headline() -> None:
-    (column,) = (column for column in RUNS.columns if column.name == "ended_by")
+    (column,) = (column for column in TABLES["runs"].columns if column.name == "ended_by")
 
     assert column.meaning.split(", ") == list(EndedBy) == list(HEADLINES)
