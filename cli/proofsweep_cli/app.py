@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from importlib import import_module
+from inspect import getdoc
 from typing import NoReturn
 
 import typer
@@ -20,40 +21,43 @@ _INTERRUPTED = 130
 
 _DISK_IS_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
-_GROUPS = {
-    "Run": ("plan", "verify", "resume", "status", "stop", "check"),
-    "Results": ("rejects", "diff", "explain", "report", "export", "query"),
-    "Deliveries": ("ingest",),
-    "Partner": ("proofs", "keys", "service"),
-    "Upkeep": ("doctor", "audit", "prune", "alerts"),
-    "Try": ("demo", "sandbox"),
-}
-
 _COMMANDS = {
-    "plan": "Show what a run would take: counts, reasons, bytes, calls, quota and time; and how the catalog is read.",
-    "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
-    "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
-    "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run.",
-    "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
-    "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
-    "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
-    "diff": "Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.",
-    "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
-    "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
-    "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
-    "query": "Ask the results store in SQL, with DuckDB.",
-    "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
-    "proofs": "List, recover and erase the proofs that the service holds.",
-    "keys": "List and rotate the partner's API keys.",
-    "service": "Ask how the service is and what the key has spent, and watch both.",
-    "doctor": "Check config, key, service, quota, results store, pairing and known-good files, and say what to do.",
-    "audit": "Check the tables against the receipts, and rows against planned items.",
-    "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
-    "alerts": "Tell somebody of what needs a person.",
-    "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
-    "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
+    "Run": {
+        "plan": "Show what a run would take: counts, reasons, bytes, calls, quota, time; and how the catalog is read.",
+        "verify": "Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.",
+        "resume": "Resume a run that did not end. A finished run does not change: its summary and exit code are given.",
+        "status": "Show how all catalogs stand, the active runs, and what is left of the quota; or one run.",
+        "stop": "Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.",
+        "check": "Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.",
+    },
+    "Results": {
+        "rejects": "List the files that need attention: rejected, failed or ineligible, why, and what to do.",
+        "diff": "Show what changed: files that broke, are fixed, new, gone or otherwise changed, each with the cause.",
+        "explain": "Show every call that was made for one file over all runs, its verdicts, and what to do.",
+        "report": "Write the catalog as it stands, or a run, as an HTML file that needs no network.",
+        "export": "Write a completion report: each file with its outcome, why, what to do, and the request IDs.",
+        "query": "Ask the results store in SQL, with DuckDB.",
+    },
+    "Deliveries": {
+        "ingest": "Verify new and changed files of a folder once they are settled, and move them by their verdicts.",
+    },
+    "Partner": {
+        "proofs": "List, recover and erase the proofs that the service holds.",
+        "keys": "List and rotate the partner's API keys.",
+        "service": "Ask how the service is and what the key has spent, and watch both.",
+    },
+    "Upkeep": {
+        "doctor": "Check config, key, service, quota, results store, pairing and known-good files, and say what to do.",
+        "audit": "Check the tables against the receipts, and rows against planned items.",
+        "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
+        "alerts": "Tell somebody of what needs a person.",
+    },
+    "Try": {
+        "demo": "Start a local partner service, verify a sample catalog against it, and query the results.",
+        "sandbox": "Serve a local partner service in the foreground, until Ctrl-C.",
+    },
 }
-"""The first paragraph of each command's help; a test compares them. All commands together take a second to import."""
+"""The first paragraph of each command's help. All commands together take a second to import."""
 
 _MODULES = {
     "resume": "verify",
@@ -73,31 +77,36 @@ _HELP = "Verify credentialed audio in bulk through the partner's API, and keep v
 
 def app_for(arguments: list[str]) -> typer.Typer:
     """Make the command line for these arguments: with the command they name, else with a line for each command."""
+    named = next((each for each in arguments if not each.startswith("-")), None)
+    commands = {name: summary for group in _COMMANDS.values() for name, summary in group.items()}
     app = _without_commands()
-    named = arguments[1:2] if arguments[:1] == ["--"] else arguments[:1]
-    if named and named[0] in _COMMANDS:
-        _add(app, named[0])
+    if named in commands:
+        _add(app, named, commands[named])
         return app
-    for title, group in _GROUPS.items():
-        for name in group:
-            app.command(name, help=_COMMANDS[name], rich_help_panel=title)(_listed)
+    for title, group in _COMMANDS.items():
+        for name, summary in group.items():
+            app.command(name, help=summary, rich_help_panel=title)(_listed)
     return app
 
 
 def whole_app() -> typer.Typer:
     """Make the command line with all commands, as the docs show it."""
     app = _without_commands()
-    for name in _COMMANDS:
-        _add(app, name)
+    for group in _COMMANDS.values():
+        for name, summary in group.items():
+            _add(app, name, summary)
     return app
 
 
-def _add(app: typer.Typer, name: str) -> None:
+def _add(app: typer.Typer, name: str, summary: str) -> None:
+    """Add a command or a group; the rest of a command's help is its docstring."""
     module = import_module(f"proofsweep_cli.{_MODULES.get(name, name)}")
+    command = getattr(module, name, None)
+    text = f"{summary}\n\n{getdoc(command) or ''}"
     if group := getattr(module, f"{name}_group", None):
-        app.add_typer(group, name=name)
-    else:
-        app.command()(getattr(module, name))
+        app.add_typer(group, name=name, help=text)
+    elif command is not None:
+        app.command(help=text)(command)
 
 
 def _without_commands() -> typer.Typer:
@@ -155,7 +164,7 @@ def run(arguments: list[str]) -> int:
     finally:
         close_app()
     if code == _INTERRUPTED:
-        return _report_error("The run was stopped before it began.", ExitCode.CANCELLED)
+        return _report_error("Stopped before the work was done.", ExitCode.CANCELLED)
     return code if isinstance(code, int) else ExitCode.ACCEPTED
 
 

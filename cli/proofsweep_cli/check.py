@@ -32,10 +32,7 @@ def check(
         None, metavar="SIDECAR", help="Its sidecar proof file, if it has one: then the pair is verified."
     ),
 ) -> int:
-    """Verify one file, or one pair, now. Nothing is stored; two keyed calls are spent.
-
-    Example: `proofsweep check song.mp3 song.mp3.sidecar`
-    """
+    """Example: `proofsweep check song.mp3 song.mp3.sidecar`"""
     shown = printable(audio)
     if Path(audio).is_dir():
         raise UsageError(f"{shown}: this is a folder. Verify all audio in it: proofsweep verify {shown}")

@@ -1,15 +1,16 @@
-"""A command while it runs: the options that most commands have, its App and its answer; and the signals that end it."""
+"""A command while it runs: the options that most commands have, its App and its answer."""
 
 import logging
-import signal
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Table
@@ -82,7 +83,8 @@ class CommandRequest:
         """Write another command for the same results and settings, as a person types it."""
         options = {"--results": self.results, "--config": self.config}
         given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
-        return " ".join(["proofsweep", *map(quote, words), *given])
+        is_installed = Path(sys.argv[0]).name != "proofsweep" or shutil.which("proofsweep")
+        return " ".join(["proofsweep" if is_installed else quote(sys.argv[0]), *map(quote, words), *given])
 
 
 def with_request(*, without: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -128,27 +130,3 @@ class _Waiting(logging.Handler):
 
 def close_app() -> None:
     _opened.close()
-
-
-@contextmanager
-def interrupted_by_signals() -> Iterator[None]:
-    """Set `STOP_ASKED` and raise KeyboardInterrupt on Ctrl-C and on SIGTERM, wherever no leg takes them itself.
-
-    A service manager sends SIGTERM, and Python does not hear SIGINT where it is ignored, as in a script's background
-    job. The exception alone is not enough: Python drops one that is raised while an object is destroyed.
-    """
-    from proofsweep_tasks.stop_on_signals import STOP_ASKED  # noqa: PLC0415 - few commands go on until they are stopped
-
-    def interrupt(_number: int, _frame: object) -> NoReturn:
-        STOP_ASKED.set()
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
-        yield
-        return
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,17 +82,6 @@ class DemoFolder:
         url, key, results = map(json.dumps, (base_url, str(key_file.absolute()), str(self.results.absolute())))
         self.config.write_text(_MARK + _CONFIG.format(url=url, key=key, results=results), encoding="utf-8")
 
-    def next_steps(self, base_url: str) -> list[str]:
-        """Return the commands that show the run again, and that serve and verify the same catalog again."""
-        typed = sys.argv[0]
-        is_installed = Path(typed).name != "proofsweep" or shutil.which("proofsweep")
-        program, port = "proofsweep" if is_installed else typed, urlsplit(base_url).port or 0
-        return [
-            f"{program} status --config {self.config}",
-            f"{program} sandbox --home {self.sandbox} --port {port}",
-            f"{program} verify {self.catalog} --config {self.config}",
-        ]
-
 
 def demo(
     folder: Path = typer.Option(
@@ -101,9 +89,7 @@ def demo(
     ),
     files: int = typer.Option(60, "--files", min=1, help="Audio files in the sample catalog."),
 ) -> int:
-    """Start a local partner service, verify a sample catalog against it, and query the results.
-
-    Needs no key and no network. Some files are rejected on purpose: the exit code is 0 when every row is as
+    """Needs no key and no network. Some files are rejected on purpose: the exit code is 0 when every row is as
     expected, else 1. A second demo in the same folder replaces the first.
 
     Example: `proofsweep demo --files 200 --folder /tmp/demo`
@@ -120,7 +106,12 @@ def demo(
     is_as_expected = _compare(out, demo_folder, samples)
     _show_queries(out, str(demo_folder.results))
     out.print("Next steps", style="bold")
-    for command in demo_folder.next_steps(base_url):
+    show, anything = CommandRequest(config=str(demo_folder.config)), CommandRequest()
+    for command in (
+        show.command("status"),
+        anything.command("sandbox", "--home", str(demo_folder.sandbox), "--port", str(urlsplit(base_url).port)),
+        show.command("verify", str(demo_folder.catalog)),
+    ):
         out.line(f"  {command}", style="cyan")
     return ExitCode.ACCEPTED if is_as_expected else ExitCode.BUG
 

@@ -30,9 +30,7 @@ class Finding:
 
 @with_request()
 def doctor(request: CommandRequest) -> int:
-    """Check config, key, service, quota, results store, pairing and known-good files, and say what to do.
-
-    Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind. `plan` says how a
+    """Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind. `plan` says how a
     catalog is read.
 
     Example: `proofsweep doctor --config production`

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile
+from typing import IO
 
 import httpx
 
@@ -67,7 +68,7 @@ _LOST_SECONDS = 5.0  # of silence, after which a server is lost
 class EmbeddedServer:
     process: subprocess.Popen[bytes]
     url: str
-    folder: TemporaryDirectory[str]  # of its log
+    log: IO[bytes]
 
     def wait_until_up(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
@@ -77,7 +78,8 @@ class EmbeddedServer:
                     if client.get(f"{self.url}/health").is_success:
                         return
                 time.sleep(_POLL_SECONDS)
-        last = _log_in(self.folder).read_text(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
+        self.log.seek(0)
+        last = self.log.read().decode(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
         raise ConfigError(f"The embedded Prefect server did not start: {last[0]}")
 
     def close(self) -> None:
@@ -88,7 +90,6 @@ class EmbeddedServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.folder.cleanup()
 
 
 @contextmanager
@@ -107,13 +108,14 @@ def prefect_api() -> Iterator[EmbeddedServer | None]:
         yield None
         return
     require_writable_home()
-    server = _start()
-    os.environ["PREFECT_API_URL"] = server.url
-    try:
-        yield server
-    finally:
-        os.environ.pop("PREFECT_API_URL", None)
-        server.close()
+    with TemporaryFile() as log:
+        server = _start(log)
+        os.environ["PREFECT_API_URL"] = server.url
+        try:
+            yield server
+        finally:
+            os.environ.pop("PREFECT_API_URL", None)
+            server.close()
 
 
 def _reach_this_machine_directly() -> None:
@@ -172,25 +174,20 @@ def require_writable_home() -> None:
         ) from error
 
 
-def _log_in(folder: TemporaryDirectory[str]) -> Path:
-    return Path(folder.name) / "server.log"
-
-
-def _start() -> EmbeddedServer:
+def _start(log: IO[bytes]) -> EmbeddedServer:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port, folder = int(probe.getsockname()[1]), TemporaryDirectory(prefix="proofsweep-prefect-")
+        port = int(probe.getsockname()[1])
     url = f"http://127.0.0.1:{port}/api"
-    with _log_in(folder).open("wb") as sink:
-        process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "proofsweep_cli.server_process", str(port)],
-            stdin=subprocess.PIPE,
-            stdout=sink,
-            stderr=sink,
-            start_new_session=True,
-            env=_ONE_RUN | os.environ | {"PREFECT_API_URL": url},
-        )
-    return EmbeddedServer(process, url, folder)
+    process = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-m", "proofsweep_cli.server_process", str(port)],
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        env=_ONE_RUN | os.environ | {"PREFECT_API_URL": url},
+    )
+    return EmbeddedServer(process, url, log)
 
 
 def prefect_watched(app: App, on_lost: Callable[[], object]) -> AbstractContextManager[object]:

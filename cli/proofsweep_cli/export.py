@@ -38,9 +38,7 @@ def export(
         None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
     ),
 ) -> int:
-    """Write a completion report: each file with its outcome, why, what to do, and the request IDs.
-
-    What people read comes first, paths and IDs last. No file is ever overwritten.
+    """What people read comes first, paths and IDs last. No file is ever overwritten.
 
     A letter says to a supplier in plain words what is wrong with which files, and what is needed; it names nothing of
     ours. Rows without a supplier are in a letter of their own.
@@ -110,9 +108,7 @@ def report(
         "supplier's tag of the config.",
     ),
 ) -> int:
-    """Write the catalog as it stands, or a run, as an HTML file that needs no network.
-
-    It has the answer first, then what to do about which file. A page that is already there is replaced.
+    """It has the answer first, then what to do about which file. A page that is already there is replaced.
 
     Examples: `proofsweep report` · `proofsweep report 20261122T112144Z_604f5533d --file monday.html`
     """

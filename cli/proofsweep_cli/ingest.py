@@ -1,7 +1,10 @@
 """`proofsweep ingest`: verify what was delivered into a folder since the last pass."""
 
-import time
-from contextlib import nullcontext
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 import typer
 
@@ -10,7 +13,7 @@ from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.runs import Bounds
 from proofsweep.ingest.one_pass import PassReport, WatchedFolder
 from proofsweep.queries.status import describe_run
-from proofsweep_cli.command import CommandRequest, interrupted_by_signals, with_request
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.options import MaxCalls, Until, print_bounds
@@ -38,9 +41,7 @@ def ingest(
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
 ) -> int:
-    """Verify new and changed files of a folder once they are settled, and move them by their verdicts.
-
-    A file is taken when its size and version have not changed for a while and its sidecar is there. The settings of
+    """A file is taken when its size and version have not changed for a while and its sidecar is there. The settings of
     `ingest` say where accepted and rejected files are moved; by default all stay. Sweeps with the same key yield.
 
     Example: `proofsweep ingest drops --watch --every 60`
@@ -49,24 +50,20 @@ def ingest(
     bounds = app.bounds(max_calls=max_calls, until=until)
     print_bounds(request.out, bounds, utc_now())
     code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
-    with interrupted_by_signals(), stop_told(app, _FLOW), watching as watched:
-        try:
+    with _interrupted_by_signals(), stop_told(app, _FLOW), watching as watched:
+        if not watch:
+            return _one_pass(request, watched, bounds)
+        with suppress(KeyboardInterrupt):
             while True:
                 try:
-                    with stop_told(app, _FLOW) if watch else nullcontext():
+                    with stop_told(app, _FLOW):
                         code = _one_pass(request, watched, bounds)
                 except RunMustStop as stop:  # such as a share that is away: the next pass is made all the same
-                    if not watch:
-                        raise
                     print_error(stop.message)
                     code = code_of_error(stop)
-                if not watch or code in _LAST_PASS or STOP_ASKED.is_set():
-                    return code
-                time.sleep(every)
-        except KeyboardInterrupt:
-            if not watch:
-                raise
-            return code
+                if code in _LAST_PASS or STOP_ASKED.wait(every):
+                    break
+    return code
 
 
 def _one_pass(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> ExitCode:
@@ -95,3 +92,26 @@ def _told(request: CommandRequest, path: str, done: PassReport) -> ExitCode:
     if errors or "failed" in outcomes:
         return ExitCode.FAILED
     return ExitCode.REJECTED if outcomes - {"accepted"} else ExitCode.ACCEPTED
+
+
+@contextmanager
+def _interrupted_by_signals() -> Iterator[None]:
+    """Set `STOP_ASKED` and raise KeyboardInterrupt on Ctrl-C and on SIGTERM, except during a leg, which takes them.
+
+    A service manager sends SIGTERM, and Python does not hear SIGINT where it is ignored, as in a script's background
+    job. The exception alone is not enough: Python drops one that is raised while an object is destroyed.
+    """
+
+    def interrupt(_number: int, _frame: object) -> NoReturn:
+        STOP_ASKED.set()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -12,7 +12,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import print_error, table
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
-keys_group = typer.Typer(help="List and rotate the partner's API keys.", no_args_is_help=True)
+keys_group = typer.Typer(no_args_is_help=True)
 
 
 @keys_group.command("list")

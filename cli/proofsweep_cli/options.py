@@ -22,7 +22,7 @@ Limit = typer.Option(20, "--limit", "-n", metavar="N", min=1, help="Name at most
 By = typer.Option(None, "--by", metavar="TAG", help="Apart for each value of a tag of the manifest, such as supplier.")
 
 MaxCalls = typer.Option(
-    None, "--max-calls", metavar="N", min=1, help="Begin no file that this many keyed calls cannot cover."
+    None, "--max-calls", metavar="N", min=1, help="Begin nothing that this many keyed calls cannot cover."
 )
 Until = typer.Option(
     None,

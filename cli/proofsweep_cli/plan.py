@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 
 import typer
 
-from proofsweep.app import App, utc_now
+from proofsweep.app import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.reasons import remedy_for
@@ -15,7 +15,6 @@ from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import Selection
-from proofsweep.verify.forecast import Forecast
 from proofsweep.verify.plan import Survey, UnsentRow, ignored_entries
 from proofsweep.verify.service import ServiceStatus
 from proofsweep_cli.command import CommandRequest, with_request
@@ -67,9 +66,7 @@ def plan(
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
 ) -> int:
-    """Show what a run would take: counts, reasons, bytes, calls, quota and time; and how the catalog is read.
-
-    Sends no file. Asks the service once for the quota; ends with 7 if it refuses the key.
+    """Sends no file. Asks the service once for the quota; ends with 7 if it refuses the key.
 
     Examples: `proofsweep plan delivery` · `proofsweep plan catalog.csv --until 06:00` ·
     `proofsweep plan catalog.csv --list`
@@ -80,46 +77,46 @@ def plan(
         since_last=since_last, max_age=max_age, where=where, newer_than=newer_than, only=words_in(only)
     )
     refuse_closed_window(bounds, utc_now())
-    selection.refuse_contradictions(max_calls := bounds.max_calls)
+    selection.refuse_contradictions(bounds.max_calls)
     if is_list:
         _print_unsent(app.planner.unsent(app.chosen_rows(catalog, selection)), form, as_json=request.as_json)
         return ExitCode.ACCEPTED
-    listing = app.chosen_rows(catalog, selection, max_calls)
+    listing = app.chosen_rows(catalog, selection, bounds.max_calls)
     survey = app.planner.survey(listing)
-    status, trouble = _service_or_trouble(app)
+    status, trouble = ServiceStatus(), None
+    try:
+        status = app.service.status()
+    except (ConfigError, ResultsError, RunMustStop) as error:  # a plan needs no quota
+        trouble = error
     cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds)
     if request.as_json:
         print_json(_json_of(listing, survey) | forecast_json(cost))
     else:
-        _print_plan(listing, survey, cost, trouble.message if trouble else "")
+        out = console()
+        _print_reading(out, listing, survey)
+        print_forecast(out, cost, trouble.message if trouble else "")
         where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
-        console().line(f"  for {where}", style="dim")
+        out.line(f"  for {where}", style="dim")
     is_refused = isinstance(trouble, RunMustStop) and trouble.ended_by == EndedBy.KEY_REFUSED
     return ExitCode.KEY_REFUSED if is_refused else ExitCode.ACCEPTED
 
 
-def _print_plan(listing: Catalog, survey: Survey, cost: Forecast, trouble: str) -> None:
-    out = console()
+def _print_reading(out: Screen, listing: Catalog, survey: Survey) -> None:
+    """Say how a list is read, and where its files may lie: what is wrong here makes every row wrong."""
+    whole, columns = listing.whole, _columns_of(listing.whole)
     out.line(f"{listing.location}: {counted(survey.items, 'row')}", style="bold")
-    if listing.whole.deliveries is not None:
-        out.line(f"  deliveries: {listing.whole.deliveries}")
-    _print_reading(out, listing)
+    if whole.deliveries is not None:
+        out.line(f"  deliveries: {whole.deliveries}")
+    if columns:
+        out.line(f"  columns: {' · '.join(f'{role}: {_some(names)}' for role, names in columns.items())}")
+        if other := [encoding for encoding in whole.encodings if encoding != "UTF-8"]:
+            out.line(f"  read as {', '.join(other)}; if letters are wrong, set catalog.encoding")
+        where = "anywhere" if listing.root is None else f"in {printable(listing.root)}"
+        out.line(f"  files may lie {where}")
     _print_survey(out, survey)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, ignored_entries(listing))
-    print_forecast(out, cost, trouble)
-
-
-def _print_reading(out: Screen, listing: Catalog) -> None:
-    """Say how a list is read, and where its files may lie: what is wrong here makes every row wrong."""
-    whole, columns = listing.whole, _columns_of(listing.whole)
-    if not columns:
-        return
-    out.line(f"  columns: {' · '.join(f'{role}: {_some(names)}' for role, names in columns.items())}")
-    if other := [encoding for encoding in whole.encodings if encoding != "UTF-8"]:
-        out.line(f"  read as {', '.join(other)}; if letters are wrong, set catalog.encoding")
-    out.line("  files may lie anywhere" if listing.root is None else f"  files may lie in {printable(listing.root)}")
 
 
 def _some(names: list[str]) -> str:
@@ -144,14 +141,6 @@ def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
     }
     deliveries = None if listing.whole.deliveries is None else asdict(listing.whole.deliveries)
     return counts | read | {"deliveries": deliveries}
-
-
-def _service_or_trouble(app: App) -> tuple[ServiceStatus, ConfigError | ResultsError | RunMustStop | None]:
-    """Return what the service says of the quota, or nothing and why: a plan needs no quota."""
-    try:
-        return app.service.status(), None
-    except (ConfigError, ResultsError, RunMustStop) as error:
-        return ServiceStatus(), error
 
 
 def _print_survey(out: Screen, survey: Survey) -> None:

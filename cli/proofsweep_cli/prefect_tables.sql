@@ -1,4 +1,4 @@
--- The tables of Prefect 3.8.8 (Apache License 2.0), written by make_prefect_tables.py
+-- The tables of Prefect 3.8.8 (Apache License 2.0), as its migrations make them
 BEGIN TRANSACTION;
 CREATE TABLE agent (
 	id CHAR(36) DEFAULT (

@@ -17,13 +17,14 @@ from proofsweep.operations.erase import DISPOSABLE, ProofList, erase_proofs, nam
 from proofsweep.operations.inventory import inventory_proofs, newest_proofs
 from proofsweep.operations.notes import refresh_notes
 from proofsweep.operations.recover import recover_sidecars
-from proofsweep_cli.command import CommandRequest, interrupted_by_signals, with_request
+from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
+from proofsweep_cli.options import MaxCalls
 from proofsweep_cli.screen import print_error, styled, table
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
 _SHOWN = 50  # proofs that are shown without --limit
-proofs_group = typer.Typer(help="List, recover and erase the proofs that the service holds.", no_args_is_help=True)
+proofs_group = typer.Typer(no_args_is_help=True)
 
 
 @proofs_group.command("list")
@@ -80,7 +81,8 @@ def inventory(request: CommandRequest) -> int:
 
     Example: `proofsweep proofs inventory --config production`
     """
-    found = inventory_proofs(request.app.operations())
+    with stopped_on_signals(request.app):
+        found = inventory_proofs(request.app.operations())
     unlisted = "pending, was erased, belongs to another partner, or was issued while the list was read"
     all_of_them = f"proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\""
     notes = [f"A proof that is not listed is {unlisted}.", f"all of them: {all_of_them}"]
@@ -134,7 +136,7 @@ def recover(
     below: str = typer.Argument("", metavar="[BELOW]", help="Only items whose audio is this file, or in this folder."),
     *,
     to: str | None = typer.Option(None, "--to", metavar="PREFIX", help="Write below this folder or bucket prefix."),
-    max_calls: int | None = typer.Option(None, "--max-calls", metavar="N", min=1, help="Keyed calls at most."),
+    max_calls: int | None = MaxCalls,
 ) -> int:
     """Write the sealed sidecars of items whose own are missing; no file is overwritten.
 
@@ -143,7 +145,7 @@ def recover(
 
     Example: `proofsweep proofs recover --to recovered`
     """
-    with interrupted_by_signals():
+    with stopped_on_signals(request.app):
         done = recover_sidecars(request.app.operations(max_calls), below, to)
     request.answer(done.document(), [done.line])
     if done.counts.get("failed"):
@@ -153,12 +155,7 @@ def recover(
 
 @proofs_group.command()
 @with_request()
-def notes(
-    request: CommandRequest,
-    max_calls: int | None = typer.Option(
-        None, "--max-calls", metavar="N", min=1, help="Keyed calls at most; the rest is asked for next time."
-    ),
-) -> int:
+def notes(request: CommandRequest, max_calls: int | None = MaxCalls) -> int:
     """Ask for the process notes of accepted proofs that have no ready one, and keep them in `interpretations`.
 
     Each note is asked for once; a pending one again the next time. Notes are report-only: they change no verdict. The
@@ -166,7 +163,7 @@ def notes(
 
     Example: `proofsweep proofs notes --max-calls 2000 --config production`
     """
-    with interrupted_by_signals():
+    with stopped_on_signals(request.app):
         done = refresh_notes(request.app.operations(max_calls))
     request.answer(done.document(), [done.line])
     return ExitCode.FAILED if done.counts.get("failed") else ExitCode.ACCEPTED

@@ -42,9 +42,7 @@ def query(
         None, "--environment", "-e", metavar="NAME", help="The environment to show, or all; that of the config."
     ),
 ) -> int:
-    """Ask the results store in SQL, with DuckDB.
-
-    The views: verdicts, runs, exchanges and ingest are the tables. catalog has a row for each item as it stands, and
+    """The views: verdicts, runs, exchanges and ingest are the tables. catalog has a row for each item as it stands, and
     latest_answer for each item with an answer. changes is what each run found otherwise than before, and why. rejects
     is what needs attention now. Each tag of the catalogs is a column of these. coverage counts each catalog.
     docs/cookbook.md has twenty questions with their SQL.

@@ -41,10 +41,8 @@ def diff(
     form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="text, or csv with all files."),
     limit: int = Limit,
 ) -> int:
-    """Show what changed: files that broke, that are fixed, new, gone or otherwise changed, each with the cause.
-
-    The exit code is 3 if a file that was accepted before is not accepted now, else 0. A file that merely remains to be
-    verified is not gone. Grades of two rubric versions are not compared.
+    """The exit code is 3 if a file that was accepted before is not accepted now, else 0. A file that merely remains to
+    be verified is not gone. Grades of two rubric versions are not compared.
 
     Examples: `proofsweep diff` · `proofsweep diff 20261120T091500Z_8c1f04 --format csv`
     """
@@ -72,10 +70,8 @@ def rejects(
     by: str | None = By,
     limit: int = Limit,
 ) -> int:
-    """List the files that need attention: rejected, failed or ineligible, why, and what to do.
-
-    A file that was rejected stays in the list until the service accepts it, or until its catalog lists it no more. With
-    RUN only the files of that run are listed. The exit code is 0, whatever is listed.
+    """A file that was rejected stays in the list until the service accepts it, or until its catalog lists it no more.
+    With RUN only the files of that run are listed. The exit code is 0, whatever is listed.
 
     Examples: `proofsweep rejects` · `proofsweep rejects --by supplier`
     """
@@ -177,10 +173,8 @@ def explain(
         False, "--packet", help="Print only what the partner's support needs, to paste into a ticket."
     ),
 ) -> int:
-    """Show every call that was made for one file over all runs, its verdicts, and what to do.
-
-    The last lines are a packet for the partner's support: times, endpoints and request IDs. It names no file and holds
-    no secret.
+    """The last lines are a packet for the partner's support: times, endpoints and request IDs. It names no file and
+    holds no secret.
 
     If several files fit, they are listed, each with the command that explains it; the exit code is then 2.
 

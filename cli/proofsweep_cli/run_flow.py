@@ -41,6 +41,7 @@ def run_leg(request: CommandRequest, run: RunStatus, bounds: Bounds, server: Emb
 def _run(request: CommandRequest, before: RunStatus, bounds: Bounds, server: EmbeddedServer | None) -> None:
     """Run the flow. If Prefect's server is lost after the leg is settled, exit without waiting for Prefect."""
     from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
+    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings  # noqa: PLC0415
 
     from proofsweep_flows.verify_catalog import verify_catalog  # noqa: PLC0415 - the same
 
@@ -55,9 +56,11 @@ def _run(request: CommandRequest, before: RunStatus, bounds: Bounds, server: Emb
         flush()
         os._exit(code)
 
+    # Prefect's heartbeats are a thread that ends a second late, and our own server tells nobody of a crash.
+    without_heartbeats = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
     with (
         _terminal_kept_quiet(),
-        _without_heartbeats() if server is not None else nullcontext(),
+        nullcontext() if server is None else without_heartbeats,
         background_thread("progress", partial(_show_progress, request.out, request.app)) as end_progress,
         prefect_watched(request.app, exit_without_prefect),
         _errors_explained(request, before),
@@ -96,15 +99,6 @@ def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[No
             f"The Prefect server failed ({error}). When it works again: {resume}",
             ended_by=EndedBy.KILLED,
         ) from error
-
-
-@contextmanager
-def _without_heartbeats() -> Iterator[None]:
-    """Spare the thread of Prefect's heartbeats, which ends a second late; our own server tells nobody of a crash."""
-    from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings  # noqa: PLC0415 - as above
-
-    with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        yield
 
 
 def _report_lost_server() -> None:

@@ -174,6 +174,12 @@ def _print_summary(request: CommandRequest, run: RunStatus) -> None:
     out.print()
     out.print(styled(f"Run {run_id}", "bold"), f"— {ending_of(run)}")
     out.print()
+    if run.active:
+        for line in active_lines(run.progress, run.active):
+            out.line("  ", line, sep="")
+        out.line(f"  follow: {request.command('status', '--follow', run_id)}")
+        out.line(f"  stop: {request.command('stop', run_id)}")
+        return
     words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]
     words.append(styled(f"{run.finished:,} of {counted(run.plan.items, 'row')}", "bold"))
     out.print("  ", Text("   ").join(words), sep="")

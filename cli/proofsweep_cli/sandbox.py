@@ -44,9 +44,7 @@ def sandbox(
         help="The API's port; the slot target and the operator have the next two. 0 takes any free ones.",
     ),
 ) -> int | None:
-    """Serve a local partner service in the foreground, until Ctrl-C.
-
-    The default profile, `sandbox`, uses this service at its default ports.
+    """The default profile, `sandbox`, uses this service at its default ports.
 
     Example: `proofsweep sandbox --port 9000`
     """
@@ -55,7 +53,9 @@ def sandbox(
     if find_spec("c2pa") is None:
         raise missing_extra("The sandbox", "sandbox")
     ports = (port, port + 1, port + 2) if port else (0, 0, 0)
-    _require_home_and_ports(home, ports)
+    with _errors_explained(home):
+        home.mkdir(parents=True, exist_ok=True)
+    _require_ports(ports)
     options = SandboxOptions(home=home)
     with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
         _print_addresses(running, options.key_file)
@@ -84,9 +84,8 @@ def issue(
     """
     with Operator(operator_url) as operator:
         for file in files:
-            target = _target(file, out, is_legacy=legacy)
             with _errors_explained(file, operator_url):
-                done = operator.issue(file, target, legacy=legacy)
+                done = operator.issue(file, _target(file, out, is_legacy=legacy), legacy=legacy)
             console().line(f"{done.sidecar or done.audio}  {done.proof_id}")
     return ExitCode.ACCEPTED
 
@@ -104,9 +103,10 @@ def samples(
 
     Example: `proofsweep sandbox samples delivery --files 100`
     """
-    _require_empty(folder)
     with nullcontext() if manifest is None else new_file(manifest) as file:
         with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
+            if folder.exists() and any(folder.iterdir()):
+                raise ConfigError(f"{folder} is not empty; name an empty or a new folder.")
             written = write_catalog(folder, operator, files=files)
         if manifest is not None and file is not None:
             file.write(_manifest_of(written, manifest.parent).encode("utf-8"))
@@ -127,19 +127,7 @@ def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
     return text.getvalue()
 
 
-def _require_empty(folder: Path) -> None:
-    try:
-        if folder.exists() and any(folder.iterdir()):
-            raise ConfigError(f"{folder} is not empty; name an empty or a new folder.")
-    except OSError as error:
-        raise ConfigError(f"The folder {folder} cannot be used ({error.strerror}).") from error
-
-
-def _require_home_and_ports(home: Path, ports: Iterable[int]) -> None:
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"The sandbox's home {home} cannot be used ({error.strerror}).") from error
+def _require_ports(ports: Iterable[int]) -> None:
     for port in ports:
         try:
             socket.create_server((_DEFAULT.host, port)).close()
@@ -165,15 +153,12 @@ def _target(file: Path, out: Path | None, *, is_legacy: bool) -> Path:
     target = folder / (f"{file.name}.sidecar" if is_legacy else file.name)
     if target.exists():
         raise ConfigError(f"{target} exists and is not overwritten; name another folder by --out.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"The folder {folder} cannot be made ({error.strerror}).") from error
+    folder.mkdir(parents=True, exist_ok=True)
     return target
 
 
 @contextmanager
-def _errors_explained(what: Path, url: str) -> Iterator[None]:
+def _errors_explained(what: Path, url: str = "") -> Iterator[None]:
     try:
         yield
     except OperatorError as error:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 import typer
-from rich.console import Console, OverflowMethod
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -44,13 +44,11 @@ def console(*, to_stderr: bool = False) -> Screen:
     return Screen(file=stream, highlight=False, markup=False, emoji=False, width=width)
 
 
-def table(*names: str, right: Container[str] = (), unwrapped: Container[str] = ()) -> Table:
+def table(*names: str, right: Container[str] = ()) -> Table:
     """Make a table without lines; its figures are in columns on the `right`."""
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
-        is_whole = name in unwrapped
-        overflow: OverflowMethod = "ellipsis" if is_whole else "fold"
-        made.add_column(name, justify="right" if name in right else "left", no_wrap=is_whole, overflow=overflow)
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return made
 
 

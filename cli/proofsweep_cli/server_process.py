@@ -1,8 +1,8 @@
 """The process of the embedded Prefect server: it serves until its standard input ends.
 
 A new database gets its tables without Prefect's hundred migrations, which are most of the time of a first start:
-`prefect_tables.sql` is what the migrations of one version make; another version makes its tables itself. After a change
-of that version, `make_prefect_tables.py` makes it anew (CONTRIBUTING.md).
+`prefect_tables.sql` is what the migrations of one version make (CONTRIBUTING.md); another version makes its tables
+itself.
 """
 
 import os
@@ -95,7 +95,7 @@ def is_current(database: Path, script: str) -> bool:
 
 
 def heading(version: str) -> str:
-    return f"-- The tables of Prefect {version} (Apache License 2.0), written by make_prefect_tables.py\n"
+    return f"-- The tables of Prefect {version} (Apache License 2.0), as its migrations make them\n"
 
 
 if __name__ == "__main__":

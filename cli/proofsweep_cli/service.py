@@ -20,10 +20,8 @@ _NOBODY = "Nobody would be told: set alerts.urls_file or alerts.urls_block; see 
 _DAYS = 30
 _ATTEMPTS = 2  # attempts of a call: a person waits
 _CODES = {"key_refused": ExitCode.KEY_REFUSED, "throttled": ExitCode.REJECTED}
-service_group = typer.Typer(
-    help="Ask how the service is and what the key has spent, and watch both.", no_args_is_help=True
-)
-alerts_group = typer.Typer(help="Tell somebody of what needs a person.", no_args_is_help=True)
+service_group = typer.Typer(no_args_is_help=True)
+alerts_group = typer.Typer(no_args_is_help=True)
 
 
 @service_group.command()

@@ -10,7 +10,7 @@ from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.text import counted, minute_of
 from proofsweep.queries.status import RunStatus, StopReport, describe_run, heartbeats_of, only_active_run, stop_run
-from proofsweep.reports.run import ending_of, json_of
+from proofsweep.reports.run import json_of
 from proofsweep.store.parts import Results
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
@@ -38,11 +38,9 @@ def status(
         help="Show each heartbeat of the active leg until it ends; without RUN, of the active run.",
     ),
 ) -> int:
-    """Show how all catalogs stand, the active runs, and what is left of the quota; or one run.
-
-    Without RUN it asks only the results store; the exit code is 0. With RUN it prints the summary of `verify`, and its
-    legs; the exit code is that of the run, 9 while a leg is active. --follow shows each heartbeat, on any machine that
-    reaches the results store, until the leg ends; Ctrl-C ends only the following.
+    """Without RUN it asks only the results store; the exit code is 0. With RUN it prints the summary of `verify`, and
+    its legs; the exit code is that of the run, 9 while a leg is active. --follow shows each heartbeat, on any machine
+    that reaches the results store, until the leg ends; Ctrl-C ends only the following.
 
     Examples: `proofsweep status` · `proofsweep status 20261120T091500Z_8c1f04` · `proofsweep status --follow`
     """
@@ -65,10 +63,8 @@ def stop(
         False, "--for-good", help="Give RUN up, also one that no process works on: nothing goes on with what remains."
     ),
 ) -> int:
-    """Stop a run in good order from any machine, as Ctrl-C does where it runs: through the results store.
-
-    Files in flight are finished, finished rows are kept, and `resume` does the rest. The exit code is 0 if the leg has
-    ended, or had before, and 9 if it is still stopping after a minute.
+    """Files in flight are finished, finished rows are kept, and `resume` does the rest. The exit code is 0 if the leg
+    has ended, or had before, and 9 if it is still stopping after a minute.
 
     Examples: `proofsweep stop` · `proofsweep stop 20261120T091500Z_8c1f04 --for-good`
     """
@@ -99,25 +95,10 @@ def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:
         if not followed(request.out, heartbeats_of(store, run)):
             return ExitCode.ACTIVE
         run = describe_run(store, run_id)
-    if run.active and not request.as_json:
-        _print_active(request, run)
-        return ExitCode.ACTIVE
     code = report(request, run)
     if not request.as_json:
         _print_legs(request.out, run)
     return ExitCode.ACTIVE if run.active else code
-
-
-def _print_active(request: CommandRequest, run: RunStatus) -> None:
-    out = request.out
-    out.print()
-    out.print(styled(f"Run {run.plan.run_id}", "bold"), f"— {ending_of(run)}")
-    out.print()
-    for line in active_lines(run.progress, run.active):
-        out.line("  ", line, sep="")
-    _print_legs(out, run)
-    for verb in ("status --follow", "stop"):
-        out.line(f"  {verb.split()[-1].strip('-')}: {request.command(*verb.split(), run.plan.run_id)}")
 
 
 def _show_store(store: Results, *, as_json: bool) -> None:

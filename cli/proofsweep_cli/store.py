@@ -29,11 +29,9 @@ def audit(
         None, "--head", metavar="DIGEST", help="Also check the store against a head that was kept elsewhere."
     ),
 ) -> int:
-    """Check the tables against the receipts, and rows against planned items.
-
-    Names each thing that is wrong, and ends with exit code 3 then. It shows what was recorded, and that nobody changed
-    it since; it is no statement of the service. Prints the head: keep it elsewhere, since only a copy outside the store
-    shows that the whole store was not replaced. Nothing is written.
+    """Names each thing that is wrong, and ends with exit code 3 then. It shows what was recorded, and that nobody
+    changed it since; it is no statement of the service. Prints the head: keep it elsewhere, since only a copy outside
+    the store shows that the whole store was not replaced. Nothing is written.
 
     Example: proofsweep audit --head 3f1c… --results s3://bucket/results
     """
@@ -72,10 +70,8 @@ def prune(
     *,
     yes: bool = typer.Option(False, "--yes", "-y", help="Delete; without it, only say what would be deleted."),
 ) -> int:
-    """Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.
-
-    Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and their
-    receipts stay, and objects in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
+    """Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and
+    their receipts stay, and objects in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
 
     Examples: `proofsweep prune --older-than 400d` · `proofsweep prune --older-than 400d --yes`
     """

@@ -60,9 +60,7 @@ def verify(
         help="Divide a new run into so many parts, of which each has a process of its own; it needs the extra dask.",
     ),
 ) -> int:
-    """Verify every audio file of a catalog, and write verdicts, exchanges and runs as Parquet.
-
-    Each row of the catalog ends in one row of `verdicts`. After Ctrl-C, files in flight are finished, finished rows
+    """Each row of the catalog ends in one row of `verdicts`. After Ctrl-C, files in flight are finished, finished rows
     are published, and the same command or `proofsweep resume` does the rest: an unfinished run of the catalog goes on
     first, then what was added or is due.
 
@@ -107,10 +105,7 @@ def resume(
     max_calls: int | None = MaxCalls,
     until: str | None = Until,
 ) -> int:
-    """Resume a run that did not end. A finished run does not change: its summary and exit code are given.
-
-    Example: `proofsweep resume --until 2h`
-    """
+    """Example: `proofsweep resume --until 2h`"""
     app = request.app
     bounds = app.bounds(max_calls=max_calls, until=until)
     if run_id is None:

@@ -35,8 +35,6 @@ def stopped_on_signals(app: "App") -> Iterator[None]:
 
     A flow run of a deployment does not outlive this time by more than ten seconds.
     """
-    from proofsweep_tasks.this_flow_run import end_process_soon  # noqa: PLC0415 - Prefect, which is slow
-
     service, asked_at = app.service, list[float]()
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
@@ -48,6 +46,8 @@ def stopped_on_signals(app: "App") -> Iterator[None]:
             yield
     finally:
         for at in asked_at:
+            from proofsweep_tasks.this_flow_run import end_process_soon  # noqa: PLC0415 - Prefect, which is slow
+
             end_process_soon(at + app.settings.bounds.drain_seconds + _TELL_SECONDS - time.monotonic())
 
 

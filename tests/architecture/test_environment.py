@@ -7,7 +7,6 @@ READERS = {
     "proofsweep/config/load.py",
     "proofsweep/config/buckets.py",  # whether a profile of the AWS tools is asked for
     "cli/proofsweep_cli/embedded_server.py",  # Prefect's own variables, which are not our settings
-    "cli/proofsweep_cli/make_prefect_tables.py",  # the same; a developer runs it
     "cli/proofsweep_cli/demo.py",  # it removes the settings of the person who runs the demo
 }
 WORDS = {"environ", "environb", "getenv", "putenv"}

@@ -12,7 +12,6 @@ DOORS = {
     "cli/proofsweep_cli/screen.py": "is the door: all text of the command line passes through it",
     "proofsweep/verify/attribution.py": "says once that refusals are believed; a command mutes the log lines",
     "proofsweep/verify/leg.py": "writes two numbers of ours; a command mutes the flow's log lines",
-    "cli/proofsweep_cli/make_prefect_tables.py": "prints SQL that Prefect made, for a developer",
     "tasks/proofsweep_tasks/this_flow_run.py": "escapes one line about an alert that was not sent",
     "tasks/proofsweep_tasks/stop_on_signals.py": "writes a sentence of ours and a run's id while the process ends",
 }

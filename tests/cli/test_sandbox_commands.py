@@ -106,7 +106,7 @@ def test_a_manifest_of_the_samples_can_be_planned(
 @pytest.mark.parametrize(
     ("arguments", "operator", "words"),
     [
-        (["--home", "bare.wav", *FREE], "", "bare.wav cannot be used"),
+        (["--home", "bare.wav", *FREE], "", "bare.wav cannot be read or written (File exists)"),
         (["issue", "bare.wav"], "sandbox", "is not overwritten"),
         (["issue", "song.wav"], "sandbox", "not a whole WAV"),
         (["issue", "nowhere.wav"], "sandbox", "cannot be read"),
