@@ -6,8 +6,9 @@ import posixpath
 import stat
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import is_bucket, is_within, one_line, path_within, root_and_key
@@ -175,7 +176,7 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
             refused = Ineligible(Reason.OUTSIDE_CATALOG, outside_catalog(root).message)
             yield Folder(location=start, files=[], refused=refused)
             continue
-        for path, folders, names in os.walk(start, onerror=errors.append):
+        for path, folders, names in walk(start, errors.append):
             yield from map(_unreadable_folder, errors)
             errors.clear()
             real_path = real + path.removeprefix(start)
@@ -195,6 +196,16 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
             yield Folder(location=path, files=names, left_out=left_out)
         yield from map(_unreadable_folder, errors)
         errors.clear()
+
+
+def walk(top: str, onerror: Callable[[OSError], object] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk as `os.walk` does, however deep; before Python 3.12 that one calls itself for each level."""
+    waiting = [top]
+    while waiting:
+        for path, folders, names in islice(os.walk(waiting.pop(), onerror=onerror), 1):
+            yield path, folders, names
+            below = (posixpath.join(path, name) for name in reversed(folders))
+            waiting += [each for each in below if not posixpath.islink(each)]
 
 
 def _unreadable_folder(error: OSError) -> Folder:

@@ -12,7 +12,7 @@ from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import PIECE_BYTES
-from proofsweep.sources.files import Files
+from proofsweep.sources.files import Files, walk
 
 _ASIDE = ".proofsweep-moving-"  # begins the name of a hidden folder, into which a file is renamed before it is deleted
 _DRAFT = ".proofsweep-draft-"
@@ -95,7 +95,7 @@ class Moves:
 
     def put_back(self, folder: str) -> None:
         """Restore the names of files that a killed process had renamed in a folder or below it."""
-        for path, folders, _ in () if is_bucket(folder) else os.walk(folder):  # an object is never renamed
+        for path, folders, _ in () if is_bucket(folder) else walk(folder):  # an object is never renamed
             for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
                 with _wrapped_errors():
                     _restore(aside)
@@ -117,7 +117,7 @@ class Moves:
 
     def remove_empty(self, folder: str) -> None:
         if not is_bucket(folder):  # a prefix without objects is none
-            for path, _, _ in os.walk(folder, topdown=False):
+            for path, _, _ in reversed([*walk(folder)]):
                 with suppress(OSError):
                     Path(path).rmdir()
 

@@ -16,6 +16,7 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.sources import bucket
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.files import Files, path_inside
+from proofsweep.sources.moves import Moves
 from proofsweep.sources.source import Folder
 
 OUTSIDE, UNREADABLE = Reason.OUTSIDE_CATALOG, Reason.UNREADABLE_FILE
@@ -131,6 +132,23 @@ def test_folders_that_link_to_each_other_are_walked_once_each(tmp_path: Path) ->
 
     assert sorted(each.location for each in folders if each.files) == [f"{tmp_path}/{number}" for number in range(7)]
     assert sum(each.is_repeated for each in folders) == 49
+
+
+def test_a_folder_may_lie_deeper_than_functions_can_call_themselves(tmp_path: Path) -> None:
+    """A hostile delivery has such folders; they are as long as a path may be."""
+    folders = [tmp_path]
+    for _ in range(1_500):
+        folders.append(folders[-1] / "a")
+        folders[-1].mkdir()
+    (folders[-1] / "a.wav").touch()
+
+    found = walked(tmp_path)
+    Moves(Files()).put_back(str(tmp_path))
+
+    assert (len(found), found[-1].files) == (1_501, ["a.wav"])
+    (folders[-1] / "a.wav").unlink()
+    Moves(Files()).remove_empty(str(tmp_path))
+    assert not tmp_path.exists()
 
 
 @pytest.fixture
