@@ -3,9 +3,10 @@
 import base64
 import json
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from itertools import chain
+from typing import TypeVar
 from urllib.parse import quote
 
 from pydantic import SecretStr, ValidationError
@@ -15,9 +16,8 @@ from proofsweep.client.session import Session
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.exchanges import IDEMPOTENCY_KEY_LENGTH, AnswerHeaders, Call, Exchange
-from proofsweep.domain.items import NO_PROOF_IDS, FileFacts
+from proofsweep.domain.items import NO_PROOF_IDS
 from proofsweep.domain.models import (
-    EmbeddedAssetResponse,
     EraseProofResponse,
     GetProofResponse,
     HealthResponse,
@@ -40,15 +40,6 @@ _NO_SIDECAR_FIELD = "The sidecar's wire name is not set (service.sidecar_field);
 _PACKET_BYTES = 64 * 1024
 _FILE_NAME = "audio"  # the same for all files: the local name stays here
 _ESCAPES = str.maketrans({"\r": "%0D", "\n": "%0A", '"': "%22"})  # in a field's name, as HTML forms do it
-
-
-class AudioBody(Protocol):
-    """Audio to send: as many bytes as its facts say."""
-
-    facts: FileFacts
-
-    def chunks(self) -> Iterator[bytes]:
-        """Read from the start; raises SourceError when the source has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +116,13 @@ class Partner:
         reply = self.session.ask(self.session.request(Call.ERASE, _proof_path(proof_id), "DELETE"))
         return _read(EraseProofResponse, reply), reply.exchange.headers
 
-    def asset(self, proof_id: str) -> EmbeddedAssetResponse:
-        """GET /proofs/{proofId}/asset: all members as received, since the contract does not name them."""
-        reply = self.session.ask(self.session.request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
-        return _read(EmbeddedAssetResponse, replace(reply, document={"members": reply.document}))
-
     def asset_url(self, proof_id: str) -> SecretStr:
-        """Return the short-lived URL of a proof's asset; download it at once, without the key.
+        """GET /proofs/{proofId}/asset: a short-lived URL; download it at once, without the key.
 
         Raises CallFailed: as any call; 404 if the proof has no asset, `bad_answer` if the answer has no URL.
         """
-        members, name = self.asset(proof_id).members, self.service.asset_field
+        reply = self.session.ask(self.session.request(Call.ASSET, f"{_proof_path(proof_id)}/asset"))
+        members, name = object_of(reply.document), self.service.asset_field  # the contract does not name the member
         named = members if name is None else {name: members.get(name)}
         urls = [text for text in named.values() if isinstance(text, str) and self._may_lead_to(text)]
         if len(urls) == 1:
@@ -161,9 +148,9 @@ class Partner:
         request = self.session.request(Call.UPLOADS, "/uploads", "POST", purpose="verify")
         return _read(UploadResponse, self.session.ask(replace(request, flaw=self._flaw_of_slot)))
 
-    def fill_slot(self, slot: UploadResponse, audio: AudioBody) -> None:
-        """POST the form to the slot, without the key; SlotSpent (fill a fresh one), SlotRefused or SourceError."""
-        self.session.ask(slot_request(slot, audio))
+    def fill_slot(self, slot: UploadResponse, audio: Iterable[bytes], size_bytes: int) -> None:
+        """POST the form to the slot, without the key; SlotSpent (fill a fresh one), or SlotRefused."""
+        self.session.ask(slot_request(slot, audio, size_bytes))
 
     def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:
         """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
@@ -224,36 +211,33 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
         ) from None
 
 
-def slot_request(slot: UploadResponse, audio: AudioBody) -> Request:
+def slot_request(slot: UploadResponse, audio: Iterable[bytes], size_bytes: int) -> Request:
     """Make the multipart form of one slot: streamed, with a known length.
 
     Object storage refuses chunked transfer, so it needs Content-Length.
     """
     boundary = secrets.token_hex(16)
-    parts = [_part(boundary, f'name="{name.translate(_ESCAPES)}"', value) for name, value in slot.fields.items()]
-    file = _part(boundary, f'name="file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream', "")
-    head = ("".join(parts) + file.removesuffix("\r\n")).encode("utf-8", "replace")
+    part = f"--{boundary}\r\nContent-Disposition: form-data; name="
+    fields = [f'{part}"{name.translate(_ESCAPES)}"\r\n\r\n{value}\r\n' for name, value in slot.fields.items()]
+    file = f'{part}"file"; filename="{_FILE_NAME}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+    head = ("".join(fields) + file).encode("utf-8", "replace")
     tail = f"\r\n--{boundary}--\r\n".encode()
     return Request(
         call=Call.SLOT,
         method="POST",
         url=slot.url.get_secret_value(),
         headers={"Content-Type": f"multipart/form-data; boundary={boundary}"},
-        content=_form_body(head, audio, tail),
-        content_bytes=len(head) + audio.facts.size_bytes + len(tail),
+        content=_in_packets(head, chain(audio, (tail,))),
+        content_bytes=len(head) + size_bytes + len(tail),
     )
 
 
-def _part(boundary: str, disposition: str, value: str) -> str:
-    return f"--{boundary}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{value}\r\n"
-
-
-def _form_body(head: bytes, audio: AudioBody, tail: bytes) -> Iterator[bytes]:
-    held = head
-    for piece in audio.chunks():
-        if len(held) + len(piece) < _PACKET_BYTES:  # a small file goes in one packet: it waits mostly for the network
+def _in_packets(held: bytes, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Send a small file, which mostly waits for the network, in one packet."""
+    for piece in pieces:
+        if len(held) + len(piece) < _PACKET_BYTES:
             held += piece
         else:
             yield held
             held = piece
-    yield from (held + tail,) if len(held) < _PACKET_BYTES else (held, tail)
+    yield held

@@ -76,10 +76,8 @@ class Session:
     is_probe: bool = False  # its calls go before all others, also while the circuit is open
     _history: defaultdict[Call, _History] = field(init=False, default_factory=lambda: defaultdict(_History))
     _holder: object = field(init=False, default_factory=object)
-    # Of the last attempt: its ticket, the key in use when it was sent, and when it ended in monotonic seconds.
-    _ticket: Ticket | None = field(init=False, default=None)
-    _key: SecretStr = field(init=False, default=SecretStr(""))
-    _ended_at: float = field(init=False, default=0.0)
+    _ticket: Ticket | None = field(init=False, default=None)  # of the last attempt
+    _key: SecretStr = field(init=False, default=SecretStr(""))  # in use when it was sent
 
     @property
     def stop(self) -> StopSwitch:
@@ -123,7 +121,6 @@ class Session:
         self._key = self.context.key.current
         sent_key = self._key if request.call.is_keyed else None
         reply = self.context.transport.send(request, attempt=history.attempts, key=sent_key)
-        self._ended_at = dispatcher.clock()
         self.record(reply.exchange)
         dispatcher.note(reply.exchange, self._ticket, self._holder, is_probe=self.is_probe)
         return reply
@@ -173,7 +170,8 @@ class Session:
             return
         headroom = headers.rate_remaining
         if exchange.call is not Call.USAGE:
-            dispatcher, since = self.context.dispatcher, self._ended_at - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
+            dispatcher = self.context.dispatcher
+            since = dispatcher.clock() - (0.0 if is_long else _ANSWER_HOLDS_SECONDS)
             dispatcher.drop(None, self._ticket)  # the call is over; in an outage the check could not go before that
             headroom = self.context.headroom_check.headroom(since, dispatcher.clock, self._ask_headroom)
         if headroom is not None and headroom <= 0:

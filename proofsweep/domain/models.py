@@ -216,12 +216,6 @@ class EraseProofResponse(Resource):
     erased_at: Instant = None
 
 
-class EmbeddedAssetResponse(Resource):
-    """GET /proofs/{proofId}/asset: a download URL under a name that the contract does not show: none is printed."""
-
-    members: dict[str, object] = Field(repr=False)
-
-
 class Interpretation(Resource):
     """GET /proofs/{proofId}/interpretation: `status` is `pending`, `ready` or `unavailable`."""
 

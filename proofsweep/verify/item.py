@@ -137,7 +137,7 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
                     outcome = work.outcome_without_call(audio)
                     if outcome is None:
                         slot = work.partner.request_slot()  # (1)
-                        work.partner.fill_slot(slot, audio)  # (2)
+                        work.partner.fill_slot(slot, audio.chunks(), audio.facts.size_bytes)  # (2)
                         outcome = outcome_of(work.partner.verify(slot, work.sidecar))  # (3)
         except (RunMustStop, ResourceShortage):
             return work.deferred()

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from proofsweep.client.session import KEY_REFUSED
@@ -148,15 +148,14 @@ class Checks:
     verify: VerifyContext
     trail: AuditTrail
     known: KnownFiles
-    known_good: Sequence[WorkItem] = ()  # items that the service accepts, of whatever place
+    known_good: Sequence[WorkItem] = ()  # items that the service accepts
 
     def probe_service(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
         """Send silence: a verdict shows that the service works.
 
         So does a status that speaks of what was sent, unless such statuses are in question.
         """
-        sidecar = None if mode is Mode.ONE_FILE else str(_NO_PROOF)
-        done = self._sent(WorkItem(manifest_row=_NO_ROW, item_id="check", audio=str(_SILENCE), sidecar=sidecar))
+        done = self._sent(str(_SILENCE), None if mode is Mode.ONE_FILE else str(_NO_PROOF))
         if isinstance(done.outcome, Accepted):
             return Result(CheckFinding.WRONG, _SILENCE_ACCEPTED)
         last = done.exchanges[-1]
@@ -172,12 +171,7 @@ class Checks:
 
     def send_known(self, mode: Mode) -> Result:
         """Send up to three known-good files and accepted items: most of them must be accepted."""
-        sent: list[Finished] = []
-        for done in self._drawn(mode):
-            if not _is_of_source(done):
-                sent.append(done)
-            if len(sent) == _KNOWN_SENT:
-                break
+        sent = list(islice((done for done in self._drawn(mode) if not _is_of_source(done)), _KNOWN_SENT))
         if not sent:
             return Result(CheckFinding.NOTHING_KNOWN)
         others = [each.outcome for each in sent if isinstance(each.outcome, Failed | Rejected)]
@@ -192,22 +186,22 @@ class Checks:
 
     def _drawn(self, mode: Mode) -> Iterator[Finished]:
         good = [item for item in self.known_good if item.mode is mode]
-        yield from map(self._sent, random.sample(good, len(good)))
+        for item in random.sample(good, len(good)):
+            yield self._sent(item.audio, item.sidecar)
         accepted = [item for item in self.known.accepted() if item.mode is mode][:_DRAWN_AMONG]
-        for item in random.sample(accepted, len(accepted)):
-            if _is_unchanged(item, self.verify.files):
-                again = WorkItem(manifest_row=_NO_ROW, item_id="check", audio=item.audio, sidecar=item.sidecar)
-                yield self._sent(again, self.verify.files)
+        for known in random.sample(accepted, len(accepted)):
+            if _is_unchanged(known, self.verify.files):
+                yield self._sent(known.audio, known.sidecar)
 
-    def _sent(self, item: WorkItem, files: Files | None = None) -> Finished:
-        """Take an item, of any place by default, through the core flow."""
-        partner, stop = self.verify.partner.for_probes(), self.verify.partner.session.stop
-        files = files or self.verify.files.within(None)
+    def _sent(self, audio: str, sidecar: str | None) -> Finished:
+        """Take a file or pair, of any place, through the core flow."""
+        item = WorkItem(manifest_row=_NO_ROW, item_id="check", audio=audio, sidecar=sidecar)
+        partner, files = self.verify.partner.for_probes(), self.verify.files.within(None)
         context = VerifyContext(partner=partner, files=files, clock=self.verify.clock)
         with self.trail.budget.for_probe():
             done = verify_item(item, context, partial(self.trail.note, None))
         if isinstance(done, Deferred):
-            stop.check()
+            partner.session.stop.check()
             raise ResourceShortage("Too few files can be opened, or there is too little memory.", reason="")
         return done
 

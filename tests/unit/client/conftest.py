@@ -28,7 +28,6 @@ from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.exchanges import Exchange
-from proofsweep.domain.items import FileFacts
 from proofsweep.domain.models import UploadResponse
 
 NewClient = Callable[..., "Client"]
@@ -230,21 +229,9 @@ def client(new_client: NewClient) -> Client:
     return new_client()
 
 
-class Bytes:
-    """Audio that is a few pieces in memory."""
-
-    def __init__(self, *pieces: bytes) -> None:
-        self._pieces = pieces
-        self.facts = FileFacts(size_bytes=sum(map(len, pieces)), version="1")
-
-    def chunks(self) -> Iterator[bytes]:
-        yield from self._pieces
-
-
-@pytest.fixture
-def audio() -> Bytes:
-    """Return audio of two pieces, which look like parts of a form."""
-    return Bytes(b"RIFF....WAVE\r\n--", b"more\r\n")
+AUDIO = (b"RIFF....WAVE\r\n--", b"more\r\n")
+"""Two pieces of audio, which look like parts of a form."""
+AUDIO_BYTES = sum(map(len, AUDIO))
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ KEYED_CALLS: list[tuple[Callable[[Partner], object], str]] = [
     (lambda partner: partner.proof("p1"), "GET /v1/proofs/p1"),
     (lambda partner: partner.proof("a/b?c#d%2Fé"), "GET /v1/proofs/a%2Fb%3Fc%23d%252F%C3%A9"),
     (lambda partner: partner.erase("../keys"), "DELETE /v1/proofs/..%2Fkeys"),
-    (lambda partner: partner.asset("p1"), "GET /v1/proofs/p1/asset"),
+    (lambda partner: partner.asset_url("p1"), "GET /v1/proofs/p1/asset"),
     (lambda partner: partner.interpretation("p1"), "GET /v1/proofs/p1/interpretation"),
     (lambda partner: partner.request_slot(), "POST /v1/uploads?purpose=verify"),
 ]

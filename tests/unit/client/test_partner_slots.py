@@ -7,6 +7,7 @@ import json
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -21,10 +22,9 @@ from proofsweep.client.transport import Transport
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed, SlotRefused, SlotSpent, SourceError
-from proofsweep.domain.items import FileFacts
 from proofsweep.domain.models import UploadResponse
 
-from .conftest import Bytes
+from .conftest import AUDIO, AUDIO_BYTES
 
 if TYPE_CHECKING:
     from python_multipart.multipart import Field, File
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .conftest import Client, NewClient, ScriptedServer, Write
 
 Fill = Callable[[], None]
+LARGE_BYTES = 64 * 1024 * 1024  # far more than any socket's buffer holds
 NASTY = st.lists(st.sampled_from(['"', "\r", "\n", "\0", ";", "=", "name", "file", "--", " ", "Ж", "%22"])).map("".join)
 ANY_TEXT = NASTY | st.text(st.characters(exclude_categories=["Cs"]))
 FIELDS = st.dictionaries(ANY_TEXT.filter(lambda name: "\\" not in name), ANY_TEXT, max_size=6)
@@ -39,8 +40,8 @@ FIELDS = st.dictionaries(ANY_TEXT.filter(lambda name: "\\" not in name), ANY_TEX
 
 
 @pytest.fixture
-def fill(client: Client, slot: UploadResponse, audio: Bytes) -> Fill:
-    return lambda: client.partner.fill_slot(slot, audio)
+def fill(client: Client, slot: UploadResponse) -> Fill:
+    return lambda: client.partner.fill_slot(slot, AUDIO, AUDIO_BYTES)
 
 
 def test_the_form_has_a_known_length_and_no_key(
@@ -61,14 +62,14 @@ def test_the_form_has_a_known_length_and_no_key(
 
 
 def test_a_user_in_a_slot_s_url_is_not_sent(
-    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes
+    storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
 ) -> None:
     """The contract has form fields for that, and httpx would make a header of it."""
     storage.script = [answer(204, b"")]
     url = storage.url.replace("://", "://user:SECRET@")
     named = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url, "fields": slot.fields})
 
-    client.partner.fill_slot(named, audio)
+    client.partner.fill_slot(named, AUDIO, AUDIO_BYTES)
 
     assert "authorization" not in storage.received[0].headers
     assert storage.received[0].headers["host"] == storage.url.removeprefix("http://")
@@ -110,22 +111,11 @@ def test_a_refusal_during_the_upload_is_read(
     storage.script = [answer(413, b"<Error/>")]
 
     with pytest.raises(SlotRefused) as refused:
-        client.partner.fill_slot(slot, Zeros(64 * 1024 * 1024))
+        client.partner.fill_slot(slot, repeat(bytes(65_536), 1_024), LARGE_BYTES)
 
     assert refused.value.status == 413
     assert client.exchanges[0].bytes_sent is not None
-    assert client.exchanges[0].bytes_sent < 64 * 1024 * 1024
-
-
-class Zeros:
-    """Audio that is far larger than any socket's buffer."""
-
-    def __init__(self, size_bytes: int) -> None:
-        self.facts = FileFacts(size_bytes=size_bytes, version="1")
-
-    def chunks(self) -> Iterator[bytes]:
-        for _ in range(self.facts.size_bytes // 65_536):
-            yield bytes(65_536)
+    assert client.exchanges[0].bytes_sent < LARGE_BYTES
 
 
 def test_audio_that_changes_meanwhile_is_never_complete(
@@ -133,13 +123,12 @@ def test_audio_that_changes_meanwhile_is_never_complete(
 ) -> None:
     """Its error is raised as it is, and the connection is closed before the last byte."""
 
-    class Changing(Zeros):
-        def chunks(self) -> Iterator[bytes]:
-            yield bytes(65_536)
-            raise SourceError("It changed.", reason="source_changed")
+    def changing() -> Iterator[bytes]:
+        yield bytes(65_536)
+        raise SourceError("It changed.", reason="source_changed")
 
     with pytest.raises(SourceError, match="It changed"):
-        client.partner.fill_slot(slot, Changing(131_072))
+        client.partner.fill_slot(slot, changing(), 131_072)
 
     assert all(len(request.body) < 131_072 for request in storage.received)
 
@@ -173,19 +162,19 @@ def test_a_slot_without_tls_is_refused_under_a_base_url_with_tls(
 
 
 @pytest.mark.parametrize("url", ["http://a..b/", "http://[", "ftp://host/x", "relative"])
-def test_a_slot_with_an_unusable_url_is_spent(client: Client, slot: UploadResponse, audio: Bytes, url: str) -> None:
+def test_a_slot_with_an_unusable_url_is_spent(client: Client, slot: UploadResponse, url: str) -> None:
     """A bad URL is a failure of that slot, and not of this program."""
     broken = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url})
 
     with pytest.raises(SlotSpent):
-        client.partner.fill_slot(broken, audio)
+        client.partner.fill_slot(broken, AUDIO, AUDIO_BYTES)
 
     assert client.facts() == [("slot", None, "connection")]
     assert client.exchanges[0].bytes_sent is None
 
 
 def test_a_port_that_cannot_be_is_not_taken_for_another(
-    client: Client, slot: UploadResponse, audio: Bytes, storage: ScriptedServer
+    client: Client, slot: UploadResponse, storage: ScriptedServer
 ) -> None:
     """A system takes the lowest 16 bits of a port's number; the audio does not go there."""
     host, _, port = storage.url.rpartition(":")
@@ -193,7 +182,7 @@ def test_a_port_that_cannot_be_is_not_taken_for_another(
     broken = UploadResponse.model_validate(slot.model_dump(by_alias=True) | {"url": url})
 
     with pytest.raises(SlotSpent):
-        client.partner.fill_slot(broken, audio)
+        client.partner.fill_slot(broken, AUDIO, AUDIO_BYTES)
 
     assert client.facts() == [("slot", None, "connection")]
     assert storage.received == []
@@ -219,14 +208,13 @@ def read_back(content: bytes, content_type: str) -> list[tuple[bytes | None, byt
 @example({'x"; filename="y': "", "file": "before the file", "a\r\nb": "Ж\r\n--\0"})
 def test_every_field_reads_back_and_the_file_comes_last(fields: dict[str, str]) -> None:
     """No name and no value breaks out of its part, and the announced length is right."""
-    audio = Bytes(b"RIFF....WAVE\r\n--", b"more\r\n")
     slot = UploadResponse(uploadId="u", url=SecretStr("http://h/"), fields=fields)
 
-    request = slot_request(slot, audio)
+    request = slot_request(slot, AUDIO, AUDIO_BYTES)
     content = b"".join([request.content] if isinstance(request.content, bytes) else request.content)
 
     expected = [(_as_html_has_it(name).encode(), text.encode()) for name, text in fields.items()]
-    assert read_back(content, request.headers["Content-Type"]) == [*expected, (b"file", b"".join(audio.chunks()))]
+    assert read_back(content, request.headers["Content-Type"]) == [*expected, (b"file", b"".join(AUDIO))]
     assert len(content) == request.content_bytes
 
 

@@ -10,8 +10,10 @@ import pytest
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
 from proofsweep.domain.models import UploadResponse
 
+from .conftest import AUDIO, AUDIO_BYTES
+
 if TYPE_CHECKING:
-    from .conftest import Bytes, Client, NewClient, ScriptedServer, Write
+    from .conftest import Client, NewClient, ScriptedServer, Write
 
 SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
 
@@ -31,13 +33,13 @@ def test_an_outage_that_stays_fails_the_call(api: ScriptedServer, client: Client
 
 
 def test_an_expired_slot_does_not_use_up_the_fresh_upload(
-    api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse, *, audio: Bytes
+    api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
 ) -> None:
     """Each of the two has its own remedy."""
     storage.script, api.script = [answer(403, b"")], [answer(404)]
 
     with pytest.raises(SlotSpent):
-        client.partner.fill_slot(slot, audio)
+        client.partner.fill_slot(slot, AUDIO, AUDIO_BYTES)
     with pytest.raises(SlotSpent):
         client.partner.verify(slot, None)
 

@@ -173,7 +173,6 @@ JSON = st.recursive(
         (models.EraseProofResponse, {"outcome": "already_erased"}, "erased_at", None),
         (models.Interpretation, {"status": "pending", "retryAfterSeconds": "2"}, "retry_after_seconds", 2.0),
         (models.Interpretation, {"status": "brewing"}, "status", "brewing"),
-        (models.EmbeddedAssetResponse, {"members": {"where": "u"}}, "members", {"where": "u"}),
         (models.RotatedKeyResponse, {"apiKey": "s", "keyId": "k"}, "previous_key_expires_at", None),
     ],
 )
@@ -210,12 +209,11 @@ def test_what_decides_must_be_there_and_of_its_type(kind: type[Resource], docume
 
 
 def test_what_may_be_secret_is_never_printed() -> None:
-    """No repr shows a slot's URL and fields, a new key, a sidecar or an asset's URL."""
+    """No repr shows a slot's URL and fields, a new key or a sidecar."""
     resources = [
         models.UploadResponse.model_validate({"uploadId": "u", "url": "SECRET", "fields": {"policy": "SECRET"}}),
         models.RotatedKeyResponse.model_validate({"apiKey": "SECRET", "keyId": "k"}),
         models.GetProofResponse.model_validate({"sidecar": "SECRET"}),
-        models.EmbeddedAssetResponse.model_validate({"members": {"url": "SECRET"}}),
     ]
 
     printed = "".join(f"{resource!r}{resource}" for resource in resources)
