@@ -41,7 +41,7 @@ _NO_ASSET = "The service has no one-file artifact of this proof (404): it is of 
 class AssetFile(LocalFile):
     """A file without a name, with the last body of a download."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self) -> None:
         """Make it in the folder for temporary files (TMPDIR); RunMustStop if that cannot be."""
         try:
             with tempfile.TemporaryFile() as file:
@@ -49,7 +49,6 @@ class AssetFile(LocalFile):
         except OSError as error:
             raise _no_room(error) from error
         self.error: ProofsweepError | None = None  # why the body is not whole, unless the connection broke
-        self._most_bytes = most_bytes
 
     def facts(self) -> FileFacts:
         """Return its size; the service names no version of an asset, and nobody else can change the file."""
@@ -63,8 +62,8 @@ class AssetFile(LocalFile):
                 file.seek(0)
                 file.truncate()
                 for piece in pieces:
-                    if file.tell() + len(piece) > self._most_bytes:
-                        what = f"The asset has more than {self._most_bytes:,} bytes."
+                    if file.tell() + len(piece) > SLOT_BYTES:
+                        what = f"The asset has more than {SLOT_BYTES:,} bytes."
                         self.error = SourceError(what, reason=Reason.TOO_LARGE)
                         return
                     file.write(piece)
@@ -72,15 +71,15 @@ class AssetFile(LocalFile):
             self.error = _no_room(error)
 
 
-def download_asset(partner: Partner, proof_id: str, most_bytes: int) -> AudioFile:
+def download_asset(partner: Partner, proof_id: str) -> AudioFile:
     """Return the asset of a proof as an audio file: (1) GET the asset's URL, (2) GET the asset.
 
-    SourceError: `no_asset`, or `too_large` above `most_bytes`. RunMustStop also where the disk has no room: that says
-    nothing about the proof.
+    SourceError: `no_asset` or `too_large`. RunMustStop also where the disk has no room: that says nothing about the
+    proof.
     """
     try:
         with ExitStack() as unless_kept:
-            file = unless_kept.enter_context(AssetFile(most_bytes))
+            file = unless_kept.enter_context(AssetFile())
             partner.download(partner.asset_url(proof_id), file.take)  # (1), (2)
             if file.error is not None:
                 raise file.error
@@ -194,12 +193,11 @@ class ItemWork:
     def open_audio(self) -> AbstractContextManager[AudioFile]:
         """Open the item's audio, or download the asset of its proof, once; SourceError when it cannot be read."""
         proof_id = proof_id_of(self._item.audio)
-        if proof_id is not None:
-            if self._asset is None:
-                asset = download_asset(self.partner, proof_id, SLOT_BYTES)
-                self._asset = self._kept.enter_context(asset)
-            return nullcontext(self._asset)
-        return open_audio(self._item.audio, self._context.files, is_sent=True)
+        if proof_id is None:
+            return open_audio(self._item.audio, self._context.files, is_sent=True)
+        if self._asset is None:
+            self._asset = self._kept.enter_context(download_asset(self.partner, proof_id))
+        return nullcontext(self._asset)
 
     def outcome_without_call(self, audio: AudioFile) -> Outcome | None:
         """Judge the files by their content and look for an answer to the same bytes; None when the service must say."""

@@ -23,7 +23,6 @@ WAV = b"RIFF\x2c\0\0\0WAVEfmt " + bytes(5_000)
 ITEM = WorkItem(manifest_row=0, item_id="item", audio="proof:p/1")
 LINK = Scripted(document={"url": "https://assets.example/a?sig=SECRET", "expiresAt": 7})
 FLOW = [Call.ASSET, Call.DOWNLOAD, Call.UPLOADS, Call.SLOT, Call.VERIFY]
-MOST = 10
 
 
 @pytest.fixture(autouse=True)
@@ -142,18 +141,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_file_has_no_name(folder: Path) -> None:
     """So nothing is left of it, even if the process is killed."""
-    with AssetFile(MOST) as file:
+    with AssetFile() as file:
         file.take([b"abc"])
 
-        assert file.read_at(0, MOST) == b"abc"
+        assert file.read_at(0, 10) == b"abc"
         assert list(folder.iterdir()) == []
 
 
-def test_a_body_beyond_the_bound_is_not_read() -> None:
+def test_a_body_beyond_the_bound_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be endless."""
+    monkeypatch.setattr("proofsweep.verify.item.SLOT_BYTES", 10)
     body = iter([b"123456"] * 9)
 
-    with AssetFile(MOST) as file:
+    with AssetFile() as file:
         file.take(body)
 
     assert isinstance(file.error, SourceError)
