@@ -1,5 +1,6 @@
 """Threads are made as items need them, and leave when they are not needed."""
 
+import resource
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -94,12 +95,13 @@ def test_items_wait_for_the_threads_that_exist_if_no_other_can_start(
 
 @pytest.mark.parametrize(
     ("wanted", "open_files", "workers"),
-    [(60, 150, 21), (128, 160, 24), (128, 576, 128), (128, 575, 127), (128, 2**63 - 1, 128), (60, 64, 1), (60, 0, 1)],
+    [(60, 150, 21), (128, 160, 24), (128, 576, 128), (128, 575, 127), (128, resource.RLIM_INFINITY, 128), (60, 0, 1)],
 )
 def test_as_many_workers_work_as_have_room_for_their_files(
     monkeypatch: pytest.MonkeyPatch, wanted: int, open_files: int, workers: int
 ) -> None:
     """Some files are for the rest of the process; one worker always works."""
-    monkeypatch.setattr("proofsweep.verify.service._most_open_files", lambda: open_files)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (open_files, open_files))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
 
     assert workers_that_fit(wanted) == workers
