@@ -20,8 +20,8 @@ from proofsweep.config.threads import some_at_once
 from proofsweep.domain import runs
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, SourceError
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
-from proofsweep.domain.items import FileFacts, ManifestRow, Mode, WorkItem, item_id_of, sidecar_key, utf8_text
-from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
+from proofsweep.domain.items import ManifestRow, Mode, WorkItem, sidecar_key, utf8_text
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
@@ -83,10 +83,6 @@ class UnsentRow:
     detail: str
     tags: Mapping[str, str]
 
-    @property
-    def what_to_do(self) -> str:
-        return remedy_for(self.reason)
-
 
 def ignored_entries(catalog: Catalog) -> dict[str, int]:
     """Count the entries of a scan that gave no item, by cause; leave out causes that did not occur."""
@@ -126,20 +122,8 @@ class Planner:
             () if after is None else self.results.items(after),
             () if beside is None else CompletedRows.load(self.results, beside).items(),
         )
-        return DueRows(
-            whole,
-            selection,
-            sidecar_field=self.service.sidecar_field,
-            answered_at=AnswerTimes(self.results, self.service.environment, ANSWERED).of,
-            tried_at=AnswerTimes(self.results, self.service.environment, OUTCOMES).of,
-            now=self.clock(),
-            max_calls=max_calls,
-            planned=HashedItems(
-                hash((item.item_id, item.audio_version, sidecar_key(item.sidecar, item.sidecar_version)))
-                for item in elsewhere
-            ),
-            only=only,
-        )
+        planned = HashedItems(hash(_versions_of(item)) for item in elsewhere)
+        return DueRows(whole, selection, self, max_calls=max_calls, planned=planned, only=only)
 
     def items(self, listing: Catalog, rows: Iterable[ManifestRow] | None = None) -> Iterator[WorkItem]:
         """Yield chosen rows as items, each judged by its listing, and a WAV perhaps by a look for its credential."""
@@ -258,8 +242,9 @@ def _with_credential(files: Files, item: WorkItem) -> WorkItem:
     return replace(item, ineligible=_NO_CREDENTIAL) if is_bare else item
 
 
-TriedAt = Callable[[str, str | None, str | None], datetime | None]
-"""Says when an item was tried with this version of its audio and this `sidecar_key`; None if it was not."""
+def _versions_of(item: WorkItem) -> tuple[str, str | None, str | None]:
+    """Return what tells an item with these versions of its files from one with others."""
+    return item.item_id, item.audio_version, sidecar_key(item.sidecar, item.sidecar_version)
 
 
 class DueRows(PartOfCatalog):
@@ -269,11 +254,8 @@ class DueRows(PartOfCatalog):
         self,
         whole: Catalog,
         selection: Selection,
+        planner: Planner,
         *,
-        sidecar_field: str | None,
-        answered_at: TriedAt,
-        tried_at: TriedAt,
-        now: datetime,
         max_calls: int | None = None,
         planned: Container[tuple[str, str | None, str | None]] = (),
         only: Container[str] | None = None,
@@ -287,7 +269,8 @@ class DueRows(PartOfCatalog):
         super().__init__(whole)
         self.unmet = 0  # of the skipped rows, those that do not meet the conditions, whether they have an answer or not
         self.listing = Listing()  # all items of the whole catalog; complete after the last row, as `skipped` is
-        self._sidecar_field, self._conditions = sidecar_field, selection.conditions
+        now, service = planner.clock(), planner.service
+        self._sidecar_field, self._conditions = service.sidecar_field, selection.conditions
         self._choice = RowChoice(
             selection.where, selection.modified_since(now), catalog_name=whole.name, tag_names=whole.tag_names
         )
@@ -296,13 +279,14 @@ class DueRows(PartOfCatalog):
         self._most: int | None = None
         if selection.oldest_first and max_calls is not None:
             self._most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
-        self._answered_at, self._tried_at = answered_at, tried_at
+        self._answers = AnswerTimes(planner.results, service.environment, ANSWERED)
+        self._tries = AnswerTimes(planner.results, service.environment, OUTCOMES)
         self._planned, self._only = planned, only
 
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows that are due; NothingDue if none is, UsageError if the condition cannot be worked out."""
         self.listing, self.unmet, number = Listing(), 0, 0
-        for row in self._due() if self._most is None else self._longest_ago(self._most):
+        for row, _ in self._due() if self._most is None else self._longest_ago(self._most):
             yield replace(row, number=number)
             number += 1
         self.ignored, self.skipped = self._whole.ignored, self.listing.rows - number
@@ -313,37 +297,31 @@ class DueRows(PartOfCatalog):
             answered = f"; rows whose answer is new enough: {left_out:,}" if is_told else ""
             raise NothingDue(f"{self.location}: nothing is due{unmet}{answered}", skipped=self.skipped)
 
-    def _due(self) -> Iterator[ManifestRow]:
+    def _due(self) -> Iterator[tuple[ManifestRow, WorkItem]]:
         for row, is_met in self._choice.judged(self._whole.rows()):
             self.listing.add(item := work_item_of(row, self.name, self._sidecar_field))
-            is_chosen = is_met and (self._only is None or item.item_id in self._only)
+            is_chosen, versions = is_met and (self._only is None or item.item_id in self._only), _versions_of(item)
             self.unmet += not is_chosen
-            if is_chosen and self._is_due(row, item.item_id):
-                yield replace(row, is_touched=True) if self._is_touched(row, item.item_id) else row
+            if is_chosen and versions not in self._planned and not self._is_answered(*versions):
+                yield replace(row, is_touched=self._is_touched(row, item)), item
 
-    def _is_due(self, row: ManifestRow, item_id: str) -> bool:
-        known = (item_id, row.audio_version, sidecar_key(row.sidecar, row.sidecar_version))
-        return known not in self._planned and not self._is_answered(*known)
-
-    def _is_touched(self, row: ManifestRow, item_id: str) -> bool:
+    def _is_touched(self, row: ManifestRow, item: WorkItem) -> bool:
         """Whether only the time of a file may differ; an object's version is none of time."""
-        facts = row.audio_facts
-        if not isinstance(facts, FileFacts) or row.refused is not None or is_bucket(row.audio or ""):
+        if item.audio_bytes is None or row.refused is not None or is_bucket(item.audio):
             return False
-        return self._is_answered(item_id, *version_of_size(facts.size_bytes, is_pair=row.sidecar is not None))
+        return self._is_answered(item.item_id, *version_of_size(item.audio_bytes, is_pair=item.sidecar is not None))
 
     def _is_answered(self, item_id: str, audio_version: str | None, sidecar: str | None) -> bool:
         if self._since is None:
             return False
-        answered_at = self._answered_at(item_id, audio_version, sidecar)
+        answered_at = self._answers.of(item_id, audio_version, sidecar)
         return answered_at is not None and self._since <= answered_at <= self._until
 
-    def _longest_ago(self, most: int) -> list[ManifestRow]:
+    def _longest_ago(self, most: int) -> list[tuple[ManifestRow, WorkItem]]:
         """Choose rows by when they were tried; only so many are in memory. Audio that is not there comes last."""
 
-        def tried(row: ManifestRow) -> tuple[datetime, int]:
-            never = _LAST if row.audio_facts is None else ANY_AGE
-            sidecar = sidecar_key(row.sidecar, row.sidecar_version)
-            return self._tried_at(item_id_of(row, self.name), row.audio_version, sidecar) or never, row.number
+        def tried(due: tuple[ManifestRow, WorkItem]) -> tuple[datetime, int]:
+            never = _LAST if due[0].audio_facts is None else ANY_AGE
+            return self._tries.of(*_versions_of(due[1])) or never, due[0].number
 
         return heapq.nsmallest(most, self._due(), key=tried)

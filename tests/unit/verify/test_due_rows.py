@@ -6,14 +6,17 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from proofsweep.domain.items import FileFacts, item_id_of
+from proofsweep.config.sections import CatalogSettings, ServiceSettings
+from proofsweep.domain.items import item_id_of
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import Selection
 from proofsweep.store.layout import items_name
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results, table_of
-from proofsweep.verify.plan import DueRows
+from proofsweep.verify.plan import DueRows, Planner
+
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 AGES: dict[str, float] = {"a.wav": 40, "b.wav": 10, "d.wav": 20}
@@ -29,19 +32,23 @@ def catalog(tmp_path: Path) -> Catalog:
 
 def due_of(catalog: Catalog, selection: Selection, max_calls: int | None = None) -> tuple[list[str], DueRows]:
     """Return the names of the rows that are due, and the catalog of them."""
-    ages: dict[tuple[str, str | None], datetime] = {}
-    for row in catalog.rows():
-        if row.named_audio in AGES and isinstance(row.audio_facts, FileFacts):
-            key = item_id_of(row, catalog.name), row.audio_facts.version
-            ages[key] = NOW - timedelta(days=AGES[row.named_audio])
-
-    def tried_at(item_id: str, audio_version: str | None, sidecar_version: str | None) -> datetime | None:
-        assert sidecar_version is None
-        return ages.get((item_id, audio_version))
-
-    facts = {"sidecar_field": "sidecar", "answered_at": tried_at, "tried_at": tried_at, "now": NOW}
-    rows = DueRows(catalog, selection, **facts, max_calls=max_calls)
-    found = list(rows.rows())
+    plan = plan_of_run("20261122T010000Z_000aa", items=4)
+    answers = [
+        answered(
+            *(plan, row.number, item_id_of(row, catalog.name)),
+            audio_version=row.audio_version,
+            finished_at=NOW - timedelta(days=AGES[row.named_audio]),
+        )
+        for row in catalog.rows()
+        if row.named_audio in AGES
+    ]
+    with TemporaryDirectory() as folder:
+        results = Results(open_store(folder))
+        end_leg(results, plan, answers)
+        service = ServiceSettings(base_url="https://partner.example/v1", environment="beta")
+        planner = Planner(results=results, service=service, catalogs=CatalogSettings(), clock=lambda: NOW)
+        rows = DueRows(catalog, selection, planner, max_calls=max_calls)
+        found = list(rows.rows())
     assert [row.number for row in found] == list(range(len(found)))
     return [row.named_audio for row in found], rows
 
