@@ -161,8 +161,7 @@ class RunStatus:
 def describe_run(results: Results, run_id: str) -> RunStatus:
     """Read the status of a run from its parts and receipts; ResultsError if there is no such run."""
     plan = results.plan(run_id)
-    receipts = receipts_of(results.store, plan)
-    opened = tuple(open_legs(results.store, plan))
+    receipts, opened = _legs_of(results, plan)
     alive = {leg.leg for leg in opened if leg.is_alive}
     records = tuple(
         LegRecord.of(leg, receipt)
@@ -305,7 +304,8 @@ def _groups(
 ) -> tuple[Group, ...]:
     """Count the rows of a run: of a leg that has ended its receipt says them, so that no part of it is read."""
     told = {leg: receipt["groups"] for leg, receipt in receipts.items() if receipt and "groups" in receipt}
-    names = [name for name in results.parts_of("verdicts", plan) if leg_of(name) not in told]
+    untold = receipts.keys() - told.keys()
+    names = [name for name in results.parts_of("verdicts", plan) if leg_of(name) in untold] if untold else []
     read = add_up_groups([count_groups(table) for table in chain(results.tables(names, OF_GROUP), waiting)])
     return _added_up([*read, *(group for groups in told.values() if isinstance(groups, list) for group in groups)])
 
@@ -329,9 +329,17 @@ def progress_of_run(results: Results, run_id: str) -> LegProgress | None:
 
 
 def _without_rows(results: Results, plan: Plan) -> RunStatus:
-    receipts = receipts_of(results.store, plan)
+    receipts, opened = _legs_of(results, plan)
     ended = tuple(LegRecord.of(leg, receipt) for leg, receipt in receipts.items() if receipt)
-    return RunStatus(plan=plan, groups=(), legs=ended, open_legs=tuple(open_legs(results.store, plan)))
+    return RunStatus(plan=plan, groups=(), legs=ended, open_legs=opened)
+
+
+def _legs_of(results: Results, plan: Plan) -> tuple[dict[int, Row | None], tuple[OpenTerm, ...]]:
+    """Read each receipt, None for a leg that has none, and the last leg of each partition that has not ended."""
+    receipts, legs = receipts_of(results.store, plan), Legs(results.store, plan.run_id)
+    last = {plan.partition_of_leg(leg): leg for leg in receipts}.values()
+    opened = (legs.open_term(leg) for leg in last if receipts[leg] is None)
+    return receipts, tuple(leg for leg in opened if leg is not None)
 
 
 def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
