@@ -4,7 +4,7 @@ What brings Arrow, HTTP or logs is imported where it is needed, since they take 
 little; tests/architecture/test_light_check.py says which command loads what.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from proofsweep.alerts.monitor import Check, ProbeBatch
     from proofsweep.alerts.rules import Alert
     from proofsweep.alerts.send import Gather, Notifier, Receivers
+    from proofsweep.domain.items import WorkItem
     from proofsweep.ingest.one_pass import WatchedFolder
     from proofsweep.operations.key_store import KeyStore
     from proofsweep.operations.operation import Operator
@@ -207,19 +208,16 @@ class App:
         selection: Selection = ALL_ROWS,
         bounds: Bounds | None = None,
         *,
-        after: Plan | None = None,
-        beside: Plan | None = None,
+        apart_from: "Iterable[WorkItem] | None" = None,
         partitions: int | None = None,
     ) -> Plan:
         """Plan a run of a catalog or of chosen rows, and write it if it can be begun; else nothing was written.
 
-        Neither what a run that has just ended had planned is due (`after`), nor what remains of an unfinished one
-        (`beside`). It has as many partitions as are given, or set. RunIsActive if a run of the catalog is worked on,
-        NothingDue if no row is due.
+        It has as many partitions as are given, or set. RunIsActive if a run of the catalog is worked on, NothingDue if
+        no row is due.
         """
-        bounds = bounds or self.bounds()
-        selection.refuse_contradictions(bounds.max_calls)
-        rows = self.chosen_rows(location, selection, bounds.max_calls, after=after, beside=beside)
+        max_calls = (bounds or self.bounds()).max_calls
+        rows = self.chosen_rows(location, selection, max_calls, apart_from)
         return self.plan_listed(rows, selection, partitions=partitions)
 
     def plan_listed(
@@ -245,19 +243,24 @@ class App:
         location: str,
         selection: Selection,
         max_calls: int | None = None,
-        *,
-        after: Plan | None = None,
-        beside: Plan | None = None,
+        apart_from: "Iterable[WorkItem] | None" = None,
     ) -> "Catalog":
-        """Open a catalog with just the rows that are chosen; CatalogError or UsageError if they cannot be read."""
+        """Open a catalog with just the rows that are chosen; CatalogError or UsageError if they cannot be read.
+
+        Items `apart_from` these are taken, as long as their files have the same versions.
+        """
+        from proofsweep.verify.plan import DueRows
+
         whole, only = self.catalog(location), None
+        if selection.is_of_all_rows and apart_from is None:
+            return whole
         if selection.only:
             # Only here: DuckDB that is loaded in the thread of a flow complains at the end.
             from proofsweep.queries.selected_rows import items_standing
             from proofsweep.store.known_rows import HashedItems
 
             only = HashedItems(map(hash, items_standing(self.results, self.environment, selection.only)))
-        return self.planner.chosen_rows(whole, selection, max_calls, only=only, after=after, beside=beside)
+        return DueRows(whole, selection, self.planner, max_calls=max_calls, apart_from=apart_from or (), only=only)
 
     def refuse_bad_selection(self, location: str, selection: Selection, max_calls: int | None) -> None:
         """Raise CatalogError or UsageError if the options that choose rows cannot be used, before all else."""
@@ -313,12 +316,19 @@ class App:
         self, given: str | None, location: str, bounds: Bounds, selection: Selection = ALL_ROWS
     ) -> Iterator[tuple[str, Bounds]]:
         """Yield the run that is given, else those of a catalog: its unfinished one, then one of the selection."""
+        from proofsweep.store.completed_rows import CompletedRows
+
         if given is not None:
             yield given, bounds
             return
         self.refuse_bad_selection(location, selection, bounds.max_calls)
         resumed = self.run_to_resume(location)
-        yield from self.runs_in_turn(resumed, lambda rest: self.plan(location, selection, rest, beside=resumed), bounds)
+
+        def plan(rest: Bounds) -> Plan:
+            remaining = None if resumed is None else CompletedRows.load(self.results, resumed).items()
+            return self.plan(location, selection, rest, apart_from=remaining)
+
+        yield from self.runs_in_turn(resumed, plan, bounds)
 
     def runs_in_turn(
         self, resumed: Plan | None, plan: Callable[[Bounds], Plan], bounds: Bounds

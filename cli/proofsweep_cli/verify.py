@@ -83,8 +83,9 @@ def verify(
 
     def planned(rest: Bounds) -> Plan:
         is_first = stop_told(app) if unfinished is None else nullcontext()  # else something was done
+        done = None if unfinished is None else app.results.items(unfinished)
         with request.out.status("reading the catalog and asking the service …"), is_first:
-            plan = app.plan(catalog, selection, rest, after=unfinished, partitions=partitions)
+            plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
         skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
         request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
         for note in unsent_pairs_note(plan.reasons):

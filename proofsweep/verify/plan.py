@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import chain, tee
+from itertools import tee
 
 from proofsweep import __version__
 from proofsweep.config.locations import is_bucket, one_line, resolved_location, url_of
@@ -30,7 +30,6 @@ from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import work_item_of
 from proofsweep.sources.row_choice import RowChoice
 from proofsweep.sources.selection import ANY_AGE, Selection
-from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.known_rows import AnswerTimes, HashedItems, version_of_size
 from proofsweep.store.lease import CatalogLease
 from proofsweep.store.ledger import Ledger
@@ -101,29 +100,6 @@ class Planner:
     def identity_of(self, listing: Catalog) -> str:
         """Return what the runs of one catalog have in common: its name in the settings, else where it is."""
         return self.catalogs.name or resolved_location(listing.location)
-
-    def chosen_rows(
-        self,
-        whole: Catalog,
-        selection: Selection,
-        max_calls: int | None = None,
-        *,
-        only: Container[str] | None = None,
-        after: Plan | None = None,
-        beside: Plan | None = None,
-    ) -> Catalog:
-        """Return the catalog with just the rows that are chosen; CatalogError or UsageError if they cannot be read.
-
-        Of `only` these items; neither what the plan `after` has, nor what remains of the plan `beside`.
-        """
-        if selection.is_of_all_rows and after is None and beside is None:
-            return whole
-        elsewhere = chain(
-            () if after is None else self.results.items(after),
-            () if beside is None else CompletedRows.load(self.results, beside).items(),
-        )
-        planned = HashedItems(hash(_versions_of(item)) for item in elsewhere)
-        return DueRows(whole, selection, self, max_calls=max_calls, planned=planned, only=only)
 
     def items(self, listing: Catalog, rows: Iterable[ManifestRow] | None = None) -> Iterator[WorkItem]:
         """Yield chosen rows as items, each judged by its listing, and a WAV perhaps by a look for its credential."""
@@ -257,14 +233,14 @@ class DueRows(PartOfCatalog):
         planner: Planner,
         *,
         max_calls: int | None = None,
-        planned: Container[tuple[str, str | None, str | None]] = (),
+        apart_from: Iterable[WorkItem] = (),
         only: Container[str] | None = None,
     ) -> None:
         """Take the whole catalog, and how it is chosen which of its rows are due.
 
-        The oldest come first only if `max_calls` says how many are taken; items with the versions that a run has
-        `planned` already are not due; of `only` these items rows are taken, None for any. UsageError if the condition
-        is none, CatalogError if the columns that it may name cannot be read.
+        The oldest come first only if `max_calls` says how many are taken. Items `apart_from` those with the same
+        versions are due, of `only` these IDs if they are given. UsageError if the condition is none, CatalogError if
+        the columns that it may name cannot be read.
         """
         super().__init__(whole)
         self.unmet = 0  # of the skipped rows, those that do not meet the conditions, whether they have an answer or not
@@ -281,7 +257,7 @@ class DueRows(PartOfCatalog):
             self._most = max(1, (max_calls - CALLS_TO_BEGIN) // CALLS_PER_ITEM)
         self._answers = AnswerTimes(planner.results, service.environment, ANSWERED)
         self._tries = AnswerTimes(planner.results, service.environment, OUTCOMES)
-        self._planned, self._only = planned, only
+        self._planned, self._only = HashedItems(hash(_versions_of(item)) for item in apart_from), only
 
     def rows(self) -> Iterator[ManifestRow]:
         """Yield the rows that are due; NothingDue if none is, UsageError if the condition cannot be worked out."""
