@@ -19,14 +19,7 @@ from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import ANYWHERE
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import (
-    CatalogError,
-    ConfigError,
-    NothingDue,
-    ProofsweepError,
-    ResultsError,
-    RunMustStop,
-)
+from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, left_of, new_run_id
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.objects import Store, open_store, probe
@@ -169,12 +162,11 @@ class App:
         """
         from proofsweep.sources.open_catalog import open_catalog
 
+        if plan.catalog_kind == INGEST:
+            return False
         as_planned = self.settings.catalog.model_copy(update={"root": plan.catalog_root or ANYWHERE})
         try:
-            return (
-                plan.catalog_kind != INGEST
-                and open_catalog(plan.catalog, as_planned, is_checked=False).digest() != plan.catalog_digest
-            )
+            return open_catalog(plan.catalog, as_planned, is_checked=False).digest() != plan.catalog_digest
         except CatalogError:
             return True
 
@@ -186,14 +178,12 @@ class App:
         try:
             yield
         except CatalogError as error:
-            earlier: list[Plan] = []
-            with suppress(ProofsweepError):  # a store that cannot be read must not hide what is wrong with the catalog
-                index = RunIndex(self.results).refreshed()
-                earlier = index.plans(self.environment, error.catalog) if error.catalog else []
-            if not earlier:
-                raise
             message = f"{error.message}; earlier runs found files there: is it mounted?"
-            raise RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog) from error
+            away = RunMustStop(message, ended_by=EndedBy.BREAKER, catalog=error.catalog)
+            with suppress(UsageError):  # a store that cannot be read must not hide what is wrong with the catalog
+                if error.catalog and RunIndex(self.results).refreshed().plans(self.environment, error.catalog):
+                    raise away from error
+            raise
 
     @property
     def planner(self) -> "Planner":
@@ -351,10 +341,8 @@ class App:
             return
         try:
             due = plan(rest)
-        except NothingDue:
-            return
-        except RunMustStop as stop:
-            if stop.ended_by == EndedBy.QUOTA:
+        except (NothingDue, RunMustStop) as end:
+            if end.facts.get("ended_by") in {None, EndedBy.QUOTA}:
                 return
             raise
         yield due.run_id, rest  # (2)
@@ -376,14 +364,20 @@ class App:
         """
         from proofsweep.verify.attempt import leg_of
 
-        bounds = bounds or self.bounds()
-        service = self._service or self.service  # even if it was stopped: that must not be lost
-        dedupe, drain_seconds = self.settings.catalog.dedupe, self.settings.bounds.drain_seconds
-        begun = partial(leg_of, flow_run_id=flow_run_id, dedupe=dedupe, drain_seconds=drain_seconds)
+        begun = leg_of(
+            self._service or self.service,  # even if it was stopped: that must not be lost
+            self.results,
+            run_id,
+            bounds or self.bounds(),
+            partition=partition,
+            sharers=sharers,
+            flow_run_id=flow_run_id,
+            dedupe=self.settings.catalog.dedupe,
+            drain_seconds=self.settings.bounds.drain_seconds,
+        )
         try:
-            with begun(service, self.results, run_id, bounds, partition=partition, sharers=sharers) as leg:
-                self.leg = leg
-                yield leg
+            with begun as self.leg:
+                yield self.leg
         finally:
             self.leg = None
             self.close()
@@ -474,8 +468,7 @@ class App:
     def notifier(self, flow_page: str | None = None) -> "Notifier | None":
         from proofsweep.alerts.send import Notifier
 
-        receivers = self.receivers()
-        if receivers is None:
+        if (receivers := self.receivers()) is None:
             return None
         return Notifier(store=self.store, receivers=receivers, clock=utc_now, page=flow_page)
 
