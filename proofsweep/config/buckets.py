@@ -52,25 +52,20 @@ class FailureKind(StrEnum):
     AWAY = "the store does not answer as it should"
 
 
-_BY_CODE = {
-    "NoSuchBucket": FailureKind.NO_BUCKET,
-    "ContainerNotFound": FailureKind.NO_BUCKET,
-    "InvalidObjectState": FailureKind.ARCHIVED,
-    "BlobArchived": FailureKind.ARCHIVED,
-    "BlobBeingRehydrated": FailureKind.ARCHIVED,
-    "InvalidAccessKeyId": FailureKind.REFUSED,
-    "SignatureDoesNotMatch": FailureKind.REFUSED,
-    "ExpiredToken": FailureKind.REFUSED,
-    "InvalidToken": FailureKind.REFUSED,
-    "TokenRefreshRequired": FailureKind.REFUSED,
-    "RequestTimeTooSkewed": FailureKind.SKEWED,
-    "AuthenticationFailed": FailureKind.REFUSED,
-    "InvalidAuthenticationInfo": FailureKind.REFUSED,
-    "PermanentRedirect": FailureKind.OTHER_REGION,
-    "AuthorizationHeaderMalformed": FailureKind.OTHER_REGION,
-    "IllegalLocationConstraintException": FailureKind.OTHER_REGION,
-    "NotImplemented": FailureKind.UNCONDITIONAL,
+_CODES = {
+    FailureKind.NO_BUCKET: ("NoSuchBucket", "ContainerNotFound"),
+    FailureKind.ARCHIVED: ("InvalidObjectState", "BlobArchived", "BlobBeingRehydrated"),
+    FailureKind.REFUSED: (
+        *("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"),
+        *("AuthenticationFailed", "InvalidAuthenticationInfo"),
+    ),
+    FailureKind.SKEWED: ("RequestTimeTooSkewed",),
+    FailureKind.OTHER_REGION: (
+        *("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"),
+    ),
+    FailureKind.UNCONDITIONAL: ("NotImplemented",),
 }
+_BY_CODE = {code: kind for kind, codes in _CODES.items() for code in codes}
 _BY_STATUS = {
     401: FailureKind.REFUSED,
     403: FailureKind.FORBIDDEN,
@@ -80,17 +75,15 @@ _BY_STATUS = {
     416: FailureKind.EMPTY_RANGE,
     501: FailureKind.UNCONDITIONAL,
 }
-_BY_WORDS = {
-    "incorrectly configured region": FailureKind.OTHER_REGION,
-    "BadScheme": FailureKind.PLAIN_HTTP,
-    "Account must be specified": FailureKind.NO_ACCOUNT,
-    "MissingAccount": FailureKind.NO_ACCOUNT,
-    "/latest/api/token": FailureKind.NO_CREDENTIALS,
-    "/latest/meta-data": FailureKind.NO_CREDENTIALS,
-    "/metadata/identity/": FailureKind.NO_CREDENTIALS,
-    "/computeMetadata/": FailureKind.NO_CREDENTIALS,
-    "metadata.google.internal": FailureKind.NO_CREDENTIALS,
-    "StartTooLarge": FailureKind.EMPTY_RANGE,
+_WORDS = {
+    FailureKind.OTHER_REGION: ("incorrectly configured region",),
+    FailureKind.PLAIN_HTTP: ("BadScheme",),
+    FailureKind.NO_ACCOUNT: ("Account must be specified", "MissingAccount"),
+    FailureKind.NO_CREDENTIALS: (
+        *("/latest/api/token", "/latest/meta-data", "/metadata/identity/", "/computeMetadata/"),
+        "metadata.google.internal",
+    ),
+    FailureKind.EMPTY_RANGE: ("StartTooLarge",),
 }
 _BY_EXCEPTION: tuple[tuple[type[Exception], FailureKind], ...] = (
     (FileNotFoundError, FailureKind.MISSING),
@@ -122,8 +115,8 @@ def failure_of(error: Exception) -> StoreFailure:
     code = _CODE.search(text)
     if code and code[1] in _BY_CODE:
         return StoreFailure(_BY_CODE[code[1]], status)
-    for words, kind in _BY_WORDS.items():
-        if words in text:
+    for kind, words in _WORDS.items():
+        if any(each in text for each in words):
             return StoreFailure(kind, status)
     for exception, kind in _BY_EXCEPTION:
         if isinstance(error, exception):
