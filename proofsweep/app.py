@@ -416,7 +416,8 @@ class App:
     # --- Watched folders
 
     def watched_folder(self, location: str) -> "AbstractContextManager[WatchedFolder]":
-        from proofsweep.ingest.one_pass import IngestContext, watched_folder
+        from proofsweep.ingest.one_pass import watched_folder
+        from proofsweep.ingest.state import IngestContext
 
         context = IngestContext(
             results=self.results,

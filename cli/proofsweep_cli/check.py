@@ -7,7 +7,7 @@ import typer
 from proofsweep.domain.errors import ConfigError, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import MEANING_OF_VALID, Finished, word_for
-from proofsweep.domain.reasons import Ineligible, Reason, remedy_for
+from proofsweep.domain.reasons import Ineligible, Reason, about
 from proofsweep.domain.text import printable
 from proofsweep.store.rows import RowContext, row_of
 from proofsweep.verify.check_file import answered_file
@@ -72,6 +72,6 @@ def _print(row: Row, done: Finished) -> None:
     else:
         out.line(f"  {row['detail']}")
         if "ask the supplier" not in str(row["detail"]):  # some details already say so, more exactly
-            out.line(f"  what to do: {remedy_for(str(row['reason']))}")
+            out.line(f"  what to do: {about(str(row['reason'])).remedy}")
     if row["verify_request_id"] is not None:
         out.print(f"  request ID: {row['verify_request_id']}", markup=False)

@@ -10,7 +10,7 @@ import typer
 from proofsweep.app import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
-from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.reasons import about
 from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.catalog import Catalog
@@ -148,7 +148,7 @@ def _print_survey(out: Screen, survey: Survey) -> None:
         f"  {survey.eligible:,} to send ({counted(survey.pairs, 'pair')}), {size_text(survey.audio_bytes)} of audio"
     )
     for reason, count in survey.reasons.most_common():
-        out.line(f"  {count:,} ineligible · {reason}: {remedy_for(reason)}", style="magenta")
+        out.line(f"  {count:,} ineligible · {reason}: {about(reason).remedy}", style="magenta")
         out.line(f"    {survey.examples[reason]}", style="dim")
     if survey.reasons:
         out.line("  --list names each of these rows, with its line and what to do", style="dim")
@@ -181,4 +181,4 @@ def _print_list(out: Screen, rows: Iterable[UnsentRow]) -> None:
     out.print()
     out.print(f"{counted(reasons.total(), 'row')} will not be sent. What to do:", style="bold")
     for reason, count in reasons.most_common():
-        out.line(f"  {count:,} {reason}: {remedy_for(reason)}")
+        out.line(f"  {count:,} {reason}: {about(reason).remedy}")

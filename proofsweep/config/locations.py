@@ -185,14 +185,17 @@ def make_folder(folder: Path) -> None:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write beside the file, and name it when it is whole; UsageError if it exists or cannot be written."""
+def new_file(path: Path, replaces: bytes | None = None) -> Iterator[IO[bytes]]:
+    """Write beside the file, and name it when it is whole; UsageError if it exists or cannot be written.
+
+    One that begins as what it `replaces` may exist.
+    """
     draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
-        _refuse_existing(path)  # before somebody waits for the content
+        _refuse_existing(path, replaces)  # before somebody waits for the content
         with draft.open("xb") as file:
             yield file
-        _refuse_existing(path)
+        _refuse_existing(path, replaces)
         draft.replace(path)
     except OSError as error:
         raise UsageError(f"{printable(str(path))} cannot be written: {error.strerror or error}") from error
@@ -201,6 +204,7 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
             draft.unlink(missing_ok=True)
 
 
-def _refuse_existing(path: Path) -> None:
-    if path.exists() or path.is_symlink():
+def _refuse_existing(path: Path, replaces: bytes | None) -> None:
+    is_there = path.exists() or path.is_symlink()
+    if is_there and (replaces is None or not path.read_bytes().startswith(replaces)):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))

@@ -87,6 +87,12 @@ def reason_entries() -> Mapping[str, ReasonEntry]:
     return MappingProxyType({word: ReasonEntry(**members) for word, members in written.items()})
 
 
+_ACCEPTED = ReasonEntry(
+    plain="the service confirmed the credential",
+    meaning="The file was accepted.",
+    remedy="accept the credential",
+    at_fault=AtFault.SERVICE,
+)
 _ANY_OTHER = ReasonEntry(
     plain="the service gave no answer that can be used",
     meaning="A reason without an entry, such as a status of the service.",
@@ -96,20 +102,6 @@ _ANY_OTHER = ReasonEntry(
 )
 
 
-def about(reason: str | None) -> ReasonEntry:
+def about(reason: str | None, outcome: str = "") -> ReasonEntry:
     """Return what is known of a reason; statuses of the service, `http_422` and others, share one entry."""
-    return reason_entries().get(reason or "", _ANY_OTHER)
-
-
-def remedy_for(reason: str) -> str:
-    """Return in one clause what to do about a reason."""
-    return about(reason).remedy
-
-
-def plain_words_for(outcome: str, reason: str) -> str:
-    """Return in one clause why a row has its outcome, also of an accepted one; the code belongs beside it, in small."""
-    return "the service confirmed the credential" if outcome == "accepted" else about(reason).plain
-
-
-def advice_for_outcome(outcome: str, reason: str) -> str:
-    return "accept the credential" if outcome == "accepted" else remedy_for(reason)
+    return _ACCEPTED if outcome == "accepted" else reason_entries().get(reason or "", _ANY_OTHER)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from proofsweep.config.locations import is_within, path_within
-from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Row, WorkItem, item_id_of, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
@@ -27,19 +26,19 @@ from proofsweep.ingest.rules import (
     supplier_of,
     version_of,
 )
+from proofsweep.ingest.state import IngestContext
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.preflight import work_item_of
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Scan:
     """One scan of a watched folder, and what it found."""
 
+    context: IngestContext
     disposal: Disposal
-    settings: IngestSettings
-    sidecar_field: str | None
     now: datetime
     catalog_name: str = ""
     ready: list[ManifestRow] = field(default_factory=list)  # settled, complete and without an answer
@@ -77,7 +76,7 @@ class Scan:
             sighting = self.sightings[item_id] = sighted(before.get(item_id), row, self.now)
             answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(self.now)]
             answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
-            rows.append(BatchRow(item_id, row, decide(sighting, answer, row, self.now, self.settings), answer))
+            rows.append(BatchRow(item_id, row, decide(sighting, answer, row, self.now, self.context.settings), answer))
         self._sort_batches(folder, rows)
         for each in rows:
             self._take_in(each)
@@ -87,7 +86,7 @@ class Scan:
         self.batches = DeliveredBatches(self.disposal.watched, batches).sorted(rows)
         for batch in self.batches:
             since = min(self.sightings[each.item_id].since for each in batch.rows)
-            batch.decide(self.now, since, self.settings)
+            batch.decide(self.now, since, self.context.settings)
             for each in batch.rows:
                 each.row = replace(each.row, batch=batch.location, tags=self._tags(each.row, batch))
 
@@ -117,13 +116,13 @@ class Scan:
                 self.ready.append(replace(each.row, is_touched=is_touched))
 
     def item_of(self, each: BatchRow) -> WorkItem:
-        return work_item_of(each.row, self.catalog_name, self.sidecar_field)
+        return work_item_of(each.row, self.catalog_name, self.context.sidecar_field)
 
     def _may_grow(self, each: BatchRow) -> bool:
         """Whether the rest of a file is waited for: it is young, and nobody has said that all is sent."""
         is_said_whole = each.batch is not None and each.batch.needs_completion
         age = self.now - self.sightings[each.item_id].since
-        return not is_said_whole and age < timedelta(seconds=self.settings.pair_seconds)
+        return not is_said_whole and age < timedelta(seconds=self.context.settings.pair_seconds)
 
     def _resting(self, rows: Iterable[ManifestRow], half_moved: Collection[str]) -> Iterator[ManifestRow]:
         for row in rows:

@@ -6,24 +6,22 @@
 import os
 import posixpath
 import secrets
-import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proofsweep.config.locations import is_bucket, one_line, path_of, shown
-from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.errors import CatalogError, ConfigError, EmptyCatalog, UsageError
 from proofsweep.domain.items import ManifestRow, Row, utf8_text
-from proofsweep.domain.reasons import remedy_for
+from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.domain.text import markdown, printable
 from proofsweep.ingest.folder import ReadyFiles, Scan, waiting_row
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.rules import ANSWER_COLUMNS, Decision, Disposition, PastAnswer, answer_of
-from proofsweep.ingest.state import FolderState, Records, sightings_after
+from proofsweep.ingest.state import FolderState, IngestContext, Records, sightings_after
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
@@ -34,9 +32,7 @@ from proofsweep.store.completed_rows import CompletedRows
 from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Lease, Legs, leg_numbers, legs_of, sole_process
 from proofsweep.store.objects import open_store
-from proofsweep.store.parts import Results
 from proofsweep.verify.attempt import settle_last_legs
-from proofsweep.verify.item import Clock
 from proofsweep.verify.plan import ignored_entries
 
 _BUSY = "This folder is being worked on by {holder}."
@@ -80,7 +76,7 @@ class PassReport:
         messages = [f"{printable(str(row['audio']))}: not moved. {row['detail']}" for row in self.not_moved.values()]
         for row in (row for row in self.rows if row["outcome"] != "accepted"):
             audio, reason = printable(str(row["audio"])), str(row["reason"])
-            messages.append(f"{audio}: {row['outcome']}, {printable(reason)}: {remedy_for(reason)}")
+            messages.append(f"{audio}: {row['outcome']}, {printable(reason)}: {about(reason).remedy}")
         messages += [f"{each['file']}: {_why_it_waits(each)}" for each in self.waiting]
         more = len(messages) - _NAMED_FILES
         return [*messages[:_NAMED_FILES], *([f"… and {more:,} more"] if more > 0 else [])]
@@ -105,20 +101,6 @@ def _why_it_waits(waiting: Row) -> str:
         return "no audio beside it has its name"
     words = _WAITING[Decision(str(waiting["why"]))].replace("their", "its")
     return words if waiting["detail"] is None else f"{words} ({waiting['detail']})"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestContext:
-    """What all passes of one store are given."""
-
-    results: Results
-    environment: str
-    settings: IngestSettings
-    sidecar_field: str | None
-    open_catalog: Callable[[str], Catalog]
-    plan: Callable[[Catalog, str], Plan]
-    clock: Clock
-    rest: Callable[[float], None] = time.sleep
 
 
 @contextmanager
@@ -180,14 +162,7 @@ class IngestPass:
     def __init__(self, folder: WatchedFolder) -> None:
         self.folder, self.context = folder, folder.context
         self.state, self.report = FolderState.load(folder.lease.store, folder.lease.name), PassReport()
-        self.records = Records(
-            results=self.context.results,
-            state=self.state,
-            disposal=folder.disposal,
-            environment=self.context.environment,
-            clock=self.context.clock,
-            not_moved=self.report.not_moved,
-        )
+        self.records = Records(self.context, self.state, folder.disposal, self.report.not_moved)
 
     def runs(self) -> Iterator[str]:
         """Yield the runs that the caller must verify, one after another; after each, its files are disposed of.
@@ -270,13 +245,7 @@ class IngestPass:
         return scan
 
     def _scanned(self) -> Scan:
-        context = self.context
-        scan = Scan(
-            disposal=self.folder.disposal,
-            settings=context.settings,
-            sidecar_field=context.sidecar_field,
-            now=context.clock(),
-        )
+        scan = Scan(self.context, self.folder.disposal, self.context.clock())
         with suppress(EmptyCatalog):
             catalog = self.folder.catalog()
             try:

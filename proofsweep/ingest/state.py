@@ -2,7 +2,8 @@
 
 import json
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -12,6 +13,7 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from proofsweep.config.locations import path_within
+from proofsweep.config.sections import IngestSettings
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row, WorkItem, utf8_text
@@ -32,6 +34,7 @@ from proofsweep.ingest.rules import (
     supplier_of,
     text_of_versions,
 )
+from proofsweep.sources.catalog import Catalog
 from proofsweep.store import layout
 from proofsweep.store.objects import Store
 from proofsweep.store.parts import Results
@@ -98,16 +101,28 @@ class FolderState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IngestContext:
+    """What all passes of one store are given."""
+
+    results: Results
+    environment: str
+    settings: IngestSettings
+    sidecar_field: str | None
+    open_catalog: Callable[[str], Catalog]
+    plan: Callable[[Catalog, str], Plan]
+    clock: Clock
+    rest: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True)
 class Records:
     """Disposes of verified files, and writes down what became of them; made for one pass."""
 
-    results: Results
+    context: IngestContext
     state: FolderState
     disposal: Disposal
-    environment: str
-    clock: Clock
+    not_moved: dict[str, Row]  # the rows of files that should have been moved, by item ID
     half: dict[str, Move] = field(default_factory=dict)  # that could neither be finished nor undone, for the next pass
-    not_moved: dict[str, Row] = field(default_factory=dict)  # the rows of files that should have been moved, by item ID
 
     @property
     def half_moved(self) -> set[str]:
@@ -117,14 +132,14 @@ class Records:
     def of_leg(self, plan: Plan, leg: int, sightings: Mapping[str, Sighting]) -> tuple[list[Row], bool]:
         """Dispose of the files that a leg has verified; give its rows, and whether that was not done before."""
         name = layout.ingest_name(plan.run_id, plan.run_date, leg)
-        is_new = self.results.store.read(name) is None
+        is_new = self.context.results.store.read(name) is None
         if is_new:
             batches = _batches(self._verified_by(plan, leg))
             rows = [row for batch in batches for row in self._disposed(batch, sightings, part=None)]
             with suppress(NameTaken):
-                self.results.create_part(name, "ingest", rows)
+                self.context.results.create_part(name, "ingest", rows)
             self._end_moves()
-        return self.results.table("ingest", [name]).to_pylist(), is_new
+        return self.context.results.table("ingest", [name]).to_pylist(), is_new
 
     def of_answered(self, answered: Iterable[_Answered]) -> list[Row]:
         """Dispose of files that were answered before and still lie there; give the rows of those that leave."""
@@ -160,19 +175,19 @@ class Records:
         new = [row for row in rows if row["disposition"] != Disposition.LEFT]
         if new:
             with suppress(NameTaken):
-                self.results.create_part(part, "ingest", new)
+                self.context.results.create_part(part, "ingest", new)
         return new
 
     def _new_part(self) -> str:
-        now = self.clock()
+        now = self.context.clock()
         return layout.ingest_name(new_run_id(now, secrets.token_hex(3)), now.date(), 0)
 
     def _verified_by(self, plan: Plan, leg: int) -> Iterator[_Answered]:
-        names = self.results.parts_of("verdicts", plan, leg)
+        names = self.context.results.parts_of("verdicts", plan, leg)
         for name in names:
-            rows = self.results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS]).to_pylist()
+            rows = self.context.results.table("verdicts", [name], ["manifest_row", *ANSWER_COLUMNS]).to_pylist()
             answers = {row.pop("manifest_row"): answer_of(row) for row in rows}
-            yield from ((item, answers[item.manifest_row]) for item in self.results.items(plan, answers))
+            yield from ((item, answers[item.manifest_row]) for item in self.context.results.items(plan, answers))
 
     def _disposed(
         self, verified: Sequence[_Answered], sightings: Mapping[str, Sighting], part: str | None
@@ -210,13 +225,13 @@ class Records:
         self.state.save()
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
-        now, tries, tags = self.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
+        now, tries, tags = self.context.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
         is_final = stands(answer.outcome, answer.reason, is_delivered=item.is_delivered)
         folder = supplier_of(path_within(item.audio, self.disposal.watched))
         row: Row = {
             "run_id": answer.run_id,
             "leg": answer.leg,
-            "environment": self.environment,
+            "environment": self.context.environment,
             "watched": utf8_text(self.disposal.watched),
             "item_id": item.item_id,
             "audio": utf8_text(item.audio),

@@ -13,7 +13,7 @@ import duckdb
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
-from proofsweep.domain.reasons import Reason, plain_words_for, reason_entries, remedy_for
+from proofsweep.domain.reasons import Reason, about, reason_entries
 from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.queries.connection import answering
@@ -185,11 +185,11 @@ class AttentionGroup:
 
     @property
     def in_words(self) -> str:
-        return plain_words_for(self.outcome, self.reason)
+        return about(self.reason).plain
 
     @property
     def what_to_do(self) -> str:
-        return remedy_for(self.reason)
+        return about(self.reason).remedy
 
 
 def attention_groups(

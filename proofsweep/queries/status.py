@@ -16,7 +16,7 @@ from proofsweep.config.locations import one_line
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
-from proofsweep.domain.reasons import advice_for_outcome
+from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import OUTCOMES, Plan, new_run_id
 from proofsweep.domain.text import printable
 from proofsweep.store.journal import unpublished
@@ -55,7 +55,7 @@ class Group:
 
     @property
     def what_to_do(self) -> str:
-        return advice_for_outcome(self.outcome, self.reason or "")
+        return about(self.reason, self.outcome).remedy
 
     @property
     def example_to_look_at(self) -> str:

@@ -11,7 +11,7 @@ from itertools import chain
 import duckdb
 import pyarrow as pa
 
-from proofsweep.domain.reasons import reason_entries, remedy_for
+from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.views import quoted
 from proofsweep.store import layout
@@ -211,5 +211,5 @@ def _advice() -> Mapping[str, str]:
     advice = ",\n    ".join(f"({quoted(reason)}, {quoted(entry.remedy)})" for reason, entry in entries)
     return {
         "advice": f"FROM (VALUES\n    {advice}\n) AS advice (reason, what_to_do)",
-        "general_advice": f"SELECT {quoted(remedy_for(''))} AS general_advice",
+        "general_advice": f"SELECT {quoted(about(None).remedy)} AS general_advice",
     }

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from proofsweep import __version__
 from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.reasons import advice_for_outcome
+from proofsweep.domain.reasons import about
 from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.queries.search import calling_rows
 
@@ -73,7 +73,7 @@ def _result_of(row: Row) -> str:
 
 
 def _advice_for(row: Row) -> str:
-    return advice_for_outcome(str(row["outcome"]), str(row["reason"] or ""))
+    return about(str(row["reason"] or ""), str(row["outcome"])).remedy
 
 
 def _line_of_call(call: Row) -> str:

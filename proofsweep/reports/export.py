@@ -15,11 +15,11 @@ from unicodedata import category, normalize
 from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import PROOF_PREFIX, Row
-from proofsweep.domain.reasons import advice_for_outcome, plain_words_for
+from proofsweep.domain.reasons import about
 from proofsweep.domain.tags import key_of_tag, tag_of, tags_of
 from proofsweep.domain.text import printable
 from proofsweep.queries.selected_rows import SelectedRows, having
-from proofsweep.reports.sheets import CompletionReport, ReportRow, write_csv, write_json, write_parquet, write_xlsx
+from proofsweep.reports.sheets import CompletionReport, write_csv, write_json, write_parquet, write_xlsx
 
 TOLD_OUTCOMES = ("rejected", "ineligible")  # a file that failed at the service is none of a supplier's
 _LINE_LETTERS = 78
@@ -124,8 +124,9 @@ def export(selected: SelectedRows, outcomes: Sequence[str], path: Path, tag: str
                 if is_letter:
                     file.write(letter_to(spelling, found).encode("utf-8", "backslashreplace"))
                 else:
-                    lines = (ReportRow(tags, _own_cells(row)) for row, tags in found)
-                    report = CompletionReport(list(spellings.values()), OWN_HEADER, lines, rows)
+                    names = list(spellings.values())
+                    cells = (_cells(row, [tags.get(name) for name in names]) for row, tags in found)
+                    report = CompletionReport(names, OWN_HEADER, cells, rows)
                     _WRITERS[target.suffix.lower().removeprefix(".")](file, report)
             reports.append(WrittenReport(target, rows, is_without_tag=tag is not None and not spelling))
         return reports
@@ -138,16 +139,18 @@ def _tagged(rows: Iterable[Row], spellings: Mapping[str, str]) -> Iterator[tuple
         yield row, {spellings[key_of_tag(name)]: str(value) for name, value in tags.items()}
 
 
-def _own_cells(row: Row) -> list[object]:
-    """Return the report's own cells of a file, in the order of `OWN_HEADER`."""
-    outcome, reason = str(row["outcome"]), str(row["reason"] or "")
+def _cells(row: Row, tags: Sequence[str | None]) -> list[object]:
+    """Return the cells of a file: the report's own in the order of `OWN_HEADER`, and its tags after the first."""
+    reason = str(row["reason"] or "")
+    entry = about(reason, str(row["outcome"]))
     known = row | {
-        "in_words": plain_words_for(outcome, reason),
-        "what_to_do": advice_for_outcome(outcome, reason),
+        "in_words": entry.plain,
+        "what_to_do": entry.remedy,
         "for_supplier": sentences_for(reason) if row["is_told"] else None,
         "id": row["item_id"],
     }
-    return [known[name] for name in OWN_HEADER]
+    first, *others = (known[name] for name in OWN_HEADER)
+    return [first, *tags, *others]
 
 
 def file_name_of(value: str) -> str:

@@ -1,7 +1,6 @@
 """The pages of a catalog and of a run: one HTML file each, which needs no network."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -11,11 +10,11 @@ import jinja2
 from markupsafe import Markup
 
 from proofsweep import __version__
-from proofsweep.config.locations import is_bucket
-from proofsweep.domain.errors import ResultsError, UsageError
+from proofsweep.config.locations import is_bucket, new_file
+from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.outcomes import MEANING_OF_VALID
-from proofsweep.domain.reasons import plain_words_for
+from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.queries.changes import words_of_cause
@@ -89,10 +88,16 @@ def _page(template: str, facts: PageFacts, **shown: object) -> str:
 def write_page(place: str, page: str) -> int:
     """Put a page in its place, whole; return its bytes. UsageError if a file that is no page is there; it stays."""
     content = page.encode()
-    if is_bucket(place):
-        _put(place, content)
-    else:
-        _write(Path(place), content)
+    if not is_bucket(place):
+        with new_file(Path(place), replaces=_BEGINNING) as file:
+            return file.write(content)
+    folder, _, name = place.rpartition("/")
+    if not name or folder.endswith(("/", ":")):
+        raise UsageError(f"{printable(place)} names no page: give a bucket, a slash and a name such as catalog.html.")
+    store = open_store(folder, "place of the report")
+    if not (store.read(name) or _BEGINNING).startswith(_BEGINNING):
+        raise UsageError(f"{printable(place)} is no page and is not replaced. Name another with --file.")
+    store.replace(name, content)
     return len(content)
 
 
@@ -186,7 +191,12 @@ def jinja_environment() -> jinja2.Environment:
         "version": __version__,
     }
     made.filters |= {"number": "{:,}".format, "percent": percent_of, "minute": minute_of, "day": _day_of}
-    made.filters |= {"name": shown_name, "short": _short, "why": plain_words_for, "cause": words_of_cause}
+    made.filters |= {
+        "name": shown_name,
+        "short": _short,
+        "why": lambda outcome, reason: about(reason, outcome).plain,
+        "cause": words_of_cause,
+    }
     return made
 
 
@@ -204,30 +214,3 @@ def percent_of(part: int, whole: int) -> str:
 def _day_of(day: date) -> str:
     """Write a day as people read it in every country."""
     return f"{day.day} {day:%b %Y}"
-
-
-def _put(url: str, content: bytes) -> None:
-    folder, _, name = url.rpartition("/")
-    if not name or folder.endswith(("/", ":")):
-        raise UsageError(f"{printable(url)} names no page: give a bucket, a slash and a name such as catalog.html.")
-    store = open_store(folder, "place of the report")
-    _refuse_other(url, store.read(name))
-    store.replace(name, content)
-
-
-def _write(path: Path, content: bytes) -> None:
-    scratch = path.with_name(f".{path.name}.part")
-    try:
-        _refuse_other(str(path), path.read_bytes() if path.is_file() else None)
-        scratch.write_bytes(content)
-        scratch.replace(path)
-    except OSError as error:
-        with suppress(OSError):  # what hindered the writing may hinder this too
-            scratch.unlink(missing_ok=True)
-        because = error.strerror or "unknown error"
-        raise ResultsError(f"The report cannot be written to {printable(str(path))} ({because}).") from error
-
-
-def _refuse_other(place: str, present: bytes | None) -> None:
-    if present is not None and not present.startswith(_BEGINNING):
-        raise UsageError(f"{printable(place)} is no page and is not replaced. Name another with --file.")

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,16 +38,10 @@ _BOLD = Font(bold=True)
 
 
 @dataclass(frozen=True, slots=True)
-class ReportRow:
-    tags: Mapping[str, str]
-    own: Sequence[object]
-
-
-@dataclass(frozen=True, slots=True)
 class CompletionReport:
     tags: Sequence[str]
     own: Sequence[str]  # the names of the report's own columns; the tags stand after the first
-    rows: Iterator[ReportRow]
+    rows: Iterator[Sequence[object]]  # cells in the order of the header
     count: int = 0  # of the rows
 
     @property
@@ -60,14 +54,11 @@ class CompletionReport:
         tags = (f"tag_{name}" if name in self.own else name for name in self.tags)
         return [self.own[0], *tags, *self.own[1:]]
 
-    def cells(self, row: ReportRow) -> list[object]:
-        return [row.own[0], *(row.tags.get(name) for name in self.tags), *row.own[1:]]
-
 
 def write_csv(file: IO[bytes], report: CompletionReport) -> None:
     """Write a manifest with exact locations, marked as UTF-8; what a spreadsheet would run as a formula is defused."""
     file.write(BOM_UTF8)
-    for cells in chain([list[object](report.header)], (report.cells(row) for row in report.rows)):
+    for cells in chain([report.header], report.rows):
         file.write(f"{','.join(map(_text_of, cells))}\r\n".encode("utf-8", "surrogateescape"))
 
 
@@ -86,7 +77,7 @@ def write_json(file: IO[bytes], report: CompletionReport) -> None:
     """Write one array of objects, each on a line of its own."""
     between = b"[\n"
     for row in report.rows:
-        cells = dict(zip(report.names, report.cells(row), strict=True))
+        cells = dict(zip(report.names, row, strict=True))
         file.write(between + json.dumps(cells, default=_plain_text_of).encode("ascii"))
         between = b",\n"
     file.write(b"[]\n" if between == b"[\n" else b"\n]\n")
@@ -98,7 +89,7 @@ def write_parquet(file: IO[bytes], report: CompletionReport) -> None:
     schema = pa.schema([pa.field(name, kinds.get(name, pa.string())) for name in report.names])
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         while rows := list(islice(report.rows, _ROWS_AT_ONCE)):
-            columns = zip(schema, zip(*map(report.cells, rows), strict=True), strict=True)
+            columns = zip(schema, zip(*rows, strict=True), strict=True)
             cells = {field.name: [_typed(cell, field.type) for cell in column] for field, column in columns}
             writer.write_table(pa.Table.from_pydict(cells, schema=schema))
 
@@ -129,10 +120,10 @@ def write_xlsx(file: IO[bytes], report: CompletionReport) -> None:
 
 def _write_rows(sheet: WriteOnlyWorksheet, report: CompletionReport) -> None:
     first = list(islice(report.rows, _ROWS_AT_ONCE))
-    _set_widths(sheet, [report.header, *map(report.cells, first)])
+    _set_widths(sheet, [report.header, *first])
     sheet.append([_cell(sheet, cell, is_bold=True) for cell in report.header])
     for row in chain(first, report.rows):
-        sheet.append([_cell(sheet, cell) for cell in report.cells(row)])
+        sheet.append([_cell(sheet, cell) for cell in row])
     sheet.auto_filter.ref = f"A1:{get_column_letter(len(report.header))}{report.count + 1}"
 
 

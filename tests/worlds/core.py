@@ -28,6 +28,7 @@ from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.client import rate_share
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import set_up_logs
+from proofsweep.config.sections import IngestSettings
 from proofsweep.domain.endings import ENDINGS, EndedBy
 from proofsweep.domain.errors import NameTaken, NothingDue, RunIsActive, RunMustStop, SourceError
 from proofsweep.domain.items import WorkItem
@@ -173,13 +174,16 @@ def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes
     """Begin a pass over `in` after a kill; if the pair `a` is still there, move it to `ok`, as it is accepted."""
     files = Moves(Files())
     disposal = moves.Disposal(moves=files, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
-    kept = state.Records(
+    context = state.IngestContext(
         results=results,
-        state=state.FolderState.load(results.store, "watched"),
-        disposal=disposal,
         environment="beta",
+        settings=IngestSettings(),
+        sidecar_field="sidecar",
+        open_catalog=open_catalog.open_catalog,
+        plan=lambda _catalog, run_id: results.plan(run_id),
         clock=lambda: datetime(2026, 11, 22, 12, tzinfo=UTC),
     )
+    kept = state.Records(context, state.FolderState.load(results.store, "watched"), disposal, {})
     files.put_back(f"{root}/in")
     kept.of_killed_pass()
     if is_there():  # else nobody knows it again

@@ -10,9 +10,7 @@ from proofsweep.domain.reasons import (
     Heals,
     Reason,
     about,
-    plain_words_for,
     reason_entries,
-    remedy_for,
 )
 from proofsweep.ingest.rules import is_final
 
@@ -35,8 +33,7 @@ def test_all_that_ask_for_a_reason_agree(word: str) -> None:
 
     assert is_final("ineligible", word) == (entry.heals is not Heals.HERE)
     assert entry.meaning.endswith(".")
-    assert plain_words_for("rejected", word) == entry.plain
-    assert remedy_for(word) == entry.remedy
+    assert about(word, "rejected") is entry
     assert f"| {entry.remedy} | {entry.at_fault} | {entry.heals} |" in row
 
 
@@ -64,4 +61,4 @@ def test_a_supplier_is_told_of_nothing_that_we_must_mend() -> None:
 def test_a_reason_without_an_entry_gets_the_general_remedy(reason: str) -> None:
     """HTTP statuses are reasons too, and there are many."""
     assert about(reason).at_fault is AtFault.SERVICE
-    assert remedy_for(reason).startswith("verify again")
+    assert about(reason).remedy.startswith("verify again")

@@ -14,9 +14,9 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.ingest.moves import Disposal
-from proofsweep.ingest.one_pass import IngestContext, IngestPass, WatchedFolder
+from proofsweep.ingest.one_pass import IngestPass, WatchedFolder
 from proofsweep.ingest.rules import PastAnswer
-from proofsweep.ingest.state import FolderState
+from proofsweep.ingest.state import FolderState, IngestContext
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves

@@ -28,7 +28,7 @@ def scan(
 ) -> Scan:
     """Scan the folder of a pass, so many seconds after its clock; nothing has an answer."""
     now = one.context.clock() + timedelta(seconds=seconds)
-    found = Scan(disposal=one.folder.disposal, settings=one.context.settings, sidecar_field=None, now=now)
+    found = Scan(one.context, one.folder.disposal, now)
     found.read(kind(one.folder.catalog()), before.sightings if before else {}, lambda _ids: {})
     return found
 

@@ -14,13 +14,18 @@ import pytest
 from proofsweep.domain.errors import UsageError
 from proofsweep.reports import sheets
 from proofsweep.reports.export import OWN_HEADER as OWN
-from proofsweep.reports.sheets import CompletionReport, ReportRow
+from proofsweep.reports.sheets import CompletionReport
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 
 
-def report_of(*rows: ReportRow) -> CompletionReport:
-    return CompletionReport(list(dict.fromkeys(tag for row in rows for tag in row.tags)), OWN, iter(rows), len(rows))
+Written = tuple[dict[str, str], list[object]]  # tags, and own cells
+
+
+def report_of(*rows: Written) -> CompletionReport:
+    names = list(dict.fromkeys(name for tags, _ in rows for name in tags))
+    cells = ([own[0], *map(tags.get, names), *own[1:]] for tags, own in rows)
+    return CompletionReport(names, OWN, cells, len(rows))
 
 
 def write_csv(path: Path, report: CompletionReport) -> None:
@@ -33,10 +38,10 @@ def write_xlsx(path: Path, report: CompletionReport) -> None:
         sheets.write_xlsx(file, report)
 
 
-def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> ReportRow:
+def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> Written:
     own = {"file": "a.wav", "outcome": "rejected", "audio": audio, "id": item_id, "audio_bytes": 7}
     own |= {"finished_at": datetime(2026, 11, 20, 10, tzinfo=UTC), "what_to_do": "ask", "run_id": "r"}
-    return ReportRow(tags, [own.get(name) for name in OWN])
+    return tags, [own.get(name) for name in OWN]
 
 
 def test_a_csv_file_is_utf_8_with_a_mark_and_defused_cells(tmp_path: Path) -> None:
