@@ -36,13 +36,13 @@ class EndedBy(StrEnum):
     WINDOW = Ending(
         "window", "its window closed, or its calls are used up", 6, "WindowClosed", "rows_remain", does_its_work=True
     )
-    CANCELLED = Ending("cancelled", "a person stopped it", 6, "Cancelled", is_cancelled=True)
+    CANCELLED = Ending("cancelled", "a person asked it to stop", 6, "Cancelled", is_cancelled=True)
     INTERRUPTED = Ending(
         "interrupted", "SIGTERM came, as at a shutdown", 6, "Interrupted", "rows_remain", is_cancelled=True
     )
     KEY_REFUSED = Ending("key_refused", "the service refused the key", 7, "KeyRefused", "key_refused")
     BREAKER = Ending("breaker", "the service or the files' source could not be relied on", 8, "Outage", "outage")
-    KILLED = Ending("killed", "its process or its machine is gone; a later leg says so", 6, "Crashed", "crashed")
+    KILLED = Ending("killed", "its process or its machine is gone", 6, "Crashed", "crashed")
     ERROR = Ending("error", "a mistake of this program", 1, "Failed", "failed")
     SUPERSEDED = Ending("superseded", "other runs of the catalog took its place", 0, "Completed", goes_on=False)
 

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
-from typing import Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proofsweep.domain.errors import UsageError
@@ -25,22 +24,6 @@ OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 _INSTANT = re.compile(r"(?:(\d{4}-\d\d-\d\d)[ T])?(\d{1,2}:\d\d(?::\d\d)?) ?(Z|[+-]\d\d:?\d\d|[A-Za-z][\w/+-]*)?")
 _DURATION = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m(?:in)?)?\s*(?:(\d+)s)?")
 _NAMES_OF_UTC = {"UTC", "UCT", "GMT", "WET", "Zulu", "+00", "-00"}
-
-
-class AnyRun(Protocol):
-    """What names the parts of a run, whether it is a `Plan` or an `Operation`."""
-
-    @property
-    def run_id(self) -> str: ...
-
-    @property
-    def run_date(self) -> date: ...
-
-    @property
-    def partitions(self) -> int: ...
-
-    @property
-    def table(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +254,10 @@ class Operation:
     @property
     def run_date(self) -> date:
         return self.started_at.astimezone(UTC).date()
+
+
+AnyRun = Plan | Operation
+"""What has parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

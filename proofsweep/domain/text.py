@@ -54,7 +54,7 @@ def printable(text: str) -> str:
 
 
 def printable_json(document: object) -> str:
-    """Write one JSON object on one line; its reader gets every character back. TypeError for a value without a text."""
+    """Write one JSON object on one line; its reader gets every character back."""
     return _escaped(json.dumps(document, ensure_ascii=False, default=_text_of), lambda char: json.dumps(char)[1:-1])
 
 
@@ -85,11 +85,7 @@ def reset_clause(reset: datetime | None, now: datetime) -> str:
 
 
 def _text_of(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if hasattr(value, "__fspath__"):
-        return str(value)
-    raise TypeError(f"{type(value).__name__} is no value of JSON")
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:

@@ -9,27 +9,18 @@ from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import markdown
 from proofsweep.queries.status import NEED_ATTENTION, Group, RunStatus
 
-ENDINGS = {
-    "complete": "every row has its outcome",
-    "quota": "stopped: the key's quota allows no more calls; resume after the reset",
-    "window": "stopped at the end of its window or calls; resume for the rest",
-    "cancelled": "stopped on request; resume at any time",
-    "interrupted": "stopped by SIGTERM, as when its machine shuts down; resume at any time",
-    "key_refused": "stopped: the service refused the key; put the right key in place and resume",
-    "breaker": "stopped: the service or the files' source cannot be relied on; resume later",
-    "killed": "the leg was killed; its finished rows are kept; resume for the rest",
-    "error": "stopped by an error of this program; finished rows are kept",
-    "superseded": "superseded: other runs of its catalog have finished its rows, or planned them anew",
-}
-
 
 def ending_of(run: RunStatus) -> str:
     """Return in one clause how the run stands; for `window`, with the leg's own sentence."""
     if run.ended_by is None:
         return "a leg is running" if run.legs else "planned, not started"
+    ending = EndedBy(run.ended_by).ending
+    if not ending.exit_code:
+        return ending.meaning
+    why = ending.meaning
     if run.ended_by == EndedBy.WINDOW and run.why:
-        return f"stopped: {run.why[0].lower()}{run.why[1:].removesuffix('.')}; resume for the rest"
-    return ENDINGS.get(run.ended_by, run.ended_by)
+        why = f"{run.why[0].lower()}{run.why[1:].removesuffix('.')}"
+    return f"stopped: {why}; resume for the rest"
 
 
 def line_of(run: RunStatus) -> str:

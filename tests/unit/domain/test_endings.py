@@ -6,7 +6,6 @@ import pytest
 
 from proofsweep.alerts.rules import ALERTED_STATES, OF_TYPE_CANCELLED, AlertKind, did_its_work, state_of_ending
 from proofsweep.domain.endings import ENDINGS, EndedBy
-from proofsweep.reports.run import ENDINGS as HEADLINES
 from proofsweep.store.tables import TABLES
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
@@ -26,7 +25,7 @@ def test_all_that_ask_for_an_ending_agree(ended_by: EndedBy) -> None:
     assert f"| `{ended_by}` | {ending.meaning} | {ending.exit_code} | `{ending.state}` |" in printed
 
 
-def test_each_ending_has_its_word_in_the_table_and_its_clause_in_a_headline() -> None:
+def test_each_ending_has_its_word_in_the_table() -> None:
     (column,) = (column for column in TABLES["runs"].columns if column.name == "ended_by")
 
-    assert column.meaning.split(", ") == list(EndedBy) == list(HEADLINES)
+    assert column.meaning.split(", ") == list(EndedBy)

@@ -93,8 +93,8 @@ def test_one_line_says_how_the_run_stands(plan: Plan) -> None:
     whole = status_of(plan, leg_of(1, ended_by="complete"), groups=(replace(ACCEPTED, rows=4),))
 
     assert line_of(refused) == (
-        "Run 20261120T100000Z_aaaaaa: stopped: the service or the files' source cannot be relied on; resume later. "
-        "1 accepted, 1 rejected, 2 of 4 rows remain. Ten calls in a row failed."
+        "Run 20261120T100000Z_aaaaaa: stopped: the service or the files' source could not be relied on; resume for "
+        "the rest. 1 accepted, 1 rejected, 2 of 4 rows remain. Ten calls in a row failed."
     )
     assert line_of(whole) == "Run 20261120T100000Z_aaaaaa: every row has its outcome. 4 accepted."
 
