@@ -74,10 +74,7 @@ def hex_digest(algorithm: str, written: str) -> str | None:
 
 
 def declared_json(declared: Declared | None) -> str | None:
-    if not declared:
-        return None
-    size = {} if declared.size_bytes is None else {"size_bytes": declared.size_bytes}
-    return json.dumps({**size, **declared.digests})
+    return json.dumps({"size_bytes": declared.size_bytes, **declared.digests}) if declared else None
 
 
 def declared_from(text: str | None) -> Declared | None:

@@ -52,10 +52,6 @@ MEANING_OF_VALID = (
 )
 
 
-def is_accepted(good: object, verdict: object) -> bool:
-    return good is True and verdict == Verdict.VALID
-
-
 class ErrorCode(StrEnum):
     """The documented codes. Endpoints may send others; the contract does not show their names."""
 
@@ -159,7 +155,7 @@ class Deferred:
 
 def outcome_of(answer: Answer) -> Accepted | Rejected:
     good, verdict = answer.response.good, answer.response.verdict
-    if is_accepted(good, verdict):
+    if good is True and verdict == Verdict.VALID:
         return Accepted(answer)
     if verdict not in VERDICT_ACTIONS:
         return Rejected(answer, Reason.UNKNOWN_VERDICT, about(Reason.UNKNOWN_VERDICT).meaning, Action.REJECT)

@@ -132,14 +132,11 @@ def may_be_same_bytes(answer: PastAnswer | None, row: ManifestRow) -> bool:
     return is_same_mode and answer.audio_bytes == row.audio_facts.size_bytes
 
 
-def is_final(outcome: str, reason: str | None) -> bool:
-    """Whether an outcome stands until the file changes."""
-    return outcome in VERDICTS or (outcome == "ineligible" and about(reason).heals is not Heals.HERE)
-
-
 def stands(outcome: str, reason: str | None, *, is_delivered: bool) -> bool:
     """Whether an outcome stands until the file changes; what is wrong with a delivery, until its sender heals it."""
-    return is_final(outcome, reason) or (is_delivered and is_finding(outcome, reason))
+    if outcome in VERDICTS or (is_delivered and is_finding(outcome, reason)):
+        return True
+    return outcome == "ineligible" and about(reason).heals is not Heals.HERE
 
 
 def is_finding(outcome: str, reason: str | None) -> bool:

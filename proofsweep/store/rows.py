@@ -239,7 +239,7 @@ def planned_item(row: Row) -> WorkItem:
         audio=_location(cells["audio"]),
         sidecar=None if cells["sidecar"] is None else _location(cells["sidecar"]),
         tags_json=cells["tags"],
-        declared=None if declared is None else declared_from(declared),
+        declared=declared_from(declared),
         ineligible=None if reason is None else Ineligible(Reason(reason), cells["detail"]),
     )
 

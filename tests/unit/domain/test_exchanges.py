@@ -109,7 +109,6 @@ NEARLY_RIGHT = st.from_regex(r"[-+ ]?[0-9_.,eE]{1,25}\Z") | st.datetimes().map(
 
 
 def read(**headers: str) -> AnswerHeaders:
-    """Read headers whose names are given as Python arguments."""
     return AnswerHeaders.read(httpx.Headers({name.replace("_", "-"): text for name, text in headers.items()}), now=NOW)
 
 

@@ -12,7 +12,7 @@ from proofsweep.domain.reasons import (
     about,
     reason_entries,
 )
-from proofsweep.ingest.rules import is_final
+from proofsweep.ingest.rules import stands
 
 CATALOGS = Path(__file__).parents[3] / "docs" / "catalogs.md"
 ENTRIES = reason_entries()
@@ -31,7 +31,7 @@ def test_all_that_ask_for_a_reason_agree(word: str) -> None:
     printed = CATALOGS.read_text("utf-8").partition("<!-- generated: reasons -->")[2].partition("<!-- end -->")[0]
     (row,) = [line for line in printed.splitlines() if line.startswith(f"| `{word}` |")]
 
-    assert is_final("ineligible", word) == (entry.heals is not Heals.HERE)
+    assert stands("ineligible", word, is_delivered=False) == (entry.heals is not Heals.HERE)
     assert entry.meaning.endswith(".")
     assert about(word, "rejected") is entry
     assert f"| {entry.remedy} | {entry.at_fault} | {entry.heals} |" in row

@@ -24,7 +24,6 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def plan_of(items: int) -> Plan:
-    """Make a plan of so many items."""
     return plan_of_run("20261120T120000Z_000aa", items)
 
 
@@ -51,7 +50,6 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def utc(text: str) -> datetime:
-    """Read an instant of 2026 in UTC."""
     return datetime.fromisoformat(f"2026-{text}:00+00:00")
 
 
