@@ -7,7 +7,6 @@ import typer
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.runs import OUTCOMES
-from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import describe_run
@@ -121,10 +120,10 @@ def report(
     place = file or ("catalog.html" if run_id is None else f"report-{run_id}.html")
     store, now = app.results, datetime.now(UTC)
     if run_id is None:
-        facts = catalog_facts(store, app.environment, catalog, tags=by or [], supplier_tag=SUPPLIER_TAG)
+        facts = catalog_facts(store, app.environment, catalog, tags=by or [])
         page = pages.catalog_page(facts, store.store.url, now)
     else:
-        done = run_facts(store, run_id, tags=by or [], supplier_tag=SUPPLIER_TAG)
+        done = run_facts(store, run_id, tags=by or [])
         page = pages.run_page(describe_run(store, run_id), done, store.store.url, now)
     size = pages.write_page(place, page)
     console().line(f"{printable(place)}: {size / 1_000:,.0f} kB; open it in a browser.")

@@ -11,6 +11,7 @@ from datetime import date
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import OUTCOMES
+from proofsweep.domain.tags import SUPPLIER_TAG
 from proofsweep.domain.text import printable
 from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
 from proofsweep.queries.selected_rows import AttentionGroup, ChosenFiles, SelectedRows, attention_groups
@@ -101,12 +102,7 @@ class PageFacts:
 
 
 def catalog_facts(
-    results: Results,
-    environment: str,
-    catalog: str | None = None,
-    *,
-    tags: Sequence[str] = (),
-    supplier_tag: str | None = None,
+    results: Results, environment: str, catalog: str | None = None, *, tags: Sequence[str] = ()
 ) -> PageFacts:
     """Read how all catalogs of an environment stand, or one by its location or name.
 
@@ -126,28 +122,26 @@ def catalog_facts(
     selected = SelectedRows(results=results, environment=label)
     with selected.opened("true" if catalog is None else _items_of(runs), "changes") as files:
         return replace(
-            _facts_of(files, label, list(newest.values()), tags, supplier_tag),
+            _facts_of(files, label, list(newest.values()), tags),
             catalogs=sorted({run.plan.identity: run.plan.catalog for run in reversed(runs)}.values()),
             nights=_nights(nights),
         )
 
 
-def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = (), supplier_tag: str | None = None) -> PageFacts:
+def run_facts(results: Results, run_id: str, *, tags: Sequence[str] = ()) -> PageFacts:
     """Read what a run did; its files are counted by the tags as `catalog_facts` counts.
 
     ResultsError if there is no such run, or if it was pruned; UsageError if no file has one of the tags.
     """
     selected = SelectedRows.of(results, run_id, "")
     with selected.opened("true", "changes") as files:
-        facts = _facts_of(files, selected.environment, [run_id], tags, supplier_tag)
+        facts = _facts_of(files, selected.environment, [run_id], tags)
         return replace(facts, grades=files.connection.execute(_GRADES.format(run_id=quoted(run_id))).fetchall())
 
 
-def _facts_of(
-    files: ChosenFiles, environment: str, changed_in: Sequence[str], tags: Sequence[str], supplier_tag: str | None
-) -> PageFacts:
+def _facts_of(files: ChosenFiles, environment: str, changed_in: Sequence[str], tags: Sequence[str]) -> PageFacts:
     create_changed(files.connection, changed_in)
-    counted = files.tag_values(tags, [] if tags or supplier_tag is None else [supplier_tag])
+    counted = files.tag_values(tags, [] if tags else [SUPPLIER_TAG])
     shown = counted | files.tag_values(usual=_FILE_TAGS)
     [counts] = files.connection.execute(f"SELECT {_COUNTS} FROM files").fetchall()
     return PageFacts(

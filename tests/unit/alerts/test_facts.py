@@ -32,7 +32,6 @@ def reads_of(results: Results) -> Iterator[Callable[[], int]]:
 
 
 def at(hours: float) -> datetime:
-    """Return an instant so many hours before now."""
     return NOW - timedelta(hours=hours)
 
 

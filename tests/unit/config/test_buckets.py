@@ -43,7 +43,6 @@ def test_a_profile_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPat
 
 
 def answer(status: int, code: str) -> str:
-    """Make the text of an error as obstore writes it."""
     return (
         "Generic S3 error: Error performing GET https://secret.example/k - Server returned non-2xx status code: "
         f"{status} Whatever: <Error><Code>{code}</Code><Message>secret</Message></Error>"

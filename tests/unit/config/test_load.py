@@ -23,7 +23,6 @@ Environ = pytest.MonkeyPatch
 
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
-    """Write a profile that a person made."""
     path = tmp_path / "mine.toml"
     path.write_text(
         f'[service]\nbase_url = "{BASE_URL}"\nenvironment = "mine"\napi_key_env = "MY_KEY"\n[pace]\nworkers = 3\n'
@@ -32,7 +31,6 @@ def profile(tmp_path: Path) -> Path:
 
 
 def mistake_in(config: str | Path) -> str:
-    """Load wrong settings, and give the message."""
     with pytest.raises(ConfigError) as refused:
         load_settings(str(config))
     assert "\n" not in refused.value.message
@@ -186,7 +184,6 @@ def test_the_docs_list_every_setting() -> None:
 
 
 def settings_by_name(part: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield each setting with its section."""
     for name, field in part.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             yield from settings_by_name(field.annotation, f"{name}.")
@@ -195,7 +192,6 @@ def settings_by_name(part: type[BaseModel], prefix: str = "") -> Iterator[tuple[
 
 
 def default_of(field: FieldInfo) -> str:
-    """Write a default as the docs do."""
     if field.is_required():
         return "required"
     return "none" if field.default is None else json.dumps(field.default)

@@ -10,7 +10,6 @@ from proofsweep.domain.errors import UsageError
 
 
 def write(path: Path, content: bytes = b"new") -> None:
-    """Write a file."""
     with new_file(path) as file:
         file.write(content)
 
@@ -28,7 +27,6 @@ def test_an_existing_file_stays_also_if_it_comes_meanwhile(tmp_path: Path) -> No
 
 @pytest.fixture
 def durable(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """The inodes that were synced."""
     found: set[int] = set()
     fsync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: found.add(os.fstat(handle).st_ino) or fsync(handle))

@@ -16,7 +16,6 @@ HTTP_LIBRARIES = ("httpx", "httpcore")
 
 @pytest.fixture(autouse=True)
 def logs_as_before() -> Iterator[None]:
-    """Set logs up, and restore them for the next test."""
     levels = {name: logging.getLogger(name).level for name in (LOGGER, *HTTP_LIBRARIES)}
     set_up_logs()
     yield

@@ -13,12 +13,10 @@ from proofsweep.config.sections import (
 
 
 def service(base_url: str, *, allow_plain_http: bool = False) -> ServiceSettings:
-    """Make the settings of a service with this base URL."""
     return ServiceSettings(base_url=base_url, environment="beta", allow_plain_http=allow_plain_http)
 
 
 def mistakes_in(refused: pytest.ExceptionInfo[ValidationError]) -> str:
-    """Return the messages of a refusal, without the values."""
     return "; ".join(mistake["msg"] for mistake in refused.value.errors(include_input=False))
 
 

@@ -49,7 +49,6 @@ def test_an_answer_of_the_same_bytes_is_named() -> None:
 
 
 def packet(results: Results, *calls: Row) -> str:
-    """Write the packet of the failed calls of a run that made these."""
     end_leg(results, PLAN, [answered(PLAN, 0, "a")])
     results.create_part(layout.part_name("exchanges", PLAN.run_id, PLAN.run_date, 0, 1), "exchanges", list(calls))
     with searching(results) as search:

@@ -26,7 +26,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def page_of_catalog(results: Results, *tags: str, catalog: str | None = None) -> str:
-    facts = catalog_facts(results, "beta", catalog, tags=tags, supplier_tag="supplier")
+    facts = catalog_facts(results, "beta", catalog, tags=tags)
     return catalog_page(facts, results.store.url, NOW)
 
 
@@ -53,7 +53,7 @@ def test_what_is_not_there_is_refused(results: Results) -> None:
 
 
 def page_of(results: Results, run_id: str, *tags: str) -> str:
-    facts = run_facts(results, run_id, tags=tags, supplier_tag="supplier")
+    facts = run_facts(results, run_id, tags=tags)
     return run_page(describe_run(results, run_id), facts, results.store.url, NOW)
 
 
