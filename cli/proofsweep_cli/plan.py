@@ -157,7 +157,7 @@ def _print_survey(out: Screen, survey: Survey) -> None:
 
 
 def _print_unsent(rows: Iterable[UnsentRow], form: ListFormat, *, as_json: bool) -> None:
-    cells = (([row.where, row.file, row.reason, remedy_for(row.reason), row.detail], dict(row.tags)) for row in rows)
+    cells = (([row.where, row.file, row.reason, about(row.reason).remedy, row.detail], dict(row.tags)) for row in rows)
     if as_json:
         print_json_array(dict(zip(_COLUMNS, (*texts, tags), strict=True)) for texts, tags in cells)
     elif form is ListFormat.CSV:
