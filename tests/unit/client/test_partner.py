@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,8 @@ KEY = "pk_SECRET_of_this_test"
 IDEMPOTENCY_KEY = "rotation-of-november-2026"
 VALID = {"good": True, "verdict": "valid"}
 
-KEYED_CALLS: list[tuple[Callable[[Partner], object], str]] = [
+CALLS: list[tuple[Callable[[Partner], object], str]] = [
+    (lambda partner: partner.health(), "GET /v1/health"),
     (lambda partner: partner.keys(), "GET /v1/partner/keys"),
     (lambda partner: partner.keys(limit=1), "GET /v1/partner/keys?limit=1"),
     (lambda partner: partner.keys(limit=100, cursor="a b&c"), "GET /v1/partner/keys?limit=100&cursor=a+b%26c"),
@@ -42,32 +43,24 @@ FITS_ALL = b"""{"outcome": "erased", "status": "pending", "uploadId": "u", "url"
                "apiKey": "s", "keyId": "k"}"""
 
 
-@pytest.mark.parametrize(("ask", "request_line"), KEYED_CALLS, ids=[line for _, line in KEYED_CALLS])
-def test_a_keyed_call_is_asked_as_the_contract_has_it(
+@pytest.mark.parametrize(("ask", "request_line"), CALLS, ids=[line for _, line in CALLS])
+def test_a_call_is_asked_as_the_contract_has_it(
     api: ScriptedServer, client: Client, answer: Write, ask: Callable[[Partner], object], request_line: str
 ) -> None:
-    """The base URL's own path stays, ids are percent-encoded whole, and the key is in its header and nowhere else."""
+    """The base URL's own path stays, ids are percent-encoded whole, and the key is in its header and nowhere else.
+
+    Health is the one public endpoint (contract, Endpoints 1).
+    """
     api.script = [answer(body=FITS_ALL)]
 
     ask(client.partner)
 
     (request,) = api.received
     assert api.targets() == [request_line]
-    assert request.headers["x-api-key"] == KEY
+    assert request.headers.get("x-api-key") == (None if "health" in request_line else KEY)
     assert request.headers["user-agent"] == "proofsweep/0.0"
     assert request.headers.get("content-length", "0") == "0"
     assert "transfer-encoding" not in request.headers
-
-
-def test_health_is_asked_without_the_key(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """It is the one public endpoint (contract, Endpoints 1)."""
-    api.script = [answer(body=b'{"ok": true, "version": "v9", "deployedAt": 1795176000}')]
-
-    health = client.partner.health()
-
-    assert api.targets() == ["GET /v1/health"]
-    assert "x-api-key" not in api.received[0].headers
-    assert (health.ok, health.version, health.deployed_at) == (True, "v9", datetime(2026, 11, 20, 12, tzinfo=UTC))
 
 
 def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Client, answer: Write) -> None:
@@ -83,50 +76,43 @@ def test_rotation_carries_its_idempotency_key(api: ScriptedServer, client: Clien
     assert "pk_NEW" not in f"{rotated!r}{client.exchanges!r}"
 
 
-@pytest.mark.parametrize("idempotency_key", ["x" * 15, "x" * 129, "é" * 20, ""])
-def test_an_idempotency_key_out_of_bounds_is_not_sent(
-    api: ScriptedServer, client: Client, idempotency_key: str
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        *((partial(Partner.rotate, idempotency_key=key), "16 to 128") for key in ("x" * 15, "x" * 129, "é" * 20, "")),
+        *((partial(Partner.erase, proof_id=each), "no proof ID") for each in ("", ".", "..")),
+    ],
+)
+def test_what_no_header_or_path_can_carry_is_not_sent(
+    api: ScriptedServer, client: Client, ask: Callable[[Partner], object], why: str
 ) -> None:
-    """It has 16 to 128 characters (contract, Limits), and it must fit into a header."""
-    with pytest.raises(UsageError, match="16 to 128"):
-        client.partner.rotate(idempotency_key)
+    """An Idempotency-Key has 16 to 128 characters (contract, Limits). To erase `..` would be another call."""
+    with pytest.raises(UsageError, match=why):
+        ask(client.partner)
 
     assert api.received == []
 
 
-@pytest.mark.parametrize("proof_id", ["", ".", ".."])
-def test_an_id_that_would_call_another_endpoint_is_not_sent(api: ScriptedServer, client: Client, proof_id: str) -> None:
-    """Paths are normalised: to erase `..` would be another call."""
-    with pytest.raises(UsageError, match="no proof ID"):
-        client.partner.erase(proof_id)
-
-    assert api.received == []
-
-
-def test_a_file_alone_is_verified_by_its_upload(
-    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+@pytest.mark.parametrize(("sidecar", "sent"), [(None, {}), (b"\xfb\xff" * 60, {"mark": "+//7//v/" * 20})])
+def test_a_file_is_verified_by_its_upload_and_a_sidecar_under_its_wire_name(
+    api: ScriptedServer,
+    client: Client,
+    answer: Write,
+    slot: UploadResponse,
+    *,
+    sidecar: bytes | None,
+    sent: dict[str, str],
 ) -> None:
-    """Without a sidecar the body holds nothing but the uploadId."""
+    """In standard base64, with `+` and `/`, not in the URL-safe alphabet, and without line breaks."""
     body = json.dumps(VALID).encode()
     api.script = [answer(body=body)]
 
-    verified = client.partner.verify(slot, None)
+    verified = client.partner.verify(slot, sidecar)
 
     assert api.targets() == ["POST /v1/verify"]
-    assert json.loads(api.received[0].body) == {"uploadId": "u-1"}
+    assert json.loads(api.received[0].body) == {"uploadId": "u-1"} | sent
     assert api.received[0].headers["content-type"] == "application/json"
     assert (verified.response.good, verified.body_sha256) == (True, sha256(body).hexdigest())
-
-
-def test_a_sidecar_goes_as_standard_base64_under_its_wire_name(
-    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
-) -> None:
-    """With `+` and `/`, not in the URL-safe alphabet, and without line breaks."""
-    api.script = [answer(body=json.dumps(VALID).encode())]
-
-    client.partner.verify(slot, b"\xfb\xff" * 60)
-
-    assert json.loads(api.received[0].body) == {"uploadId": "u-1", "mark": "+//7//v/" * 20}
 
 
 def test_a_pair_is_not_verified_while_the_wire_name_is_unknown(

@@ -1,0 +1,202 @@
+"""What can be known of the service before anything is spent; and threads are made as its items need them."""
+
+import resource
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+
+from proofsweep.config.sections import RetrySettings
+from proofsweep.config.threads import StopSwitch
+from proofsweep.domain.errors import RunMustStop
+from proofsweep.domain.exchanges import Call
+from proofsweep.verify.service import Service, ServiceStatus, Workers, workers_that_fit
+
+from ...worlds.waiting import wait_for
+from ..scripted_service import NOW, Scripted, ScriptedService
+
+RESET = NOW + timedelta(hours=30)
+NO_CONNECTION = Scripted(status=None)
+
+
+def test_a_healthy_service_tells_its_version_and_the_quota(opened: Service, service: ScriptedService) -> None:
+    """One call of each kind; the live headroom is the header's, not the body's."""
+    health = {"ok": True, "version": "7", "commit": "c0ffee", "deployedAt": NOW.isoformat()}
+    usage = {"plan": {"quotaLimit": 1000}, "days": [{"date": "2026-11-20", "used": 5, "remaining": 5}]}
+    service.script[Call.HEALTH] = [Scripted(document=health)]
+    service.script[Call.USAGE] = [Scripted(document=usage, remaining=900, reset=RESET)]
+
+    status = opened.status()
+
+    assert status == ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=900, quota_reset=RESET)
+    assert service.calls == [Call.HEALTH, Call.USAGE]
+
+
+@pytest.mark.parametrize(
+    ("answer", "headroom", "reset"),
+    [
+        (Scripted(status=429, remaining=0, retry_after=3_600.0, reset=RESET), 0, RESET),
+        *((answer, None, None) for answer in (NO_CONNECTION, Scripted(status=500), Scripted(document={}))),
+    ],
+)
+def test_a_quota_that_is_not_told_is_unknown_unless_it_refuses_the_very_call(
+    opened: Service, service: ScriptedService, answer: Scripted, headroom: int | None, reset: datetime | None
+) -> None:
+    """A run can begin without it: None is no zero. A used-up one tells when it resets."""
+    service.usual[Call.USAGE] = answer
+
+    status = opened.status()
+
+    assert (status.version, status.headroom, status.quota_reset) == ("7", headroom, reset)
+    assert service.calls[:2] == [Call.HEALTH, Call.USAGE]
+
+
+@pytest.mark.parametrize(
+    ("headroom", "reserve", "sentence"),
+    [
+        (None, 1_000, ""),
+        (3, 0, ""),
+        (13, 10, ""),
+        (0, 0, "The key's quota is used up; it resets 2026-11-21 18:00 UTC."),
+        (2, 0, "The key's quota has too few calls left (2, reserved: 0); it resets"),
+        (1_012, 1_010, "The key's quota has too few calls left (1,012, reserved: 1,010); it resets"),
+    ],
+)
+def test_a_leg_begins_with_calls_for_one_item_and_the_last_probe(
+    opened: Service, service: ScriptedService, headroom: int | None, reserve: int, sentence: str
+) -> None:
+    """Or with a quota that is not told; else the sentence says why not, and when to come back."""
+    service.usual[Call.USAGE] = Scripted(document={}, remaining=headroom, reset=RESET)
+
+    with pytest.raises(RunMustStop) if sentence else nullcontext() as stopped:
+        assert opened.usable(reserve).headroom == headroom
+
+    if stopped is not None:
+        assert stopped.value.message.startswith(sentence)
+        assert (stopped.value.ended_by, stopped.value.quota_reset) == ("quota", RESET)
+
+
+@pytest.fixture
+def uptime(stop: StopSwitch, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    passed = [0.0]  # monotonic seconds: a rest lasts no time, and is added
+
+    def rest(_stop: StopSwitch, seconds: float) -> None:
+        passed.append(passed[-1] + seconds)
+        stop.check()
+
+    monkeypatch.setattr(StopSwitch, "rest", rest)
+    return passed
+
+
+def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
+    opened: Service, service: ScriptedService, uptime: list[float]
+) -> None:
+    """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
+    opened.retry = RetrySettings(attempts=2, longest_wait_seconds=30.0, breaker_seconds=300.0)
+    opened.dispatcher.clock = lambda: uptime[-1]
+    service.usual[Call.HEALTH] = Scripted(status=503)
+
+    with pytest.raises(RunMustStop) as stopped:
+        opened.awaited()
+
+    assert stopped.value.ended_by == "breaker"
+    assert 300.0 <= uptime[-1] <= 301.0
+    assert service.calls == [Call.HEALTH] * len(service.calls)
+    assert 20 <= len(service.calls) <= 40
+
+
+@dataclass
+class Shop:
+    """Items that wait for their turn, and then until they may end."""
+
+    workers: Workers
+    turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    ends: threading.Event = field(default_factory=threading.Event)
+    begun: list[int] = field(default_factory=list)
+
+    def work(self, number: int) -> int:
+        self.begun.append(number)
+        self.turns.acquire()
+        self.workers.make_room()
+        self.ends.wait()
+        return number
+
+    def let_through(self, turns: int) -> None:
+        self.ends.set()
+        self.turns.release(turns)
+
+
+@pytest.fixture
+def shop() -> Iterator[Shop]:
+    """Yield at most 20 threads; those that still work at the end are released."""
+    shop = Shop(Workers(20))
+    yield shop
+    shop.let_through(1_000)
+    shop.workers.shutdown(cancel_futures=True)
+
+
+def submit(shop: Shop, items: int) -> list[Future[int]]:
+    """Submit items in a thread of its own, since that waits for room; give what was submitted so far."""
+    submitted: list[Future[int]] = []
+
+    def submit_all() -> None:
+        with suppress(RuntimeError):  # the end came first
+            submitted.extend(shop.workers.submit(shop.work, number) for number in range(items))
+
+    threading.Thread(target=submit_all, daemon=True).start()
+    return submitted
+
+
+def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
+    """A lane of one call in minutes needs few threads, however many items there are; no lane more than are set."""
+    submit(shop, 100)
+    wait_for(lambda: len(shop.begun) == 8)
+
+    shop.turns.release(2)
+    wait_for(lambda: len(shop.begun) == 10)
+
+    assert shop.begun == list(range(10))
+    shop.turns.release(90)
+    wait_for(lambda: len(shop.begun) == 20)
+
+
+def test_items_wait_for_the_threads_that_exist_if_no_other_can_start(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is lost. Without any thread an item fails, and the next one begins as soon as there is one again."""
+    start, left = threading.Thread.start, [0]
+
+    def start_one_of_few(thread: threading.Thread) -> None:
+        if left[0] == 0:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one_of_few)
+    shop.let_through(31)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        shop.workers.submit(shop.work, 0)
+    left[0] = 3
+
+    futures = [shop.workers.submit(shop.work, number) for number in range(30)]
+
+    assert [future.result(10.0) for future in futures] == list(range(30))
+    assert left == [0]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "open_files", "workers"),
+    [(60, 150, 21), (128, 160, 24), (128, 576, 128), (128, 575, 127), (128, resource.RLIM_INFINITY, 128), (60, 0, 1)],
+)
+def test_as_many_workers_work_as_have_room_for_their_files(
+    monkeypatch: pytest.MonkeyPatch, wanted: int, open_files: int, workers: int
+) -> None:
+    """Some files are for the rest of the process; one worker always works."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (open_files, open_files))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+
+    assert workers_that_fit(wanted) == workers
