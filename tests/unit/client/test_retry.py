@@ -1,6 +1,7 @@
 """The retry rule as one table: what follows which exchange, and why; and the errors of what is given up."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -168,11 +169,21 @@ def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
     assert step in {Step.GIVE_UP, *({Step.PAUSE_ALL, Step.RETRY} if patient else {Step.RENEW_KEY})}
 
 
-def test_the_sentence_names_what_failed() -> None:
+def test_an_error_names_what_failed_and_has_what_support_asks_for() -> None:
     """The storage target has statuses of its own, so the contract's meanings are not added to them."""
     lost = exchange(Call.UPLOADS, None, Failure.TIMEOUT, attempt=3)
+    down = replace(exchange(Call.VERIFY, 500, code="internal"), request_id="rid-2")
 
-    assert call_error(SlotRefused, exchange(Call.SLOT, 413)).message == ("Status 413 from the storage target.")
-    assert call_error(CallFailed, lost).message == (
-        "No usable answer (timeout) from the call uploads, after 3 attempt(s)."
-    )
+    errors = [
+        call_error(SlotRefused, exchange(Call.SLOT, 413)),
+        call_error(CallFailed, lost),
+        call_error(CallFailed, down),
+    ]
+
+    assert [error.message for error in errors] == [
+        "Status 413 from the storage target.",
+        "No usable answer (timeout) from the call uploads, after 3 attempt(s).",
+        "Status 500 (internal) from the call verify.",
+    ]
+    facts = (errors[2].stage, errors[2].reason, errors[2].status, errors[2].code, errors[2].request_id)
+    assert facts == ("verify", "http_500", 500, "internal", "rid-2")

@@ -18,20 +18,6 @@ if TYPE_CHECKING:
 SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
 
 
-def test_an_outage_that_stays_fails_the_call(api: ScriptedServer, client: Client, answer: Write) -> None:
-    """The error has what support asks for, and no secret."""
-    api.script = [answer(500, b'{"error": "SECRET", "code": "internal"}', x_request_id=f"rid-{n}") for n in range(3)]
-
-    with pytest.raises(CallFailed) as failed:
-        client.partner.request_slot()
-
-    error = failed.value
-    assert (error.stage, error.reason, error.status, error.code) == ("uploads", "http_500", 500, "internal")
-    assert error.request_id == "rid-2"
-    assert "SECRET" not in f"{error!r}{error}"
-    assert len(api.received) == 3
-
-
 def test_an_expired_slot_does_not_use_up_the_fresh_upload(
     api: ScriptedServer, storage: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
 ) -> None:

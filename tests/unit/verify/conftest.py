@@ -1,7 +1,11 @@
 """Settings that lead to a service in this very process, an empty store, and what earlier runs have left behind."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
+from proofsweep.domain.errors import SourceError
+from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
 
 from ..wired import app, catalog, change, config, service, settings
@@ -20,3 +24,28 @@ class KnownPast(PastAnswers):
 
     def files_read(self, most: int) -> list[str]:
         return self.was_read[:most]
+
+
+class ClosedFiles(Files):
+    """Files that cannot be opened now, and why."""
+
+    def __init__(self, error: SourceError) -> None:
+        super().__init__()
+        self.error = error
+
+    def open(self, location: str, *, is_whole: bool = False) -> None:
+        del location, is_whole
+        raise self.error
+
+
+def append_to(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(bytes(64))
+
+
+def replace_whole(path: Path) -> None:
+    """Put another file of the same size in its place, as a tool does that writes a new one and renames it."""
+    other = path.with_name("other")
+    other.write_bytes(bytes(path.stat().st_size))
+    os.utime(other, ns=(0, 0))
+    other.rename(path)

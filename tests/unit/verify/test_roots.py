@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.errors import ResourceShortage
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import AudioRead, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -15,22 +15,9 @@ from proofsweep.verify.probes import KnownFiles
 
 from ..conftest import WAV
 from ..scripted_service import NOW
-from .conftest import KnownPast
+from .conftest import ClosedFiles, KnownPast
 
 MISSING = Ineligible(Reason.MISSING_AUDIO, "There is no audio.")
-SHORT = ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE)
-
-
-class ClosedFiles(Files):
-    """Files that cannot be opened now, and why."""
-
-    def __init__(self, error: SourceError) -> None:
-        super().__init__()
-        self.error = error
-
-    def open(self, location: str, *, is_whole: bool = False) -> None:
-        del location, is_whole
-        raise self.error
 
 
 @pytest.fixture
@@ -149,7 +136,7 @@ def test_a_process_that_is_short_of_open_files_cannot_look(known: KnownFiles, ro
     note_read(known, *deliver(root, "a.wav"))
 
     with pytest.raises(ResourceShortage):
-        is_there(known, "b.wav", files=ClosedFiles(SHORT))
+        is_there(known, "b.wav", files=ClosedFiles(ResourceShortage("Short.", reason="")))
 
 
 @pytest.mark.parametrize(

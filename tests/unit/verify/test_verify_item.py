@@ -1,6 +1,5 @@
 """The core flow of one item: slot, form POST, verify; and every way in which it may end is a value."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -16,10 +15,10 @@ from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rej
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
-from proofsweep.sources.source import OpenFile
 from proofsweep.verify.item import VerifyContext, verify_item
 
 from ..scripted_service import Scripted, ScriptedService
+from .conftest import ClosedFiles, append_to, replace_whole
 
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
@@ -101,19 +100,6 @@ def test_only_the_planned_version_is_sent_where_that_is_asked(
     assert isinstance(finished(others[0], verify_context).outcome, Accepted)
 
 
-def append_to(path: Path) -> None:
-    with path.open("ab") as file:
-        file.write(bytes(8))
-
-
-def replace_whole(path: Path) -> None:
-    """Put another file of the same size in its place, as a tool does that writes a new one and renames it."""
-    other = path.with_name("other")
-    other.write_bytes(bytes(path.stat().st_size))
-    os.utime(other, ns=(0, 0))
-    other.rename(path)
-
-
 @pytest.mark.parametrize(
     ("which", "when", "change"),
     [
@@ -173,18 +159,6 @@ def test_a_rejection_stands_where_the_file_cannot_be_compared(
     assert isinstance(finished(item, verify_context, files=Away()).outcome, Rejected)
 
 
-class Unreadable(Files):
-    """Files that cannot be opened, and why."""
-
-    def __init__(self, error: SourceError) -> None:
-        super().__init__()
-        self.error = error
-
-    def open(self, location: str, *, is_whole: bool = False) -> OpenFile:
-        del location, is_whole
-        raise self.error
-
-
 @pytest.mark.parametrize(
     ("reason", "word"),
     [
@@ -200,7 +174,7 @@ def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
     service: ScriptedService, verify_context: VerifyContext, item: WorkItem, *, reason: Reason, word: str
 ) -> None:
     """Another attempt at the run may read a file that changes; no attempt mends one that is archived."""
-    done = finished(item, verify_context, files=Unreadable(SourceError("No luck.", reason=reason)))
+    done = finished(item, verify_context, files=ClosedFiles(SourceError("No luck.", reason=reason)))
 
     assert reason_of(done) == (word, reason)
     assert isinstance(done.outcome, Failed | Ineligible)
@@ -210,6 +184,6 @@ def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
 
 def test_a_file_that_this_process_cannot_open_now_has_no_outcome(verify_context: VerifyContext, item: WorkItem) -> None:
     """Too few open files are left: that says nothing about it, and its row remains."""
-    files = Unreadable(ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE))
+    files = ClosedFiles(ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE))
 
     assert isinstance(verify_item(item, replace(verify_context, files=files)), Deferred)
