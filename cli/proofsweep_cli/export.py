@@ -14,7 +14,7 @@ from proofsweep.reports.export import ENDINGS, LETTER, TOLD_OUTCOMES
 from proofsweep.reports.export import export as export_rows
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import By, RunId
+from proofsweep_cli.options import By, Catalog, RunId
 from proofsweep_cli.screen import console
 
 
@@ -85,14 +85,9 @@ def _format_of(file: Path | None, given: str | None) -> str:
 @with_request(without="as_json")
 def report(
     request: CommandRequest,
-    run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; without one, the catalog as it stands."),
+    run_id: str | None = typer.Argument(None, metavar="[RUN]", help="A run; without one, all catalogs as they stand."),
     *,
-    catalog: str | None = typer.Option(
-        None,
-        "--catalog",
-        metavar="CATALOG",
-        help="Without RUN: this catalog, by its location or its `catalog.name`; by default all of the environment.",
-    ),
+    catalog: str | None = Catalog,
     file: str | None = typer.Option(
         None,
         "--file",

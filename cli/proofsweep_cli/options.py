@@ -19,6 +19,9 @@ RunId = typer.Argument(
     None, metavar="[RUN]", help="A run; without one, how each file stands now by its newest answer of all runs."
 )
 Limit = typer.Option(20, "--limit", "-n", metavar="N", min=1, help="Name at most this many of each kind.")
+Catalog = typer.Option(
+    None, "--catalog", metavar="CATALOG", help="Without RUN: only this one, by its location or its `catalog.name`."
+)
 By = typer.Option(None, "--by", metavar="TAG", help="Apart for each value of a tag of the manifest, such as supplier.")
 
 MaxCalls = typer.Option(

@@ -84,7 +84,7 @@ def inventory(request: CommandRequest) -> int:
     with stopped_on_signals(request.app):
         found = inventory_proofs(request.app.operations())
     unlisted = "pending, was erased, belongs to another partner, or was issued while the list was read"
-    all_of_them = f"proofsweep query \"FROM proofs WHERE operation_id = '{found.operation_id}'\""
+    all_of_them = request.command("query", f"FROM proofs WHERE operation_id = '{found.operation_id}'")
     notes = [f"A proof that is not listed is {unlisted}.", f"all of them: {all_of_them}"]
     request.answer(found.document(), [styled(found.line, "bold"), *(f"  {note}" for note in notes)])
     return ExitCode.REJECTED if found.counts.get("differs") else ExitCode.ACCEPTED

@@ -18,7 +18,7 @@ from proofsweep.queries.status import NEED_ATTENTION, meant_run
 from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import By, Limit, ListFormat, RunId
+from proofsweep_cli.options import By, Catalog, Limit, ListFormat, RunId
 from proofsweep_cli.screen import COLOURS, Screen, console, print_csv, print_error, print_json, styled
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
@@ -32,12 +32,7 @@ def diff(
         None, metavar="[RUN]", help="A run; without one, the newest whole run of the catalog."
     ),
     *,
-    catalog: str | None = typer.Option(
-        None,
-        "--catalog",
-        metavar="CATALOG",
-        help="Without RUN: of this catalog, by its location or its `catalog.name`; by default of the newest whole run.",
-    ),
+    catalog: str | None = Catalog,
     form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="text, or csv with all files."),
     limit: int = Limit,
 ) -> int:

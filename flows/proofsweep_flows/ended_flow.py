@@ -27,20 +27,19 @@ def ended_flow(
     events are JSON lines on stderr.
     """
     with json_lines(sys.stderr) if is_deployed() else nullcontext():
-        state = _ended(config, results, work, tells_itself=tells_itself)
+        try:
+            app = App.here(load_settings(config, results), read_block)
+        except ProofsweepError as error:  # nobody is known who could be told
+            state = state_of_error(error)
+        else:
+            state = _ended(app, work, tells_itself=tells_itself)
     end_process_soon()  # (3)
     return state
 
 
-def _ended(
-    config: str | None, results: str | None, work: Callable[[App], State[Any]], *, tells_itself: bool
-) -> State[Any]:
-    try:
-        app = App.here(load_settings(config, results), read_block)
-    except ProofsweepError as error:  # nobody is known who could be told
-        return state_of_error(error)
+def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -> State[Any]:
+    away: str | None = None
     with app:
-        away: str | None = None
         try:
             with app.away_is_outage():
                 state = work(app)  # (1)

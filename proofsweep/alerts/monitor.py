@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
-from proofsweep.alerts.rules import About, Alert, alerts_of_probes, quota_low, state_of_ending
+from proofsweep.alerts.rules import EVENTS, About, Alert, AlertKind, alerts_of_probes, made_alert, quota_low, quoted
 from proofsweep.client.client import Partner
 from proofsweep.config.locations import path_of
 from proofsweep.domain.endings import EndedBy
@@ -114,7 +114,8 @@ class Check:
             usage, said = self.ask_usage()
         except ProofsweepError as error:
             if isinstance(error, RunMustStop) and error.ended_by == EndedBy.KEY_REFUSED:
-                return facts.end_of_flow("check-service alerts", state_of_ending(error.ended_by), error.message)()[0]
+                title, line = EVENTS[AlertKind.KEY_REFUSED].title, f"A check of the quota said: {quoted(error.message)}"
+                return [made_alert(AlertKind.KEY_REFUSED, About(environment=facts.environment), title, [line])]
             self.skipped.append(f"The quota was not checked: {error.message}")
             return []
         limit = said.rate_limit or usage.plan.quota_limit

@@ -45,12 +45,8 @@ def is_cancelled_in_prefect() -> bool:
 
 
 def tell_alerts(app: App, gather: Gather) -> None:
-    """Tell what must be told, each cause once. If that fails, one line says so."""
-
-    def page() -> str | None:  # by `PREFECT_UI_URL` or the address of the API; None without it
-        return flow_run.get_flow_run_ui_url() if is_deployed() else None
-
-    for line in app.tell(gather, page):
+    """Tell what must be told, each cause once, with the flow run's page. If that fails, one line says so."""
+    for line in app.tell(gather, lambda: flow_run.get_flow_run_ui_url() if is_deployed() else None):
         log(Event.ALERT_MISSED, why=line)
         sys.stderr.write(f"proofsweep: {printable(line)}\n")
 

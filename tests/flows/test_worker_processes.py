@@ -9,10 +9,13 @@ import subprocess
 import sys
 from collections import Counter
 from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ..worlds.core import plan, set_chosen
+from ..worlds.ended_runs import plan_of_run
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 ROWS = 90
@@ -103,6 +106,22 @@ def test_a_cluster_that_cannot_be_used_is_refused(
     (line,) = capfd.readouterr().err.splitlines()
     assert (code, world.legs()) == (2, [])
     assert "cannot be used" in line
+
+
+def test_a_worker_of_another_world_refuses(tmp_path: Path) -> None:
+    """One of another version, or without the catalog's folder: its files would seem to be missing."""
+    from proofsweep import __version__  # noqa: PLC0415 - with the next line
+    from proofsweep_tasks.verify_partition import refuse_other_world  # noqa: PLC0415 - it imports Prefect
+
+    def plan(catalog: str) -> Any:  # noqa: ANN401 - the core's
+        return plan_of_run("20261120T020000Z_000aa", catalog=catalog)
+
+    for there in (str(tmp_path), f"{tmp_path}/*/list.csv", "s3://label/music"):
+        refuse_other_world(plan(there), __version__)
+    with pytest.raises(Exception, match=r"the run was begun by proofsweep 0\.0\.9"):
+        refuse_other_world(plan(str(tmp_path)), "0.0.9")
+    with pytest.raises(Exception, match="a folder must be mounted at the same place everywhere"):
+        refuse_other_world(plan(f"{tmp_path}/gone"), __version__)
 
 
 @pytest.mark.usefixtures("without_dask")

@@ -80,6 +80,18 @@ def test_a_service_that_is_down_is_said_and_no_alert(
     assert check.skipped[0].startswith("The quota was not checked: ")
 
 
+def test_a_refused_key_is_an_alert_that_names_no_flow(
+    facts: AlertFacts, partner: Partner, service: ScriptedService
+) -> None:
+    """None ran; the cause is that of every other refusal of the key."""
+    service.usual[Call.USAGE] = Scripted(status=403)
+
+    (alert,), _ = check_of(facts, partner).gather()
+
+    assert (alert.cause, "Flow" in alert.body) == ("key_refused\tbeta", False)
+    assert alert.body.startswith("A check of the quota said: `The service refused the key (403)")
+
+
 def test_a_key_that_cannot_be_read_keeps_nothing_else_from_being_found(facts: AlertFacts, partner: Partner) -> None:
     """That file may be why no run has succeeded."""
 
