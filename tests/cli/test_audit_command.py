@@ -60,19 +60,3 @@ def test_what_is_wrong_is_named_with_exit_code_3(proofsweep: Command, store: Pat
     assert f"wrong: {name} was changed: no receipt names the sha256 that it has" in done.stdout
     assert "nothing contradicts it" not in done.stdout
     assert (said["ok"], said["wrong"][0]["where"]) == (False, name)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("audit", "nobody"), "There is no run 'nobody' in "),
-        (("audit", "--head", "abc"), "A head is one digest of 64 hex digits"),
-    ],
-)
-@pytest.mark.usefixtures("store")
-def test_a_mistake_is_one_line(proofsweep: Command, arguments: tuple[str, ...], message: str) -> None:
-    """And nothing was written."""
-    done = proofsweep(*arguments)
-
-    assert (done.returncode, done.stdout.count("\n") < 2) == (2, True)
-    assert done.stderr.splitlines()[-1].startswith(f"proofsweep: {message}")

@@ -84,15 +84,6 @@ def test_several_files_that_fit_are_listed(tmp_path: Path, capsys: pytest.Captur
     assert [row["item_id"] for row in found["items"]] == ["b", "it's"]
 
 
-def test_what_cannot_be_found_is_one_line(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what to give instead."""
-    assert run(["explain", "b", "--results", store]) == 2
-
-    error = capsys.readouterr().err
-    assert "fits 'b'; give a part of its location" in error
-    assert len(error.splitlines()) == 1
-
-
 def test_an_operation_has_a_packet_too(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Here nothing went wrong."""
     leave_operation(results_at(store), "20261122T020000Z_000cc", "inventory", "beta", [])

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from proofsweep import __version__
-from proofsweep_cli.app import app_for, whole_app
+from proofsweep_cli.app import whole_app
 from proofsweep_cli.exit_codes import ExitCode
 
 from .conftest import Command
@@ -64,15 +64,6 @@ def test_the_main_help_names_commands(proofsweep: Command) -> None:
     assert helped.returncode == 0
     assert all(name in helped.stdout for name in typer.main.get_command(whole_app()).commands)
     assert [proofsweep(*words).returncode for words in ((), ("verfy",))] == [2, 2]
-
-
-def test_the_list_of_commands_says_what_each_command_says() -> None:
-    """The list imports no command: its lines are the first paragraphs of the commands' own help."""
-    listed, whole = ((typer.main.get_command(app).commands) for app in (app_for(["--help"]), whole_app()))
-
-    assert {name: command.help for name, command in listed.items()} == {
-        name: " ".join(command.help.split("\n\n")[0].split()) for name, command in whole.items()
-    }
 
 
 def test_a_command_is_found_after_the_end_of_options(proofsweep: Command) -> None:

@@ -1,4 +1,4 @@
-"""Lists, messages and folders write the name of one file in different ways: which file is meant, and what is said."""
+"""Lists, messages and folders write names in different ways, and hold more than deliveries: which file is meant."""
 
 import json
 from collections.abc import Callable
@@ -82,3 +82,66 @@ def test_a_path_of_windows_is_shown_as_it_is_written(
     for done in refused:
         assert (done.returncode, str(workdir) in done.stderr) == (2, False)
         assert done.stderr.startswith("proofsweep: D:\\Musik: there is no such ")
+
+
+DOTS = ("...And Loud For All/01.wav", "..Hits/01.wav", "Album/...Baby.wav", ".hack/01.wav", ".hack/02.mp3", ".DS_Store")
+DOTS_IGNORED = {"hidden": 2}
+NAS = (
+    *("acme/song.wav", "#recycle/acme/gone.wav", "$RECYCLE.BIN/S-1-5/$R1.wav", "@Recently-Snapshot/GMT/acme/song.wav"),
+    *(".snapshot/daily/song.wav", "acme/@eaDir/song.wav/SYNOAUDIO.wav", "lost+found/1.wav", ".Trash-1000/files/x.wav"),
+)
+DOWNLOADS = (
+    *("b.wav.part", "c.WAV.CRDOWNLOAD", "d.wav.!ut", "e.wav.filepart", "big.wav.partial", "f.mp3.sidecar.part"),
+    "whole.wav",
+)
+
+
+def test_only_one_dot_hides_a_name(planned: Planned, workdir: Path, proofsweep: Command) -> None:
+    """Albums begin with two dots and more; what is hidden is counted, on the screen as well."""
+    write(workdir / "folder", *DOTS)
+
+    found = planned(workdir / "folder")
+
+    assert (found["eligible"], found["ignored"]) == (3, DOTS_IGNORED)
+    assert "ignored: 2 hidden" in proofsweep("plan", workdir / "folder").stdout
+
+
+def test_a_person_excludes_more(planned: Planned, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By names and by paths, in any case and form of Unicode; also what a message names."""
+    write(workdir / "folder", "a.wav", "a_Preview.WAV", "Démos/b.wav", "x/old/c.wav", "old/d.wav")
+    named = ["resources/01.wav", "resources/01_preview.wav"]
+    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(named)]
+    put_release(workdir / "folder" / "r1", Sending(version="43", tracks=tracks))
+    write(workdir / "folder" / "r1", *named)
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__EXCLUDE", '["*_preview.wav", "DE\u0301MOS", "x/old/"]')
+
+    found = planned(workdir / "folder")
+
+    assert (found["items"], found["eligible"], found["ignored"]) == (3, 3, {"excluded": 4})
+
+
+def test_a_message_names_what_a_folder_leaves_out(planned: Planned, workdir: Path) -> None:
+    """A hidden file that is named is sent; one that is still written is missing; none of both vanishes."""
+    named = ["resources/.01.wav", "resources/02.wav", "resources/...Baby.wav"]
+    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(named)]
+    put_release(workdir / "folder" / "r1", Sending(version="43", tracks=tracks))
+    write(workdir / "folder" / "r1", named[0], named[2], "resources/02.wav.part")
+
+    found = planned(workdir / "folder")
+
+    assert (found["items"], found["eligible"], found["reasons"]) == (3, 2, {"missing_audio": 1})
+
+
+def test_a_pass_says_what_it_leaves_out(proofsweep: Command, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of it is verified or moved: not what lies in a recycle bin, and not a download that goes on."""
+    monkeypatch.setenv("PROOFSWEEP_INGEST__SETTLE_SECONDS", "0")
+    left = [name for name in (*NAS, *DOWNLOADS) if name not in {"acme/song.wav", "whole.wav"}]
+    write(workdir / "drop", *left, ".hack/01.wav")
+
+    told = proofsweep("ingest", workdir / "drop")
+    document = json.loads(proofsweep("ingest", workdir / "drop", "--json").stdout)
+
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "nothing new; ignored: 1 hidden, 7 system folders, 6 unfinished" in told.stdout
+    assert document["ignored"] == {"hidden": 1, "system_folders": 7, "unfinished": 6}
+    assert not (workdir / "results" / "verdicts").exists()

@@ -66,20 +66,14 @@ def test_what_is_there_is_left_to_prefect(tmp_path: Path, name: str) -> None:
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(name, b"")]
 
 
-def test_a_home_that_cannot_be_written_is_left_to_prefect(tmp_path: Path) -> None:
-    """Its own message says what is wrong."""
-    (tmp_path / "home").write_text("a file")
-
-    make_database(tmp_path / "home" / "prefect.db", TABLES)
-
-    assert (tmp_path / "home").read_text() == "a file"
-
-
-def test_a_script_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    """A database appears with all of its tables or not at all."""
+def test_what_cannot_be_made_whole_is_left_to_prefect(tmp_path: Path) -> None:
+    """A database appears with all of its tables or not at all; of a home that cannot be written Prefect says so."""
     make_database(tmp_path / "prefect.db", f"{TABLES}\nCREATE nonsense;")
-
     assert list(tmp_path.iterdir()) == []
+
+    (tmp_path / "home").write_text("a file")
+    make_database(tmp_path / "home" / "prefect.db", TABLES)
+    assert (tmp_path / "home").read_text() == "a file"
 
 
 def test_of_servers_that_begin_at_once_one_makes_the_database(tmp_path: Path) -> None:

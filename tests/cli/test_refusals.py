@@ -35,12 +35,14 @@ def is_one_line_with(done: CompletedProcess[str], words: str) -> bool:
         ({"CATALOG__SIDECAR_NAMES": "not json"}, "catalog"),
         ({"CONFIG": "prodution"}, "There is no profile 'prodution'"),
         ({"CONFIG": "nowhere.toml"}, "The config nowhere.toml cannot be read"),
+        ({"CONFIG": "../broken.toml"}, "The config ../broken.toml is not TOML"),
     ],
 )
 def test_an_invalid_setting_is_named(
     proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], words: str
 ) -> None:
     """Exit code 2, before any call and any write; a secret in a setting is not printed."""
+    Path("../broken.toml").write_text("[service\n")
     for name, value in settings.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
 
@@ -62,16 +64,6 @@ def test_an_empty_option_does_not_mean_its_default(
     assert done.returncode == 2
     assert is_one_line_with(done, words)
     assert list(workdir.iterdir()) == []
-
-
-def test_a_config_that_is_not_toml_is_named(proofsweep: Command, workdir: Path, catalog: Path) -> None:
-    """The message names the file."""
-    (workdir / "mine.toml").write_text("[service\n")
-
-    done = proofsweep("verify", catalog, "--config", "mine.toml")
-
-    assert done.returncode == 2
-    assert is_one_line_with(done, "The config mine.toml is not TOML")
 
 
 @pytest.mark.parametrize("command", ["verify", "check"])
@@ -239,26 +231,48 @@ def test_a_key_is_not_sent_to_another_service(
     assert [path.name for path in (workdir / "results" / "_runs").iterdir()] == [finished_run]
 
 
-@pytest.mark.parametrize("command", ["status", "resume"])
-def test_an_unknown_run_is_reported(proofsweep: Command, finished_run: str, workdir: Path, command: str) -> None:
-    """A path is no run id."""
-    del finished_run
-    before = sorted((workdir / "results").rglob("*"))
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("audit", "nobody"), "There is no run 'nobody' in "),
+        (("audit", "--head", "abc"), "A head is one digest of 64 hex digits"),
+        (("explain", "nothing"), "fits 'nothing'; give a part of its location"),
+        (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
+        (("export", "--format", "letter"), "A letter goes to one supplier: give --by TAG"),
+        (("export", "--format", "letter", "--by", "label"), "No row has the tag 'label'; these rows have no tags."),
+        (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv, xlsx, json, parquet, letter"),
+        (("export", "--only", "rejectd"), "no such outcome (did you mean rejected?)"),
+        (("prune", "--older-than", "1y", "--yes"), "write it like 400d"),
+        (("prune", "--older-than", "400d", "--yes", "--results", "misspelt"), "There is no run in"),
+        (("query", " "), "Give a query"),
+        (("query", "FROM verdicts", "--environment", "beta"), "no run of the environment beta"),
+        (("query", "FROM verdicts", "--results", "nowhere"), "There is no run in"),
+        (("query", "SELEC 1"), "Parser Error"),
+        (("query", "SELECT nothing FROM verdicts"), "The query cannot be answered: Binder Error"),
+        (("rejects", "nope"), "There is no run 'nope'"),
+        (("report", "nothing"), "There is no run 'nothing'"),
+        (("report", "nothing", "--catalog", "music"), "--catalog is of the catalog's page"),
+        (("resume", "../results"), "There is no run '../results'"),
+        (("resume", "--results", "nowhere"), "There is no run in"),
+        (("status", "../results"), "There is no run '../results'"),
+        (("status", "--follow"), "there is nothing to follow"),
+        (("stop",), "results: there is nothing to stop."),
+        (("stop", "../../etc"), "There is no run '../../etc'"),
+        (("stop", "20261122T000000Z_000cccc"), "There is no run '20261122T000000Z_000cccc'"),
+        (("verify", "catalog.csv", "--only", "tamperd"), "(did you mean tampered?): accepted, rejected, failed, "),
+    ],
+)
+def test_a_wrong_request_changes_nothing(
+    proofsweep: Command, finished_run: str, workdir: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    """The exit code is 2; a path is no run ID."""
+    before = sorted(workdir.rglob("*"))
 
-    done = proofsweep(command, "../results")
+    done = proofsweep(*arguments)
 
-    assert done.returncode == 2
-    assert is_one_line_with(done, "There is no run '../results'")
-    assert sorted((workdir / "results").rglob("*")) == before
-
-
-def test_a_store_without_runs_is_reported(proofsweep: Command, workdir: Path) -> None:
-    """The command does not make a results store."""
-    done = proofsweep("resume")
-
-    assert done.returncode == 2
-    assert is_one_line_with(done, "There is no run in")
-    assert list(workdir.iterdir()) == []
+    assert (finished_run in str(before), done.returncode, done.stdout.strip()) == (True, 2, "")
+    assert is_one_line_with(done, words)
+    assert sorted(workdir.rglob("*")) == before
 
 
 def test_a_demo_refuses_a_folder_that_no_demo_made(proofsweep: Command, workdir: Path) -> None:

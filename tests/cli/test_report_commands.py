@@ -76,29 +76,6 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str) -> No
     assert (nothing.returncode, nothing.stdout) == (0, "There is no such row; nothing was written.\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("export", "--only", "rejectd"), "no such outcome (did you mean rejected?)"),
-        (("export", "--format", "pdf"), "cannot be written as 'pdf'; take csv, xlsx, json, parquet, letter"),
-        (("export", "--format", "letter"), "A letter goes to one supplier: give --by TAG"),
-        (("export", "--format", "letter", "--by", "label"), "No row has the tag 'label'; these rows have no tags."),
-        (("export", "--by", "supplier"), "No row has the tag 'supplier'; these rows have no tags."),
-        (("rejects", "nope"), "There is no run 'nope'"),
-        (("verify", "catalog.csv", "--only", "tamperd"), "(did you mean tampered?): accepted, rejected, failed, "),
-    ],
-)
-def test_a_wrong_request_is_one_line(
-    proofsweep: Command, finished_run: str, arguments: tuple[str, ...], says: str
-) -> None:
-    """The exit code is 2, and nothing is written."""
-    del finished_run
-    done = proofsweep(*arguments)
-
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert says in done.stderr
-
-
 def test_a_summary_names_a_file_of_each_kind_that_needs_attention(proofsweep: Command, finished_run: str) -> None:
     """What to do about the kind, and the command for all of them."""
     text = proofsweep("status", finished_run).stdout

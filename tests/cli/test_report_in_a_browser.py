@@ -18,7 +18,7 @@ from proofsweep_cli.app import run
 
 from ..worlds import five_nights
 from ..worlds.core import results_at
-from ..worlds.reported_store import PLAN, fill
+from ..worlds.reported_store import fill
 
 CHROMIUM = shutil.which("chromium")
 AXE = Path(__file__).parents[1] / "servers/axe/node_modules/axe-core/axe.min.js"
@@ -158,15 +158,3 @@ def test_a_hundred_files_fit_on_eight_printed_pages(five: Path) -> None:
     chromium(page, f"--print-to-pdf={printed}")
 
     assert 1 < len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes())) <= 8
-
-
-def test_a_run_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is written; nor if an option is of the other page."""
-    results = ["--results", str(tmp_path / "results")]
-    fill(results_at(tmp_path / "results"))
-
-    assert run(["report", "nothing", "--file", str(tmp_path / "x.html"), *results]) == 2
-    assert "There is no run 'nothing'" in capsys.readouterr().err
-    assert run(["report", PLAN.run_id, "--catalog", "/c", "--file", str(tmp_path / "x.html"), *results]) == 2
-    assert "--catalog is of the catalog's page" in capsys.readouterr().err
-    assert not (tmp_path / "x.html").exists()

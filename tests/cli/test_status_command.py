@@ -80,11 +80,3 @@ def test_a_killed_leg_is_told_with_its_process(proofsweep: Command, delivery: Pa
 
     assert "  leg 1: 0 calls, ended by killed; process " in told
     assert " is gone, last sign of life " in told
-
-
-def test_without_an_active_run_there_is_nothing_to_follow(proofsweep: Command, workdir: Path) -> None:
-    """One line says so."""
-    done = proofsweep("status", "--follow")
-
-    assert (done.returncode, done.stderr.count("\n"), list(workdir.iterdir())) == (2, 1, [])
-    assert "there is nothing to follow" in done.stderr

@@ -32,16 +32,6 @@ def requests(planned: StoredRun) -> list[str]:
     return [name for name in planned.results.store.names(f"_runs/{RUN}/legs/001") if "stop-" in name]
 
 
-def test_without_an_active_run_there_is_nothing_to_stop(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line says so, with the code of a usage error."""
-    assert stop(planned) == 2
-
-    assert capsys.readouterr() == (
-        "",
-        f"proofsweep: No run is active in {planned.results.store.url}: there is nothing to stop.\n",
-    )
-
-
 def test_of_several_active_runs_one_must_be_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """The line names them, and where they are worked on; none is stopped."""
     planned.take()
@@ -56,13 +46,6 @@ def test_of_several_active_runs_one_must_be_named(planned: StoredRun, capsys: py
     assert (out, err.count("\n")) == ("", 1)
     assert f"so name one of them: {OTHER} ({where}); {RUN} ({where})" in err
     assert requests(planned) == []
-
-
-def test_a_run_that_does_not_exist_cannot_be_stopped(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nor can a text that is no run ID lead out of the store."""
-    assert [stop(planned, "20261122T000000Z_000cccc"), stop(planned, "../../etc")] == [2, 2]
-
-    assert capsys.readouterr().err.count("\n") == 2
 
 
 def test_a_leg_that_has_not_ended_yet_was_asked(
