@@ -17,20 +17,9 @@ from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.plan import Survey, UnsentRow, ignored_entries
 from proofsweep.verify.service import ServiceStatus
+from proofsweep_cli import options
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.options import (
-    ListFormat,
-    MaxAge,
-    MaxCalls,
-    NewerThan,
-    Only,
-    SinceLast,
-    Until,
-    Where,
-    refuse_closed_window,
-    words_in,
-)
 from proofsweep_cli.run_screen import forecast_json, print_forecast
 from proofsweep_cli.screen import (
     Screen,
@@ -57,14 +46,16 @@ def plan(
     is_list: bool = typer.Option(
         False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
     ),
-    form: ListFormat = typer.Option(ListFormat.TEXT, "--format", help="Of --list: text, or csv for a spreadsheet."),
-    max_age: str | None = MaxAge,
-    since_last: bool = SinceLast,
-    where: str | None = Where,
-    newer_than: str | None = NewerThan,
-    only: list[str] = Only,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
+    form: options.ListFormat = typer.Option(
+        options.ListFormat.TEXT, "--format", help="Of --list: text, or csv for a spreadsheet."
+    ),
+    max_age: str | None = options.MaxAge,
+    since_last: bool = options.SinceLast,
+    where: str | None = options.Where,
+    newer_than: str | None = options.NewerThan,
+    only: list[str] = options.Only,
+    max_calls: int | None = options.MaxCalls,
+    until: str | None = options.Until,
 ) -> int:
     """Sends no file. Asks the service once for the quota; ends with 7 if it refuses the key.
 
@@ -74,9 +65,9 @@ def plan(
     app = request.app
     bounds = app.bounds(max_calls=max_calls, until=until)
     selection = Selection(
-        since_last=since_last, max_age=max_age, where=where, newer_than=newer_than, only=words_in(only)
+        since_last=since_last, max_age=max_age, where=where, newer_than=newer_than, only=options.words_in(only)
     )
-    refuse_closed_window(bounds, utc_now())
+    options.refuse_closed_window(bounds, utc_now())
     selection.refuse_contradictions(bounds.max_calls)
     if is_list:
         _print_unsent(app.planner.unsent(app.chosen_rows(catalog, selection)), form, as_json=request.as_json)
@@ -156,11 +147,11 @@ def _print_survey(out: Screen, survey: Survey) -> None:
         out.line(f"  {note}", style="bold yellow")
 
 
-def _print_unsent(rows: Iterable[UnsentRow], form: ListFormat, *, as_json: bool) -> None:
+def _print_unsent(rows: Iterable[UnsentRow], form: options.ListFormat, *, as_json: bool) -> None:
     cells = (([row.where, row.file, row.reason, about(row.reason).remedy, row.detail], dict(row.tags)) for row in rows)
     if as_json:
         print_json_array(dict(zip(_COLUMNS, (*texts, tags), strict=True)) for texts, tags in cells)
-    elif form is ListFormat.CSV:
+    elif form is options.ListFormat.CSV:
         print_csv(_COLUMNS, ([*texts, json.dumps(tags, ensure_ascii=False)] for texts, tags in cells))
     else:
         _print_list(console(), rows)

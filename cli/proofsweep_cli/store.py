@@ -14,7 +14,7 @@ from proofsweep.domain.text import counted
 from proofsweep.store.parts import Pruning
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import print_json, size_text, styled
+from proofsweep_cli.screen import size_text, styled
 
 _SHOWN = 20
 _ALL = "all"
@@ -79,20 +79,22 @@ def prune(
     store, out, now = request.app.results, request.out, utc_now()
     with out.status("reading the newest rows and the receipts …"):
         found = find_prunable(store, days, now)
-    out.print(f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC")
+    lines = [f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC"]
     if found.begun:
-        out.print(f"{len(found.begun):,} of these: an earlier prune was interrupted")
+        lines.append(f"{len(found.begun):,} of these: an earlier prune was interrupted")
     if found.old_runs > len(found.new):
-        out.print(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
-    out.print(f"Would delete: {_sums(found.all)}")
+        lines.append(f"{counted(found.old_runs, 'run')} are old enough; of the others each part holds newest answers")
     done: list[Pruning] = []
-    if yes and found.all:
+    if not found.all:
+        lines.append("There is nothing to delete.")
+    elif yes:
         with out.status("deleting …"):
             done = prune_store(store, found)
-    out.print(f"Deleted: {_sums(done)}; _pruned/ names it all" if done else "Nothing was deleted.")
-    if request.as_json:
-        runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
-        print_json({"found": runs, "pruned": [each.run_id for each in done]})
+        lines.append(f"Deleted: {_sums(done)}; _pruned/ names it all")
+    else:
+        lines.append(f"Would delete: {_sums(found.all)}; with --yes it does")
+    runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
+    request.answer({"found": runs, "pruned": [each.run_id for each in done]}, lines)
     return ExitCode.ACCEPTED
 
 

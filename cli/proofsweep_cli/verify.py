@@ -15,21 +15,10 @@ from proofsweep.queries.status import RunStatus, describe_run, newest_run
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.attempt import settle_last_legs
+from proofsweep_cli import options
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
-from proofsweep_cli.options import (
-    MaxAge,
-    MaxCalls,
-    NewerThan,
-    OldestFirst,
-    Only,
-    SinceLast,
-    Until,
-    Where,
-    print_bounds,
-    words_in,
-)
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import print_forecast, report
 from proofsweep_cli.screen import print_error
@@ -43,14 +32,14 @@ def verify(
         help="A manifest (.csv .xlsx .jsonl .parquet, also .gz), a glob of them, a DDEX message (.xml), or a folder.",
     ),
     *,
-    max_age: str | None = MaxAge,
-    since_last: bool = SinceLast,
-    oldest_first: bool = OldestFirst,
-    where: str | None = Where,
-    newer_than: str | None = NewerThan,
-    only: list[str] = Only,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
+    max_age: str | None = options.MaxAge,
+    since_last: bool = options.SinceLast,
+    oldest_first: bool = options.OldestFirst,
+    where: str | None = options.Where,
+    newer_than: str | None = options.NewerThan,
+    only: list[str] = options.Only,
+    max_calls: int | None = options.MaxCalls,
+    until: str | None = options.Until,
     partitions: int | None = typer.Option(
         None,
         "--partitions",
@@ -74,12 +63,12 @@ def verify(
         oldest_first=oldest_first,
         where=where,
         newer_than=newer_than,
-        only=words_in(only),
+        only=options.words_in(only),
     )
     with stop_told(app):
         app.refuse_bad_selection(catalog, selection, bounds.max_calls)
         unfinished = _unfinished(request, catalog, selection)
-    print_bounds(request.out, bounds, utc_now())
+    options.print_bounds(request.out, bounds, utc_now())
 
     def planned(rest: Bounds) -> Plan:
         is_first = stop_told(app) if unfinished is None else nullcontext()  # else something was done
@@ -103,8 +92,8 @@ def resume(
         None, metavar="[RUN]", help="The run to resume; the newest unfinished one by default."
     ),
     *,
-    max_calls: int | None = MaxCalls,
-    until: str | None = Until,
+    max_calls: int | None = options.MaxCalls,
+    until: str | None = options.Until,
 ) -> int:
     """Example: `proofsweep resume --until 2h`"""
     app = request.app
@@ -118,7 +107,7 @@ def resume(
         settle_last_legs(app.results, app.results.plan(run_id), utc_now)
     if (run := describe_run(app.results, run_id)).is_over:
         return report(request, run)
-    print_bounds(request.out, bounds, utc_now())
+    options.print_bounds(request.out, bounds, utc_now())
     return _verified_in_turn(request, [(run_id, bounds)], run_id)
 
 

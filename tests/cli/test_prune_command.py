@@ -32,7 +32,7 @@ def test_nothing_is_deleted_without_a_yes(proofsweep: Command, parts: Callable[[
 
     assert done["found"] == told["found"]
     assert done["pruned"] == [PARTLY.run_id, SUPERSEDED.run_id]
-    assert "Nothing was deleted." in again.stdout
+    assert "There is nothing to delete." in again.stdout
     status = proofsweep("status", SUPERSEDED.run_id)
     intent = f"_pruned/{SUPERSEDED.run_id}-001.json"
     assert status.returncode == 0
@@ -42,17 +42,8 @@ def test_nothing_is_deleted_without_a_yes(proofsweep: Command, parts: Callable[[
     assert proofsweep("resume", SUPERSEDED.run_id).returncode == 0
 
 
-def test_what_cannot_be_done_is_one_line(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
-    """An age that cannot be read, a place without runs, a base that is damaged."""
+def test_a_damaged_base_is_named(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
     before = parts()
-    for arguments, said in (
-        (("prune", "--older-than", "1y", "--yes"), "write it like 400d"),
-        ((*OLD, "--yes", "--results", "misspelt"), "There is no run in"),
-    ):
-        done = proofsweep(*arguments)
-        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-        assert said in done.stderr
-
     max((workdir / "results" / "_latest").glob("*[0-9a-f].json")).write_bytes(b"")
     done = proofsweep(*OLD, "--yes")
 
