@@ -19,6 +19,7 @@ from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_screen import display, progress_lines, report
 from proofsweep_cli.screen import Screen, flush, print_error, styled
+from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _LIVE_SECONDS = 0.25
 _ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten seconds
@@ -127,8 +128,7 @@ def _show_progress(out: Screen, app: App, over: threading.Event) -> None:
     with display(out) as show:
         while not over.wait(_seconds_between(out, app)):
             if (told := app.progress()) is not None:
-                is_stopping = app.leg is not None and app.leg.stop.reason is not None
-                hint = [styled("Ctrl-C again ends at once.", "yellow")] if is_stopping else []
+                hint = [styled("Ctrl-C again ends at once.", "yellow")] if STOP_ASKED.is_set() else []
                 show([*progress_lines(told), *hint], utc_now())
 
 

@@ -140,11 +140,11 @@ def _end(cost: Forecast) -> str:
         return "at once: nothing is sent"
     measured = counted(cost.measured_rows or 0, "file")
     if cost.seconds_range is not None:
-        shortest, longest = map(duration_text, cost.seconds_range)
+        span = " to ".join(dict.fromkeys(map(duration_text, cost.seconds_range)))
         why = "no run of twenty files has measured how fast this key is answered"
         if cost.measured_rows is not None:
             why = f"of the {measured} that were measured no call was refused, so the service's lane is not known"
-        return f"in {shortest} to {longest}: {why}"
+        return f"in {span}: {why}"
     bound = "" if cost.binds is None else f", bound by {BINDS[cost.binds]}"
     when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds or 0)}{bound}"
     return f"{when}; measured with {measured}"

@@ -125,7 +125,6 @@ def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> 
             f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). "
             f"Go on with it: {go_on}. Or give it up: {give_up}"
         )
-    request.out.line(f"Run {plan.run_id} of this catalog is unfinished and goes on first.")
     return plan
 
 
@@ -154,7 +153,8 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
 
 def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> None:
     out, app = request.out, request.app
-    out.line(f"Run {run.plan.run_id}: {run.remaining:,} of {counted(run.plan.items, 'row')} to do")
+    rows = f"{run.remaining:,} of {counted(run.plan.items, 'row')} to do"
+    out.line(f"Run {run.plan.run_id} is unfinished and goes on: {rows}")
     with out.status("asking the service …"), stop_told(app):
         app.service.awaited(bounds.reserve)
     if app.has_changed(run.plan):

@@ -100,7 +100,7 @@ def test_the_same_command_goes_on_and_then_takes_what_was_added(
     whole = json.loads(told.out)
     first, second = runs_of(world)
     assert code == 3
-    assert f"Run {first} of this catalog is unfinished and goes on first" in told.err
+    assert f"Run {first} is unfinished and goes on: " in told.err
     assert (whole["run_id"], whole["accepted"], whole["skipped"]) == (second, 1, FILES + 1)
     assert endings(world) == [["killed", "complete"], ["complete"]]
     dead, *others = sorted(world.legs(), key=lambda leg: (leg["run_id"], leg["leg"]))
