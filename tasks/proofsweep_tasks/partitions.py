@@ -1,20 +1,17 @@
 """Work on the partitions of a run, each by a leg: one after the other here, or each in a worker process of Dask."""
 
-import logging
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
-
-from prefect.task_runners import TaskRunner
 
 from proofsweep import __version__
 from proofsweep.app import App, utc_now
 from proofsweep.config.threads import StopSwitch, background_thread
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ConfigError, ProofsweepError, ResultsError, RunMustStop, missing_extra
+from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds, Plan, left_of
 from proofsweep.store.lease import Legs, open_legs
 from proofsweep.store.parts import Results
@@ -22,20 +19,10 @@ from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
 from proofsweep_tasks.fan_out import fan_out
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 from proofsweep_tasks.verify_partition import verify_partition
+from proofsweep_tasks.worker_cluster import started_cluster
 
 _LEAST_CALLS = 100  # of a leg that shares a bound of calls with others: fewer are not worth its own probes
 _STEP_SECONDS = 0.5  # how soon a request to stop is passed on
-_FIRST_WORKER_SECONDS = 120.0  # bounds the wait for the first worker process of a cluster
-_OWN_CLUSTER: dict[str, object] = {
-    "threads_per_worker": 1,
-    "memory_limit": 0,  # by default Dask kills a process that takes its share of the memory
-    "dashboard_address": "127.0.0.1:0",  # several runs may be active
-    "scheduler_kwargs": {"dashboard": False},
-    "security": True,  # else every user of this machine could have the cluster run programs
-    "preload": "proofsweep_tasks.dask_preload",  # it imports nothing of Prefect, so workers start soon
-    "env": {"PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL": "CRITICAL"},  # their lines are in Prefect
-    "silence_logs": logging.CRITICAL,
-}
 
 
 def work_on(app: App, plan: Plan, bounds: Bounds, *, flow_run_id: str | None) -> None:
@@ -108,25 +95,3 @@ def _error_of(future: Any) -> Exception | None:  # noqa: ANN401 - Dask has no ty
         why = "The Dask cluster, or one of its tasks, was lost" if is_lost else "A task of the Dask cluster failed"
         return RunMustStop(f"{why} ({type(error).__name__}).", ended_by=EndedBy.ERROR)
     return None
-
-
-@contextmanager
-def started_cluster(address: str | None, processes: int) -> Iterator[TaskRunner[Any]]:
-    """Start a Dask cluster of so many worker processes on this machine, or use the one whose scheduler is given.
-
-    ConfigError if Dask is not installed, or the cluster cannot be used.
-    """
-    try:
-        from prefect_dask.task_runners import DaskTaskRunner  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise missing_extra("dask.address", "dask") from error
-
-    own = None if address else _OWN_CLUSTER | {"n_workers": processes}
-    with ExitStack() as stack:
-        try:
-            runner = stack.enter_context(DaskTaskRunner(address=address, cluster_kwargs=own))
-            runner.client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
-        except (OSError, TimeoutError) as error:
-            where = address or "on this machine"
-            raise ConfigError(f"The Dask cluster {where} cannot be used ({type(error).__name__}: {error}).") from error
-        yield runner

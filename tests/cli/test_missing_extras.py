@@ -27,7 +27,7 @@ import json, os
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from proofsweep_cli.app import run
-from proofsweep_tasks.partitions import started_cluster
+from proofsweep_tasks.worker_cluster import started_cluster
 
 def cluster():
     with started_cluster(None, 1):
