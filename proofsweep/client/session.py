@@ -92,10 +92,8 @@ class Session:
     def ask(self, request: Request) -> Reply:
         """Make a call until it is answered with a 2xx that can be read.
 
-        Raises:
-            CallFailed, SlotRefused: it failed for good.
-            SlotSpent: only a fresh slot can help.
-            RunMustStop: no more calls can be made in this leg.
+        CallFailed or SlotRefused if it failed for good, SlotSpent if only a fresh slot can help, RunMustStop if no more
+        calls can be made in this leg.
         """
         try:
             while True:

@@ -48,10 +48,6 @@ _Result = TypeVar("_Result")
 _Answer = TypeVar("_Answer")
 
 
-class _ThreadState(threading.local):
-    is_ahead = False
-
-
 class Workers(ThreadPoolExecutor):
     """Works on items in the order of their submission, each on a thread.
 
@@ -64,7 +60,7 @@ class Workers(ThreadPoolExecutor):
         super().__init__(most, thread_name_prefix="verify")
         self.most = most
         self._room = threading.Semaphore(_AHEAD)
-        self._own = _ThreadState()
+        self._ahead: set[int] = set()  # threads whose items are
 
     def submit(
         self, work: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
@@ -72,7 +68,7 @@ class Workers(ThreadPoolExecutor):
         """Have an item worked on, once there is room for it; RuntimeError after the end, or if no thread can start."""
 
         def worked() -> _Result:
-            self._own.is_ahead = True
+            self._ahead.add(threading.get_ident())
             try:
                 return work(*args, **kwargs)
             finally:
@@ -87,8 +83,8 @@ class Workers(ThreadPoolExecutor):
 
     def make_room(self) -> None:
         """Let the next item start, since the caller's may call the service; once, and only on an item's own thread."""
-        if self._own.is_ahead:
-            self._own.is_ahead = False
+        if (thread := threading.get_ident()) in self._ahead:
+            self._ahead.remove(thread)
             self._room.release()
 
     def _adjust_thread_count(self) -> None:

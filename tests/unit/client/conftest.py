@@ -54,7 +54,6 @@ class ScriptedServer:
     received: list[Received] = field(default_factory=list)
     reads_bodies: bool = True  # before the answer goes out
     resets: bool = False  # instead of closing, after the answer
-    stalls: bool = False  # no answer until the client closes
     keeps_open: bool = False  # after an answer
     sent_bytes: int = 0  # of answers, as far as the client read them
     before_answering: Callable[["Received"], object] = lambda _request: None
@@ -66,8 +65,6 @@ class ScriptedServer:
         request = _read_request(file, reads_body=self.reads_bodies)
         self.received.append(request)
         self.before_answering(request)
-        if self.stalls:
-            file.read()
         self._send(connection, self.script.pop(0) if self.script else b"")
         if self.resets:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")

@@ -145,9 +145,12 @@ ANY_EXCHANGE = st.builds(
 
 @settings(deadline=None)
 @given(ANY_EXCHANGE, st.integers(0, 100), st.integers(0, 100), st.floats(0, 1))
-def test_something_follows_every_exchange(failed: Exchange, failures: int, fresh_slots: int, jitter: float) -> None:
-    """No wait is negative or endless, and only a 429 or a closed service causes a long one."""
+def test_no_wait_is_endless_and_nothing_is_tried_for_ever(
+    failed: Exchange, failures: int, fresh_slots: int, jitter: float
+) -> None:
+    """Only a 429 or a closed service causes a long wait; after the last attempt only a 429 or a new key allows more."""
     step, wait_seconds = decide(failed, SETTINGS, failures=failures, fresh_slots=fresh_slots, jitter=jitter)
+    last, _ = decide(failed, SETTINGS, failures=SETTINGS.attempts, fresh_slots=SETTINGS.attempts, jitter=jitter)
 
     longest_seconds = SETTINGS.longest_wait_seconds
     if step is Step.PAUSE_ALL:
@@ -156,17 +159,9 @@ def test_something_follows_every_exchange(failed: Exchange, failures: int, fresh
     is_lane_of_its_own = failed.call is Call.ROTATE and failed.status == 429
     assert wait_seconds >= 0
     assert wait_seconds <= longest_seconds or is_lane_of_its_own
-
-
-@settings(deadline=None)
-@given(ANY_EXCHANGE)
-def test_nothing_is_tried_for_ever(failed: Exchange) -> None:
-    """After the last attempt only a 429 or another key allows a repeat."""
-    step, _ = decide(failed, SETTINGS, failures=SETTINGS.attempts, fresh_slots=SETTINGS.attempts, jitter=0.5)
-
     most = {Call.ROTATE: SETTINGS.attempts, Call.USAGE: SETTINGS.attempts}.get(failed.call, math.inf)
     patient = failed.is_throttled and failed.attempt < most
-    assert step in {Step.GIVE_UP, *({Step.PAUSE_ALL, Step.RETRY} if patient else {Step.RENEW_KEY})}
+    assert last in {Step.GIVE_UP, *({Step.PAUSE_ALL, Step.RETRY} if patient else {Step.RENEW_KEY})}
 
 
 def test_an_error_names_what_failed_and_has_what_support_asks_for() -> None:

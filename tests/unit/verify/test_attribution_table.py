@@ -311,27 +311,6 @@ def test_a_refusal_of_bytes_that_were_accepted_is_held_against_known_files(
     assert set(world.made) == {"known one_file"}
 
 
-@pytest.mark.parametrize(
-    ("what", "is_pair", "check"),
-    [
-        (DOWN, False, "probe one_file"),
-        (DOWN, True, "probe legacy_pair"),
-        (UNFIT, False, "known one_file"),
-        (MISSING, False, "look /c"),
-    ],
-)
-def test_each_doubt_has_its_own_check(world: World, what: What, check: str, *, is_pair: bool) -> None:
-    """The probe is sent in the mode of what failed; where content is refused, known files tell more."""
-    pair = What(what.outcome, what.exchanges, is_pair=is_pair)
-    world.try_one(0, pair)
-    if what is DOWN:
-        world.try_one(0, pair)
-
-    world.finish()
-
-    assert set(world.made) == {check}
-
-
 def test_a_file_that_failed_is_not_tried_again_before_the_service_was_seen_to_work(world: World) -> None:
     """Both tries may meet one outage, and the service may be well right after it."""
     world.results = [WRONG, RIGHT]
@@ -407,16 +386,34 @@ def test_many_that_wait_are_checked_before_the_end(world: World) -> None:
     assert len(world.written) == 50 + 100 + 200 + 400
 
 
-@pytest.mark.parametrize(("rows", "probe"), [(49, "probe one_file"), (50, "probe one_file for a verdict")])
-def test_where_no_file_is_known_a_probe_tells_of_refused_content(world: World, rows: int, probe: str) -> None:
-    """Where so many have a 422, another one shows nothing: the sidecar's wire name may be wrong."""
-    world.results = [NOTHING_KNOWN, RIGHT]
-    for row in range(rows):
-        world.try_one(row, UNFIT)
+@pytest.mark.parametrize(
+    ("steps", "results", "made"),
+    [
+        ([(0, DOWN)] * 2, [RIGHT], ["probe one_file"]),
+        ([(0, replace(DOWN, is_pair=True))] * 2, [RIGHT], ["probe legacy_pair"]),
+        ([(0, UNFIT)], [RIGHT], ["known one_file"]),
+        ([(row, UNFIT) for row in range(49)], [NOTHING_KNOWN, RIGHT], ["known one_file", "probe one_file"]),
+        (
+            [(row, UNFIT) for row in range(50)],
+            [NOTHING_KNOWN, RIGHT],
+            ["known one_file", "probe one_file for a verdict"],
+        ),
+        ([(0, MISSING)], [RIGHT], ["look /c"]),
+    ],
+)
+def test_each_doubt_has_its_own_check(world: World, steps: list[Step], results: list[Result], made: list[str]) -> None:
+    """The probe is sent in the mode of what failed; where content is refused, known files tell more.
+
+    Where so many have a 422, another one shows nothing: the sidecar's wire name may be wrong.
+    """
+    world.results = results
+    for row, what in steps:
+        world.try_one(row, what)
+
     world.finish()
 
-    assert world.made == ["known one_file", probe]
-    assert len(world.written) == rows
+    assert list(dict.fromkeys(world.made)) == made
+    assert len(world.written) == len({row for row, _ in steps})
 
 
 def test_while_checks_come_out_wrong_only_they_go_and_their_waits_double(world: World) -> None:

@@ -133,27 +133,18 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
     assert (outcome.reason, service.uploads[1:]) == ("bad_answer", [])
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_a_file_has_no_name_and_a_body_beyond_the_bound_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So nothing is left of it, even if the process is killed; and a body may be endless."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path
-
-
-def test_a_file_has_no_name(folder: Path) -> None:
-    """So nothing is left of it, even if the process is killed."""
-    with AssetFile() as file:
-        file.take([b"abc"])
-
-        assert file.read_at(0, 10) == b"abc"
-        assert list(folder.iterdir()) == []
-
-
-def test_a_body_beyond_the_bound_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be endless."""
     monkeypatch.setattr("proofsweep.verify.item.SLOT_BYTES", 10)
     body = iter([b"123456"] * 9)
 
     with AssetFile() as file:
+        file.take([b"abc"])
+        assert file.read_at(0, 10) == b"abc"
+        assert list(tmp_path.iterdir()) == []
         file.take(body)
 
     assert isinstance(file.error, SourceError)
