@@ -28,7 +28,7 @@ from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.moves import Moves
 from proofsweep.sources.names import Cause, ignored_words
 from proofsweep.store import layout
-from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import CompletedRows
 from proofsweep.store.latest import Latest
 from proofsweep.store.lease import Lease, Legs, leg_numbers, legs_of, sole_process
 from proofsweep.store.objects import open_store

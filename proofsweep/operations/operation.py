@@ -22,7 +22,7 @@ from proofsweep.store import layout
 from proofsweep.store.journal import Journal
 from proofsweep.store.lease import Legs
 from proofsweep.store.ledger import EntryKind, Ledger
-from proofsweep.store.operations import operation_ids, operation_of, write_operation
+from proofsweep.store.operations import operation_ids, operation_of
 from proofsweep.store.parts import Results
 from proofsweep.verify.audit_trail import Trail
 from proofsweep.verify.budget import Budget
@@ -143,10 +143,10 @@ class Operator:
     @contextmanager
     def leg_of(self, operation: Operation) -> Iterator[OperationLeg]:
         """Do the steps (2) to (5) of an operation's next leg; RunIsActive if another process has one."""
-        service, store = self.service, self.results.store
+        service = self.service
         facts: Row = {"key_fingerprint": service.key_fingerprint}
-        legs = Legs(store, operation.run_id, service.clock)
-        write_operation(store, operation)  # (2)
+        legs = Legs(self.results.store, operation.run_id, service.clock)
+        self.results.write_plan(operation)  # (2)
         leg = legs.after(legs.last_over())
         legs.take(leg, facts)  # (3)
         work = OperationLeg(self, operation, leg)

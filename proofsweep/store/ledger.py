@@ -40,22 +40,17 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def append(self, kind: EntryKind, *names: str) -> int:
-        """Append an entry for each of some receipts that has none; give the number of the last one's.
+    def append(self, kind: EntryKind, *names: str) -> None:
+        """Append an entry for each of some receipts that has none.
 
         Repeating this is safe, also for several processes at once: they meet at the next number. Raises ResultsError: a
         receipt is missing, or the store cannot be written.
         """
         receipts = {name: read_required(self._store, name) for name in names}
-        numbers: dict[str, int] = {}
-        newest = LedgerEntry(number=0)
-        for newest in self.entries(min(map(_after_entry, receipts.values())) - 1):
-            numbers[newest.name] = newest.number
+        line = [LedgerEntry(number=0), *self.entries(min(map(_after_entry, receipts.values())) - 1)]
         for name, content in receipts.items():
-            while name not in numbers:
-                newest = self._next(newest, {"kind": kind, "name": name, "sha256": sha256_hex(content)})
-                numbers[newest.name] = newest.number
-        return numbers[names[-1]]
+            while all(entry.name != name for entry in line):
+                line.append(self._next(line[-1], {"kind": kind, "name": name, "sha256": sha256_hex(content)}))
 
     def entries(self, after: int = 0) -> Iterator[LedgerEntry]:
         """Yield the entries behind a number, in order."""

@@ -6,7 +6,6 @@ So with monitoring: of each environment and day `probes` has one part, which eve
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from datetime import date, datetime
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
 from proofsweep.store.lease import Legs
-from proofsweep.store.objects import Store, json_bytes, read_document
+from proofsweep.store.objects import Store, read_document
 from proofsweep.store.parts import SCHEMAS, Results, parquet_of
 
 _TABLE = "probes"
@@ -27,10 +26,6 @@ _LOOK_AGAIN_SECONDS = 0.5  # longer than another pass takes to read a part and t
 _QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
 _OPERATION = TypeAdapter(Operation)
 _RECOVERED = ["recovered_to", "sidecar_sha256"]
-
-
-def write_operation(store: Store, operation: Operation) -> None:
-    store.create(layout.plan_name(operation.operation_id), json_bytes(asdict(operation)))
 
 
 def operation_ids(store: Store, kind: str = "") -> list[str]:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, TypeAdapter
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.runs import AnyRun, Plan
+from proofsweep.domain.runs import AnyRun, Operation, Plan
 from proofsweep.store import layout, tables
 from proofsweep.store.lease import receipts_of
 from proofsweep.store.objects import Store, damaged, json_bytes, read_document, read_required, sha256_hex
@@ -126,8 +126,8 @@ class Results:
             for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
                 yield from (planned_item(row) for row in portion.to_pylist() if row["manifest_row"] in rows)
 
-    def write_plan(self, plan: Plan) -> None:
-        """Write the plan, after its items: this makes the run exist."""
+    def write_plan(self, plan: Plan | Operation) -> None:
+        """Write the plan, after its items: this makes the run, or the operation, exist."""
         self.store.create(layout.plan_name(plan.run_id), json_bytes(asdict(plan)))
 
     def plan(self, run_id: str) -> Plan:

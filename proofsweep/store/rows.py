@@ -131,7 +131,8 @@ def _outcome_cells(outcome: Outcome) -> Row:
 def _answer_cells(answer: Answer) -> Row:
     response, grade = answer.response, object_of(answer.response.grade)
     cells: Row = {name: getattr(response, name) for name in _AS_ANSWERED}
-    cells |= {f"{name}_json": _json(getattr(response, name)) for name in _AS_JSON}
+    whole = {name: getattr(response, name) for name in _AS_JSON}
+    cells |= {f"{name}_json": None if value is None else canonical_json(value) for name, value in whole.items()}
     cells |= {f"grade_{name}": number_of(grade.get(name)) for name in ("human", "ai", "unknown")}
     return cells | {
         "verdict": text_of(response.verdict) or "",
@@ -144,10 +145,6 @@ def _answer_cells(answer: Answer) -> Row:
 
 def _word(member: object) -> str | None:
     return json.dumps(member) if isinstance(member, bool | int | float) else text_of(member)
-
-
-def _json(value: object) -> str | None:
-    return None if value is None else canonical_json(value)
 
 
 def answer_in(row: Row) -> Answer:
@@ -236,16 +233,12 @@ def planned_item(row: Row) -> WorkItem:
     reason, declared = cells["reason"], cells["declared"]
     return WorkItem(
         **{name: cells[name] for name in _AS_PLANNED},
-        audio=_location(cells["audio"]),
-        sidecar=None if cells["sidecar"] is None else _location(cells["sidecar"]),
+        audio=cells["audio"].decode("utf-8", "surrogateescape"),
+        sidecar=None if cells["sidecar"] is None else cells["sidecar"].decode("utf-8", "surrogateescape"),
         tags_json=cells["tags"],
         declared=declared_from(declared),
         ineligible=None if reason is None else Ineligible(Reason(reason), cells["detail"]),
     )
-
-
-def _location(cell: bytes) -> str:
-    return cell.decode("utf-8", "surrogateescape")
 
 
 def empty_row(table: str) -> Row:

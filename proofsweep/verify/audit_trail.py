@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import Finished, word_for
-from proofsweep.store.completed_rows import CompletedRows
-from proofsweep.store.journal import Journal
+from proofsweep.store.journal import CompletedRows, Journal
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.budget import Budget
 

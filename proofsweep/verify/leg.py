@@ -20,8 +20,7 @@ from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode
 from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.domain.text import counted
-from proofsweep.store.completed_rows import CompletedRows
-from proofsweep.store.journal import FLUSH_SECONDS, Journal
+from proofsweep.store.journal import FLUSH_SECONDS, CompletedRows, Journal
 from proofsweep.store.known_rows import PastAnswers
 from proofsweep.store.lease import HEARTBEAT_SECONDS, LegProgress, Legs, legs_of
 from proofsweep.store.operations import recovered_sidecars

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.runs import INGEST, Bounds, Plan
-from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import CompletedRows
 from proofsweep.store.known_rows import are_known_since
 from proofsweep.store.lease import Legs, leg_numbers
 from proofsweep.store.parts import Results

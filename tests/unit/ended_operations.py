@@ -10,7 +10,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.store.journal import Journal
 from proofsweep.store.lease import Legs
-from proofsweep.store.operations import operation_ids, write_operation
+from proofsweep.store.operations import operation_ids
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.commit import LegParts, settle_leg
@@ -70,7 +70,7 @@ def leave_operation(
 ) -> None:
     """Leave an operation behind that made these calls and has these rows; a killed one has them in its journal."""
     table = OperationKind(operation.kind).table
-    write_operation(results.store, operation)
+    results.write_plan(operation)
     Legs(results.store, operation.operation_id).take(1)
     journal = Journal(results, operation.operation_id, 1, "w", table)
     run_id, environment = operation.run_id, operation.environment

@@ -40,7 +40,7 @@ from proofsweep.sources import open_catalog, preflight, selection
 from proofsweep.sources.audio import AudioFile, open_audio
 from proofsweep.sources.files import Files
 from proofsweep.sources.moves import Moves
-from proofsweep.store import journal, latest, layout, lease, ledger, listings, objects, operations
+from proofsweep.store import journal, latest, layout, lease, ledger, listings, objects
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
 from proofsweep.store.parts import ITEMS, Results
@@ -278,7 +278,7 @@ def leave_operation(results: Results, run_id: str, kind: str, environment: str, 
     operation_id = f"{run_id[:20]}_{kind}_{run_id[20:]}"
     url = "https://partner.example/v1"
     operation = Operation(operation_id=operation_id, kind=kind, environment=environment, base_url=url, started_at=began)
-    operations.write_operation(results.store, operation)
+    results.write_plan(operation)
     held = lease.Legs(results.store, operation_id)
     held.take(1)
     journaled = journal.Journal(results, operation_id, 1, "w", operation.table)

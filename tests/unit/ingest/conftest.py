@@ -23,7 +23,7 @@ from proofsweep.sources.moves import Moves
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS
 from proofsweep.store import layout
-from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import CompletedRows
 from proofsweep.store.lease import Lease, Legs
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row

@@ -1,6 +1,6 @@
 """What remains of a run is what no part has, and no journal of a leg that is not over."""
 
-from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import CompletedRows
 from proofsweep.store.parts import Results
 
 from ..conftest import LegBuilder

@@ -47,9 +47,10 @@ def test_each_receipt_has_one_entry(store: FolderStore, monkeypatch: pytest.Monk
     assert Ledger(store).head() == ""
 
     for number, name in enumerate(receipts):
-        assert Ledger(store).append(EntryKind.LEG, name) == number + 1
+        Ledger(store).append(EntryKind.LEG, name)
         assert Ledger(store).head() == line(store)[-1].digest
-        assert Ledger(store).append(EntryKind.LEG, receipts[0], name, name) == number + 1
+        Ledger(store).append(EntryKind.LEG, receipts[0], name, name)
+        assert Ledger(store).newest() == number + 1
 
     assert names(store) == receipts
     assert [each.sha256 for each in line(store)] == [sha256_hex(store.read(name) or b"") for name in receipts]
@@ -64,15 +65,14 @@ def test_several_appenders_meet_at_the_numbers(store: FolderStore) -> None:
     ]
     together = Barrier(len(receipts))
 
-    def append(name: str) -> int:
+    def append(name: str) -> None:
         together.wait()
-        return Ledger(FolderStore(Path(store.url))).append(EntryKind.LEG, name)
+        Ledger(FolderStore(Path(store.url))).append(EntryKind.LEG, name)
 
     with ThreadPoolExecutor(len(receipts)) as pool:
-        numbers = list(pool.map(append, receipts))
+        list(pool.map(append, receipts))
 
     assert sorted(names(store)) == sorted(set(receipts))
-    assert [names(store)[number - 1] for number in numbers] == receipts
 
 
 def test_a_process_that_slept_before_its_entry_finds_it(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +87,8 @@ def test_a_process_that_slept_before_its_entry_finds_it(store: FolderStore, monk
 
     monkeypatch.setattr(FolderStore, "create", late)
 
-    assert Ledger(store).append(EntryKind.LEG, one) == 2
+    Ledger(store).append(EntryKind.LEG, one)
+
     assert names(store) == [two, one]
 
 

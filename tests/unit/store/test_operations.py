@@ -9,7 +9,7 @@ from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.runs import Operation, OperationKind
 from proofsweep.queries.connection import opened
 from proofsweep.results import open_results
-from proofsweep.store.operations import is_complete, operation_ids, operation_of, write_operation
+from proofsweep.store.operations import is_complete, operation_ids, operation_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 
@@ -25,7 +25,7 @@ FIRST, SECOND = (operation_named(f"20261120T0{hour}0000Z_000aa") for hour in (1,
 def test_an_operation_is_found_by_its_plan(results: Results) -> None:
     """It ends with its receipt; no other text is read as one's ID."""
     store = results.store
-    write_operation(store, FIRST)
+    results.write_plan(FIRST)
     leave_operation(results, SECOND)
 
     assert operation_ids(store) == [FIRST.operation_id, SECOND.operation_id]
@@ -33,7 +33,7 @@ def test_an_operation_is_found_by_its_plan(results: Results) -> None:
     assert [operation_of(store, each) for each in (*operation_ids(store), "../../etc/passwd")] == [FIRST, SECOND, None]
     assert [is_complete(store, each) for each in operation_ids(store)] == [False, True]
     with pytest.raises(NameTaken):
-        write_operation(store, replace(FIRST, environment="other"))
+        results.write_plan(replace(FIRST, environment="other"))
 
 
 @pytest.mark.parametrize("kind", OperationKind)

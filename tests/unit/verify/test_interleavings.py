@@ -23,8 +23,7 @@ from greenlet import greenlet
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive
 from proofsweep.store import layout
-from proofsweep.store.completed_rows import CompletedRows
-from proofsweep.store.journal import Journal
+from proofsweep.store.journal import CompletedRows, Journal
 from proofsweep.store.lease import Legs
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.verify import commit

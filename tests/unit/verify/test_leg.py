@@ -11,7 +11,7 @@ from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
-from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import CompletedRows
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.parts import Results
 from proofsweep.verify import attempt

@@ -8,7 +8,7 @@ import pytest
 from proofsweep.client.scheduler import Dispatcher, LaneStatus
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
-from proofsweep.store.completed_rows import CompletedRows
+from proofsweep.store.journal import CompletedRows
 from proofsweep.store.lease import LegProgress, together
 from proofsweep.store.parts import Results
 from proofsweep.verify.leg import ProgressMeter
