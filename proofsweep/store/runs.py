@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -118,11 +118,6 @@ class RunRecord:
         endings = (ending_of(leg.ended_by) for leg in self.legs)
         return any(ending is not None and not ending.goes_on for ending in endings)
 
-    def with_legs_of(self, other: "RunRecord | None") -> "RunRecord":
-        """Return this record with the legs, and the entries of legs, that another one knows besides."""
-        known = sorted((*self.legs, *(other.legs if other else ())), key=lambda leg: (leg.leg, leg.entry or 0))
-        return replace(self, legs=[*{leg.leg: leg for leg in known}.values()])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedRuns:
@@ -138,17 +133,6 @@ class IndexedRuns:
     @property
     def environments(self) -> set[str]:
         return {run.plan.environment for run in self.records.values()}
-
-    def with_what(self, other: "IndexedRuns") -> "IndexedRuns":
-        """Return this index with what another one knows besides, without the runs that are gone."""
-        known = {run_id: record.with_legs_of(self.records.get(run_id)) for run_id, record in other.records.items()}
-        gone = {**self.pruned, **other.pruned}
-        return IndexedRuns(
-            records={run_id: record for run_id, record in {**self.records, **known}.items() if run_id not in gone},
-            pruned=gone,
-            complete_to=max(self.complete_to, other.complete_to),
-            entries_to=max(self.entries_to, other.entries_to),
-        )
 
     def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:
         """Return the plans of an environment and of a catalog, the newest first; none that was superseded."""
@@ -183,14 +167,14 @@ class RunIndex:
     def refreshed(self) -> IndexedRuns:
         """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader."""
         index = self._read()
-        whole = index.with_what(self._newer(index))
+        whole = self._with_newer(index)
         if whole != index:
             with suppress(ResultsError):  # a reader may have no right to write
                 self._store.replace(INDEX_NAME, gzip.compress(_INDEX.dump_json(whole), compresslevel=5))
         return whole
 
-    def _newer(self, index: IndexedRuns) -> IndexedRuns:
-        """Read the runs that are later than an index, and those of which the ledger tells something since."""
+    def _with_newer(self, index: IndexedRuns) -> IndexedRuns:
+        """Add the runs that are later than an index, and those of which the ledger tells something since."""
         entries = list(Ledger(self._store).entries(index.entries_to))
         named = ((_RECEIPT.fullmatch(entry.name), entry.number) for entry in entries)
         numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg and not kind_of(leg[1])}
@@ -199,18 +183,20 @@ class RunIndex:
         there = (name for name in self._store.folders("_runs", index.complete_to) if not kind_of(name))
         later = [name for name in there if name not in index.records]
         wanted = {name for name in (*later, *(run_id for run_id, _ in numbers), *pruned) if name not in index.pruned}
-        read = some_at_once(sorted(wanted), partial(self.record_of, entries=numbers), REQUESTS_AT_ONCE)
-        found = {record.plan.run_id: record for record in read if record}
-        gone = [record.plan for run_id, record in found.items() if run_id in pruned]
+        known = (index.records[run_id] for run_id in wanted & index.records.keys())
+        numbers = {(run.plan.run_id, leg.leg): leg.entry for run in known for leg in run.legs if leg.entry} | numbers
+        read = some_at_once(sorted(wanted), partial(self._record_of, entries=numbers), REQUESTS_AT_ONCE)
+        records = {**index.records, **{record.plan.run_id: record for record in read if record}}
+        gone = [records.pop(run_id).plan for run_id in pruned if run_id in records]
         limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
         return IndexedRuns(
-            records=found,
-            pruned={plan.run_id: [plan.environment, plan.identity] for plan in gone},
-            complete_to=max((name for name in (*index.records, *later) if name < limit), default=""),
-            entries_to=entries[-1].number if entries else 0,
+            records=records,
+            pruned={**index.pruned, **{plan.run_id: [plan.environment, plan.identity] for plan in gone}},
+            complete_to=max((name for name in (*index.records, *later) if name < limit), default=index.complete_to),
+            entries_to=entries[-1].number if entries else index.entries_to,
         )
 
-    def record_of(self, run_id: str, entries: Mapping[tuple[str, int], int]) -> RunRecord | None:
+    def _record_of(self, run_id: str, entries: Mapping[tuple[str, int], int]) -> RunRecord | None:
         """Read a run from its plan and receipts; None if it has no plan. `entries` of the ledger, by run and leg."""
         try:
             plan = self._results.plan(run_id)
