@@ -42,32 +42,18 @@ def expected(rows: Iterable[Row]) -> set[tuple[object, object, object]]:
     return {(row["item_id"], row["outcome"], row["run_id"]) for row in found.values()}
 
 
-def test_a_failure_never_hides_an_older_answer(results: Results) -> None:
-    """Both are kept: the newest answer, and the newest row without one; what beta said counts in beta."""
-    end(results, RUNS[0], ("a", "accepted"), ("b", "failed"))
-    end(results, RUNS[1], ("a", "rejected"))
-    end(results, RUNS[2], ("a", "failed"))
-    end(results, RUNS[3], ("a", "accepted"), environment="production")
-
-    refresh(results)
-
-    found = newest(results)
-    assert set(found) == {
-        ("a", "rejected", RUNS[1]), ("a", "failed", RUNS[2]), ("a", "accepted", RUNS[3]), ("b", "failed", RUNS[0])
-    }  # fmt: skip
-    assert [item for item, *_ in found] == ["a", "a", "a", "b"]
-
-
 def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many rows in many files; also the tags that an item has of an older row."""
+    """Of many rows in many files, of two environments; also the tags that an item has of an older row."""
     monkeypatch.setattr(module, "_FILE_ROWS", 10)
     lots = random.Random(7)  # noqa: S311 - draws rows
     rows: list[Row] = []
     for run_id in RUNS[:4]:
         plan = plan_of_run(run_id, items=60)
         tags = [lots.choice([None, None, f'{{"of": "{run_id}"}}']) for _ in range(60)]
+        places = lots.choices(["beta", "production"], k=60)
         drawn = [
-            answered(plan, row, f"é{lots.randrange(50)}", lots.choice(OUTCOMES), tags=tags[row]) for row in range(60)
+            answered(plan, row, f"é{lots.randrange(25)}", lots.choice(OUTCOMES), tags=tag, environment=place)
+            for row, (tag, place) in enumerate(zip(tags, places, strict=True))
         ]
         end_leg(results, plan, drawn)
         rows += drawn
@@ -84,8 +70,8 @@ def test_a_base_that_grows_is_the_one_that_is_made_at_once(results: Results, mon
     assert set(newest(results)) == expected(rows)
     assert [row["item_id"] for row in grown] == sorted(str(row["item_id"]) for row in grown)
     assert len(Latest(results).base.files) > 5
-    assert all((row["tags"] is None) == all(each["tags"] is None for each in rows if each["item_id"] == row["item_id"])
-               for row in grown)  # fmt: skip
+    tagged = {(row["item_id"], row["environment"]) for row in rows if row["tags"] is not None}
+    assert all((row["tags"] is not None) == ((row["item_id"], row["environment"]) in tagged) for row in grown)
 
 
 def test_the_ledger_orders_whatever_the_clocks_say(results: Results) -> None:

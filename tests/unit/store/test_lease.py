@@ -4,7 +4,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,8 +12,20 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError, RunIsActive
 from proofsweep.store import layout
-from proofsweep.store.lease import STALE_SECONDS, Lease, sole_process
-from proofsweep.store.objects import FolderStore
+from proofsweep.store.lease import (
+    STALE_SECONDS,
+    CatalogLease,
+    Lease,
+    LegProgress,
+    Legs,
+    leg_numbers,
+    legs_of,
+    open_legs,
+    sole_process,
+)
+from proofsweep.store.objects import FolderStore, Store
+
+from ...worlds.ended_runs import plan_of_run
 
 
 @dataclass(slots=True)
@@ -162,14 +174,12 @@ def test_a_heartbeat_that_cannot_be_read_leaves_that_of_the_lease(lease: Lease, 
 def test_who_comes_while_a_lease_is_held_is_told_by_whom(lease: Lease) -> None:
     """The lease says what that means; a term that is over is taken over."""
     busy = replace(lease, busy="The shop is kept by {holder}.")
-    assert busy.last_over() == 0
-    busy.take(1)
 
-    with pytest.raises(RunIsActive, match=rf"The shop is kept by process {os.getpid()} on "):
-        busy.last_over()
-    with pytest.raises(RunIsActive, match="The shop is kept by process"):
-        busy.take(1)
-    busy.write_receipt(1, {})
+    with sole_process(busy):
+        with pytest.raises(RunIsActive, match=rf"The shop is kept by process {os.getpid()} on "), sole_process(busy):
+            pass
+        with pytest.raises(RunIsActive, match="The shop is kept by process"):
+            busy.take(1)
     assert busy.last_over() == 1
 
 
@@ -180,15 +190,6 @@ def test_a_receipt_that_is_no_object_is_damaged(lease: Lease, content: bytes) ->
 
     with pytest.raises(ResultsError, match="it is not whole"):
         lease.receipt(1)
-
-
-def test_a_second_process_is_refused(lease: Lease) -> None:
-    """It would take the journal of the first one for that of a dead process."""
-    with sole_process(lease), pytest.raises(RunIsActive), sole_process(lease):
-        pass
-
-    with sole_process(lease):
-        pass
 
 
 class OldListing(FolderStore):
@@ -209,3 +210,132 @@ def test_the_last_term_is_the_last_that_was_taken(tmp_path: Path, kind: type[Fol
 
     assert Lease(store, "r").last() == last
     assert not Lease(store, "r").is_taken(last + 1)
+
+
+A, B, C = (f"20261120T12000{number}Z_000aa" for number in range(3))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A store with a run whose first leg was taken."""
+    store = FolderStore(tmp_path)
+    Legs(store, A).take(1)
+    return store
+
+
+@pytest.fixture
+def catalog(store: Store) -> CatalogLease:
+    """The lease of a catalog that nobody holds."""
+    return CatalogLease(store, "beta", "/music")
+
+
+def end(store: Store, run_id: str, leg: int = 1) -> None:
+    Legs(store, run_id).write_receipt(leg, {"ended_by": "complete"})
+
+
+def test_a_leg_that_ended_or_was_released_keeps_nobody_out(store: Store, catalog: CatalogLease) -> None:
+    """Also its own run may take it again, with a leg that could not begin before."""
+    catalog.take(plan_of_run(A, 1), 1)
+    catalog.take(plan_of_run(A, 1), 1)
+    end(store, A)
+
+    Legs(store, B).take(1)
+    catalog.take(plan_of_run(B, 1), 1)
+    Legs(store, B).release(1)
+
+    assert catalog.last_over() == f"{catalog._folder}/000000003.json"
+    assert store.names(catalog._folder) == [catalog.last_over()]
+
+
+def test_catalogs_and_environments_do_not_meet(store: Store, catalog: CatalogLease) -> None:
+    """Each has a lease of its own."""
+    catalog.take(plan_of_run(A, 1), 1)
+
+    assert CatalogLease(store, "beta", "/other").last_over() == ""
+    assert CatalogLease(store, "production", "/music").last_over() == ""
+
+
+def test_legs_of_one_run_share_its_catalog_and_keep_others_out_while_one_is_alive(
+    store: Store, catalog: CatalogLease
+) -> None:
+    """Each partition has legs of its own: of three, the second one has 2, 5, 8."""
+    plan = replace(plan_of_run(B, 900), partitions=3)
+    first, second, third = legs_of(store, plan)
+    for legs in (second, first, second):
+        legs.take(legs.after(legs.last()))
+        catalog.take(plan, legs.last())
+
+    for leg in (1, 2):
+        first.write_receipt(leg, {"ended_by": "complete"})
+
+    assert leg_numbers(store, plan) == [1, 2, 5]
+    assert [leg.leg for leg in open_legs(store, plan)] == [5]
+    assert third.after(third.last()) == 3
+    with pytest.raises(RunIsActive, match="Leg 5 of run"):
+        catalog.take(plan_of_run(C, 1), 1)
+
+
+class SlowStore(FolderStore):
+    """A store whose process sleeps before it takes a catalog, while other runs come and go."""
+
+    def create(self, name: str, content: bytes) -> None:
+        """Let run B work and end, and run C begin, before this term is written."""
+        if "/000000002.json" in name:
+            others = FolderStore(Path(self.url))
+            catalog = CatalogLease(others, "beta", "/music")
+            Legs(others, B).take(1)
+            catalog.take(plan_of_run(B, 1), 1)
+            end(others, B)
+            Legs(others, C).take(1)
+            catalog.take(plan_of_run(C, 1), 1)
+        super().create(name, content)
+
+
+def test_a_process_that_slept_before_it_took_a_catalog_does_not_join_in(store: Store, catalog: CatalogLease) -> None:
+    """The term that it would have taken is gone by then, so its name is free; the last one counts."""
+    catalog.take(plan_of_run(A, 1), 1)
+    end(store, A)
+    slow = SlowStore(Path(store.url))
+    run = "20261120T120009Z_000aa"
+    Legs(slow, run).take(1)
+
+    with pytest.raises(RunIsActive, match=f"run {C}"):
+        CatalogLease(slow, "beta", "/music").take(plan_of_run(run, 1), 1)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}"])
+def test_a_term_that_cannot_be_read_keeps_nobody_out(catalog: CatalogLease, content: bytes) -> None:
+    """A catalog must not be locked for ever."""
+    catalog.store.create(f"{catalog._folder}/000000001.json", content)
+
+    catalog.take(plan_of_run(A, 1), 1)
+
+
+PROGRESS = LegProgress(rows=5_000, finished_before=1_200, counts={"accepted": 30}, rate=1.2345, waiting="a pause")
+
+
+def progress_of(legs: Legs) -> LegProgress | None:
+    opened = legs.open_leg()
+    assert opened is not None
+    assert opened.beaten_at > opened.holder.taken_at
+    return opened.progress
+
+
+def test_progress_is_read_as_it_was_written(store: Store) -> None:
+    """In the JSON of a heartbeat."""
+    legs = Legs(store, A)
+    legs.beat(1, PROGRESS)
+
+    assert progress_of(legs) == PROGRESS
+
+
+@pytest.mark.parametrize(
+    "document",
+    [None, "text", {"rows": 5}, {"rows": 5, "counts": {"accepted": "x"}}, asdict(PROGRESS) | {"waiting": 3}],
+)
+def test_progress_that_cannot_be_understood_is_none(store: Store, document: object) -> None:
+    """A display then says that nothing is known, and the sign of life still counts."""
+    sign = {"at": datetime.now(UTC).isoformat(), "progress": document}
+    store.create(layout.heartbeat_name(A, 1), json.dumps(sign).encode())
+
+    assert progress_of(Legs(store, A)) is None

@@ -12,9 +12,7 @@ from proofsweep.domain.items import Row
 from proofsweep.store import layout
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import (
-    ITEMS,
     SCHEMAS,
-    Mark,
     Part,
     Results,
     ended_parts,
@@ -36,17 +34,6 @@ def row_of(manifest_row: int, **cells: object) -> Row:
 
 def part_name(seq: int, leg: int) -> str:
     return layout.part_name("verdicts", PLAN.run_id, PLAN.run_date, seq, leg)
-
-
-def test_a_plan_is_what_makes_a_run(results: Results) -> None:
-    """Items alone are none; the plan is written after them, and reads back equal."""
-    results.write_items(PLAN.run_id, 0, ITEMS.empty_table())
-    with pytest.raises(ResultsError, match="There is no run"):
-        results.plan(PLAN.run_id)
-
-    results.write_plan(PLAN)
-
-    assert results.plan(PLAN.run_id) == PLAN
 
 
 def test_a_part_without_rows_has_the_whole_schema(results: Results) -> None:
@@ -87,16 +74,6 @@ def test_the_parts_of_a_run_are_of_all_its_legs_and_of_no_other_run(results: Res
     assert len(results.parts_of("verdicts", PLAN)) == 3
     assert len(list(results.all_parts("verdicts"))) == 4
     assert (results.rows_published(PLAN), results.rows_published(other)) == ([4], [1])
-
-
-def test_a_part_says_what_it_has_of_the_journal(results: Results) -> None:
-    """In the metadata of its schema; a reader of the table need not know."""
-    mark = Mark(journal={"w": 17}, is_closing=True)
-
-    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)], mark)
-
-    assert results.marked_part(part.name) == (part, mark)
-    assert results.table("verdicts", [part.name]).schema.equals(SCHEMAS["verdicts"], check_metadata=True)
 
 
 def end_leg(results: Results, leg: int, parts: list[Part] | None) -> None:

@@ -95,13 +95,7 @@ def test_each_outcome_has_its_row(outcome: Outcome, words: tuple[object, ...]) -
 
 @pytest.mark.parametrize(
     ("credential", "publicly_trusted"),
-    [
-        ({"publiclyTrusted": False}, False),
-        ({"publiclyTrusted": True}, True),
-        ({}, None),
-        ({"publiclyTrusted": 0}, None),
-        (None, None),
-    ],
+    [({"publiclyTrusted": False}, False), ({"publiclyTrusted": 0}, None), (None, None)],
 )
 def test_absent_trust_is_not_false(credential: object, publicly_trusted: bool | None) -> None:
     """False is not a failure either: the row is accepted."""
@@ -209,11 +203,7 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:
     assert set(row) == set(SCHEMAS["exchanges"].names)
     assert read_back(row, SCHEMAS["exchanges"]) == row
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
-
-
-def test_the_storage_target_s_own_id_replaces_the_request_id() -> None:
-    """The slot's target is not the partner, and has IDs of its own."""
-    assert audit_row(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"
+    assert audit_row(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"  # its target's own
 
 
 def probe(status: int | None, call: Call = Call.USAGE, failure: Failure | None = None) -> Exchange:
@@ -223,17 +213,13 @@ def probe(status: int | None, call: Call = Call.USAGE, failure: Failure | None =
 @pytest.mark.parametrize(
     ("exchange", "ok", "expected"),
     [
-        (probe(200, Call.HEALTH), True, None),
         (probe(200, Call.HEALTH), None, None),
         (probe(200, Call.HEALTH), False, "not_ok"),
-        (probe(503, Call.HEALTH), None, "http_503"),
         (probe(403, Call.HEALTH), None, "http_403"),
-        (probe(200), None, None),
         (probe(403), None, "key_refused"),
         (probe(429), None, "throttled"),
         (probe(200, failure=Failure.BAD_ANSWER), None, "bad_answer"),
         (probe(502, failure=Failure.BAD_ANSWER), None, "http_502"),
-        (probe(None, failure=Failure.TIMEOUT), None, "timeout"),
         (probe(None, failure=Failure.CONNECTION), None, "connection"),
     ],
 )

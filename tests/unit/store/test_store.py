@@ -26,16 +26,13 @@ def test_a_store_is_opened_by_path_or_file_url(tmp_path: Path, url: str) -> None
     assert not (tmp_path / "results").exists()
 
 
-def test_a_kind_of_store_that_is_not_known_is_named() -> None:
-    """Rather than made as a folder of that name."""
-    with pytest.raises(ResultsError, match="ftp://"):
-        open_store("ftp://host/results")
-
-
-def test_a_url_with_a_password_is_refused() -> None:
-    """And the password is not repeated."""
-    with pytest.raises(ResultsError, match=r"docs/buckets\.md") as refused:
-        open_store("s3://me:hunter2@bucket/results")
+@pytest.mark.parametrize(
+    ("url", "words"), [("ftp://host/results", "ftp://"), ("s3://me:hunter2@bucket/results", r"docs/buckets\.md")]
+)
+def test_a_place_that_can_be_no_store_is_refused(url: str, words: str) -> None:
+    """An unknown kind is not made as a folder of that name, and a password is not repeated."""
+    with pytest.raises(ResultsError, match=words) as refused:
+        open_store(url)
 
     assert "hunter2" not in refused.value.message
 
@@ -184,8 +181,6 @@ def test_a_link_that_was_made_although_it_reports_an_error_is_ours(
 
 
 def test_a_link_that_was_not_made_is_an_error_of_the_store(folder: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing stands under the name."""
-
     def refuse(_path: Path, _draft: Path) -> None:
         raise OSError(errno.EIO, "input/output error")
 
@@ -193,5 +188,3 @@ def test_a_link_that_was_not_made_is_an_error_of_the_store(folder: Store, monkey
 
     with pytest.raises(ResultsError):
         folder.create(NAME, b"content")
-
-    assert folder.read(NAME) is None
