@@ -34,7 +34,14 @@ class BucketStore:
         # What stands there counts, not the answer: a name may be taken by the library's own first try, and some buckets
         # let two processes through.
         for _ in range(_CREATE_ATTEMPTS):
-            failure = self._put_once(name, content)
+            failure = None
+            try:
+                obstore.put(self._bucket, self._key(name), content, mode="create")
+            except FAILURES as error:
+                kind = failure_of(error).kind
+                if kind not in {FailureKind.TAKEN, FailureKind.AWAY}:
+                    self._fail("written", error)
+                failure = error if kind is FailureKind.AWAY else None
             there = self.read(name)
             if there == content:
                 return
@@ -45,17 +52,6 @@ class BucketStore:
         raise ResultsError(
             f"The {self._called} {self.url} cannot be written (other processes write {name} at the same time)."
         )
-
-    def _put_once(self, name: str, content: bytes) -> Exception | None:
-        """Put an object where none is; give the failure after which it is not known whether it stands there."""
-        try:
-            obstore.put(self._bucket, self._key(name), content, mode="create")
-        except FAILURES as error:
-            kind = failure_of(error).kind
-            if kind not in {FailureKind.TAKEN, FailureKind.AWAY}:
-                self._fail("written", error)
-            return error if kind is FailureKind.AWAY else None
-        return None
 
     def replace(self, name: str, content: bytes) -> None:
         """Put an object, also over one of that name; a page says what it is, since a browser goes by that."""

@@ -33,7 +33,15 @@ from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import read_journal
 from proofsweep.store.lease import leg_numbers
-from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store, json_bytes, open_store, read_required
+from proofsweep.store.objects import (
+    REQUESTS_AT_ONCE,
+    FolderStore,
+    Store,
+    delete_all,
+    json_bytes,
+    open_store,
+    read_required,
+)
 from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.store.tables import ANSWERED
@@ -41,21 +49,16 @@ from proofsweep.store.tables import ANSWERED
 if TYPE_CHECKING:
     import duckdb
 
-# Tails of so few rows are read as quickly as a base.
-_LEAST_ROWS = 5_000
-# Of the base's rows, those that the tail may have before both become the next base: one of so many.
-_TAIL_SHARE = 10
-# Legs in the tail: a reader opens some objects of each.
-_MOST_LEGS = 100
-# Some 8 MB: 200 objects for ten million items.
-_FILE_ROWS = 50_000
+_LEAST_ROWS = 5_000  # a tail of so few is read as quickly as a base
+_TAIL_SHARE = 10  # of the base's rows, those that the tail may have before both become the next base: one of so many
+_MOST_LEGS = 100  # in the tail: a reader opens some objects of each
+_FILE_ROWS = 50_000  # some 8 MB: 200 objects for ten million items
 _STEP_ROWS = 5_000  # that are read of a file at once
 _MEMORY = "1GB"  # of the process that makes a base
 _RANGE_ROWS = 250_000  # whole rows that it compares at once: some 300 MB
 _SAMPLE = 5_000  # items, by which it finds ranges of so many rows
 _PARTS_AT_ONCE = 4
-# Entries that legs have not got yet: after all others.
-_NO_ENTRY = 2**62
+_NO_ENTRY = 2**62  # entries that legs have not got yet: after all others
 
 _KEY = f"(item_id, environment, outcome IN {ANSWERED})"
 _NEWEST_FIRST = "entry DESC, finished_at DESC, manifest_row DESC"
@@ -197,7 +200,8 @@ def refresh(results: Results) -> None:
     latest = Latest(results)
     if not (legs := latest.entered):
         return
-    store, name = results.store, f"{layout.LATEST_FOLDER}/{latest.index.entries_to:09}-{token_hex(4)}"
+    store, through = results.store, latest.index.entries_to
+    name = f"{layout.LATEST_FOLDER}/{through:09}-{token_hex(4)}"
     files: list[BaseFile] = []
     try:
         for table in newest_rows(results, legs, latest.base):
@@ -206,11 +210,14 @@ def refresh(results: Results) -> None:
             files.append(BaseFile(name=file, rows=len(table), first=first, last=last))
             store.create(file, parquet_of(table))
     except BaseException:
-        for each in files:
-            store.delete(each.name)
+        delete_all(store, (each.name for each in files))
         raise
-    store.create(f"{name}.json", json_bytes(asdict(Base(through=latest.index.entries_to, files=files))))
-    _delete_old(store)
+    store.create(f"{name}.json", json_bytes(asdict(Base(through=through, files=files))))
+    # Readers may have found the base before this one. One ends before its files do.
+    kept = next(iter(_whole_bases(store)[-2:-1]), "").removesuffix(".json")
+    for each in reversed(store.names(layout.LATEST_FOLDER)):
+        if each < kept:
+            store.delete(each)
 
 
 def refresh_if_due(results: Results) -> None:
@@ -307,14 +314,6 @@ def _newest_base(store: Store) -> Base:
 
 def _whole_bases(store: Store) -> list[str]:
     return [name for name in store.names(layout.LATEST_FOLDER) if name.endswith(".json")]
-
-
-def _delete_old(store: Store) -> None:
-    """Delete what is older than the base before the newest one, which readers may have found."""
-    *_, kept = ["", *_whole_bases(store)[:-1]]
-    for name in reversed(store.names(layout.LATEST_FOLDER)):  # a base ends before its files do
-        if name < kept.removesuffix(".json"):
-            store.delete(name)
 
 
 def _unusable(store: Store, name: str, *, is_there: bool = True) -> ResultsError:

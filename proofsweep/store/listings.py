@@ -15,10 +15,8 @@ from proofsweep.store.parts import ITEMS, Results, parquet_of, table_of
 from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex, RunRecord
 
-# Items in one object.
-_OBJECT_ROWS = 100_000
-# Items that are encoded at once.
-_ROWS_AT_ONCE = 1_000
+_OBJECT_ROWS = 100_000  # items in one object
+_ROWS_AT_ONCE = 1_000  # items that are encoded at once
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 GONE = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
@@ -75,10 +73,11 @@ class Listing:
 
 def write_gone(results: Results, run_id: str, listing: Listing, environment: str, identity: str) -> None:
     """Write which items the listing before had, and this one has not; nothing if there are none."""
-    listed, before = listing.items, newest_listings(RunIndex(results).refreshed().newest_first())
-    run = before.get((environment, identity))
-    gone = {item_id for item_id in _items_listed_by(results, run) if item_id not in listed} if run else set()
-    if gone:
+    run = newest_listings(RunIndex(results).refreshed().newest_first()).get((environment, identity))
+    names = listing_objects(results, run) if run else []
+    tables = (table_of(read_required(results.store, name), ["item_id"]) for name in names)
+    listed, before = listing.items, (str(item_id) for table in tables for item_id in table["item_id"].to_pylist())
+    if gone := {item_id for item_id in before if item_id not in listed}:
         results.store.create(
             layout.items_name(run_id, 0, "gone"), parquet_of(pa.table({"item_id": sorted(gone)}, schema=GONE))
         )
@@ -96,8 +95,3 @@ def newest_listings(runs: Iterable[RunRecord]) -> dict[tuple[str, str], RunRecor
 def listing_objects(results: Results, run: RunRecord) -> list[str]:
     """Name the objects that list the whole catalog of a run: its planned items, if it left nothing out."""
     return results.store.names(layout.items_folder(run.plan.run_id, "listed" if run.plan.skipped else "items"))
-
-
-def _items_listed_by(results: Results, run: RunRecord) -> Iterator[str]:
-    for name in listing_objects(results, run):
-        yield from map(str, table_of(read_required(results.store, name), ["item_id"])["item_id"].to_pylist())

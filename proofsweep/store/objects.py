@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
@@ -93,30 +93,22 @@ class FolderStore:
         To write the same bytes again is no error, so that a write whose answer was lost can be repeated; who must know
         that no other process has written them puts something of its own into them.
         """
-        path = self._root / name
-        with self._wrapped_errors("written"):
-            make_folder(path.parent)
-            with _draft_beside(path) as draft:
-                _write_durably(draft, content)
-                try:
-                    path.hardlink_to(draft)
-                except OSError as error:  # NFS repeats a request whose answer was lost, and finds the name taken
-                    there = self.read(name)
-                    if there is None and not isinstance(error, FileExistsError):
-                        raise
-                    if there != content:
-                        raise NameTaken(f"{name} exists already.") from error
-            sync_folder(path.parent)
+
+        def link(draft: Path, path: Path) -> None:
+            try:
+                path.hardlink_to(draft)
+            except OSError as error:  # NFS repeats a request whose answer was lost, and finds the name taken
+                there = self.read(name)
+                if there is None and not isinstance(error, FileExistsError):
+                    raise
+                if there != content:
+                    raise NameTaken(f"{name} exists already.") from error
+
+        self._write(name, content, link)
 
     def replace(self, name: str, content: bytes) -> None:
         """Make an object or overwrite it; a reader sees the old or the new one."""
-        path = self._root / name
-        with self._wrapped_errors("written"):
-            make_folder(path.parent)
-            with _draft_beside(path) as draft:
-                _write_durably(draft, content)
-                draft.replace(path)
-            sync_folder(path.parent)
+        self._write(name, content, Path.replace)
 
     def read(self, name: str) -> bytes | None:
         with self._wrapped_errors("read"), suppress(FileNotFoundError, NotADirectoryError):
@@ -149,6 +141,18 @@ class FolderStore:
         with self._wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
+    def _write(self, name: str, content: bytes, put: Callable[[Path, Path], object]) -> None:
+        path = self._root / name
+        draft = path.parent / f".draft-{secrets.token_hex(8)}"
+        with self._wrapped_errors("written"):
+            make_folder(path.parent)
+            try:
+                _write_durably(draft, content)
+                put(draft, path)
+            finally:
+                draft.unlink(missing_ok=True)
+            sync_folder(path.parent)
+
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         missing = suppress(FileNotFoundError, NotADirectoryError)
         with self._wrapped_errors("read"), missing, os.scandir(self._root / folder) as entries:
@@ -162,15 +166,6 @@ class FolderStore:
             yield
         except OSError as error:
             raise ResultsError(f"The {self._called} {self.url} cannot be {what} ({error.strerror}).") from error
-
-
-@contextmanager
-def _draft_beside(path: Path) -> Iterator[Path]:
-    draft = path.parent / f".draft-{secrets.token_hex(8)}"
-    try:
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _write_durably(path: Path, content: bytes) -> None:

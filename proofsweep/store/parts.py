@@ -83,8 +83,7 @@ def pruned_names(store: Store, run_id: str) -> frozenset[str]:
     return frozenset(name for pruning in prunings_of(store, run_id) for name in pruning.deleted)
 
 
-# Planned items that are made of an object at once, some 3 KB each while they are made.
-_ITEMS_AT_ONCE = 500
+_ITEMS_AT_ONCE = 500  # planned items that are made of an object at once: some 3 KB each while they are made
 
 
 def _dated(plan: Plan) -> Plan:
@@ -161,19 +160,18 @@ class Results:
         deleted, or will delete, is left out.
         """
         folder = layout.table_folder(table, plan.run_date)
-        ended = {} if table == "runs" else ended_parts(self.store, plan)
+        ended = {} if table == "runs" else ended_parts(self.store, plan)  # no receipt names the rows of `runs`
         listed = (name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-"))
         found: dict[str, Part | None] = {name: None for name in listed if layout.leg_of(name) not in ended}
         named = (part for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
         found |= {part.name: part for part in named}
-        gone = frozenset[str]() if table == "runs" else pruned_names(self.store, plan.run_id)
+        gone = pruned_names(self.store, plan.run_id)
         return {name: part for name, part in found.items() if name not in gone}
 
     def create_part(self, name: str, table: str, rows: Sequence[Row] | pa.Table, mark: Mark | None = None) -> Part:
         """Write one part with its whole schema; NameTaken if there is one of the name."""
         schema = SCHEMAS[table]
-        content = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
-        whole = pa.concat_tables([schema.empty_table(), content], promote_options="default")
+        whole = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(list(rows), schema=schema)
         if mark is not None:
             said = (schema.metadata or {}) | {_JOURNAL: json.dumps(mark.journal).encode()}
             whole = whole.replace_schema_metadata(said | ({_CLOSING: b"true"} if mark.is_closing else {}))
