@@ -30,8 +30,9 @@ from proofsweep.sources.names import Cause, ignored_words
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
 from proofsweep.store.latest import Latest
-from proofsweep.store.lease import Lease, Legs, leg_numbers, legs_of, sole_process
+from proofsweep.store.lease import Lease, Legs, leg_numbers, receipts_of, sole_process
 from proofsweep.store.objects import open_store
+from proofsweep.store.runs import LegRecord
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.plan import ignored_entries
 
@@ -200,8 +201,9 @@ class IngestPass:
         plan = self._plan_or_none(run_id)
         if plan is None:
             return False
-        legs = legs_of(self.context.results.store, plan, self.context.clock)
-        in_doubt = frozenset[int]().union(*(each.in_doubt_before(each.after(each.last())) for each in legs))
+        ended = (LegRecord.of(leg, each) for leg, each in receipts_of(self.context.results.store, plan).items() if each)
+        last = {plan.partition_of_leg(leg.leg): leg for leg in ended}
+        in_doubt = {row for leg in last.values() for row in leg.in_doubt}
         return bool(in_doubt) and all(
             item.manifest_row in in_doubt for item in CompletedRows.load(self.context.results, plan).items()
         )

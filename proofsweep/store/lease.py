@@ -335,12 +335,6 @@ class Legs(Lease):
 
     busy: str = "Leg {number} of run {name} is being worked on by {holder}; see: proofsweep status {name}"
 
-    def in_doubt_before(self, leg: int) -> frozenset[int]:
-        """Return the rows that were in doubt when the last leg before this one ended that has a receipt."""
-        receipts = (self.receipt(number) for number in range(leg - self.step, 0, -self.step))
-        rows = next((receipt for receipt in receipts if receipt is not None), {}).get("in_doubt")
-        return frozenset(row for row in rows if isinstance(row, int)) if isinstance(rows, list) else frozenset()
-
     def open_leg(self) -> OpenTerm | None:
         """Return the last leg, and how far it was at its last heartbeat; None if it has ended, or none began."""
         last = self.last()
