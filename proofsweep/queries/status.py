@@ -173,7 +173,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
     )
     pruned = next(reversed(prunings_of(results.store, run_id)), None)
     killed = [] if pruned else [leg.leg for leg in opened if not leg.is_alive]
-    waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts", OF_GROUP)]
+    waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts")]
     return RunStatus(
         plan=plan,
         groups=_outcomes_of(records) if pruned else _groups(results, plan, receipts, waiting),

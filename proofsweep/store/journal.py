@@ -92,11 +92,7 @@ class Segment:
 
 
 def read_journal(
-    store: Store,
-    folder: str,
-    table: str,
-    columns: Sequence[str] | None = None,
-    choice: Callable[[Segment], bool] = lambda _: True,
+    store: Store, folder: str, table: str, choice: Callable[[Segment], bool] = lambda _: True
 ) -> dict[Segment, pa.Table]:
     """Read a leg's journal of one table, of all its writers, each one's oldest first.
 
@@ -105,12 +101,8 @@ def read_journal(
     """
     chosen = [segment for segment in segments_of(store, folder, table) if choice(segment)]
     contents = some_at_once(chosen, lambda segment: store.read(segment.name), REQUESTS_AT_ONCE)
-    read = {}
-    for segment, content in zip(chosen, contents, strict=True):
-        if content is not None:
-            rows = pa.ipc.open_stream(content).read_all()
-            read[segment] = rows if columns is None else rows.select(list(columns))
-    return read
+    read = zip(chosen, contents, strict=True)
+    return {segment: pa.ipc.open_stream(content).read_all() for segment, content in read if content is not None}
 
 
 def segments_of(store: Store, folder: str, table: str) -> Iterator[Segment]:
@@ -125,11 +117,9 @@ def delete_journal(store: Store, run_id: str, leg: int) -> None:
     delete_all(store, store.names(layout.journal_folder(run_id, leg)))
 
 
-def unpublished(
-    results: Results, plan: AnyRun, leg: int, table: str, columns: Sequence[str] | None = None
-) -> list[pa.Table]:
+def unpublished(results: Results, plan: AnyRun, leg: int, table: str) -> list[pa.Table]:
     """Read what a leg without a receipt has journalled, and none of its parts has; one that is closed has nothing."""
-    found = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table, columns)
+    found = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table)
     names = results.parts_of(table, plan, leg)
     mark = results.marked_part(names[-1])[1] if names else Mark(journal={}, is_closing=False)
     if mark.is_closing:
@@ -164,7 +154,7 @@ class CompletedRows:
         for leg in map(int, results.store.folders(journals)):  # before parts: rows move there
             if self._is_own(leg) and lease.receipt(leg) is None:
                 folder = layout.journal_folder(plan.run_id, leg)
-                self._add(read_journal(results.store, folder, "verdicts", ["manifest_row"]).values())
+                self._add(read_journal(results.store, folder, "verdicts").values())
         parts = (name for name in results.parts_of("verdicts", plan) if self._is_own(layout.leg_of(name)))
         self._add(results.tables(parts, ["manifest_row"]))
         if self.before is None:

@@ -184,8 +184,8 @@ class Latest:
         own = ["environment", *(name for name in columns if name not in {"environment", "entry", "part"})]
         if leg.rows is None:
             journal = layout.journal_folder(leg.plan.run_id, leg.leg)
-            for table in read_journal(self._results.store, journal, "verdicts", own).values():
-                yield _marked(table, leg.entry, None)
+            for table in read_journal(self._results.store, journal, "verdicts").values():
+                yield _marked(table.select(own), leg.entry, None)
         names = self._results.parts_of("verdicts", leg.plan, leg.leg)
         tables = some_at_once(names, lambda name: self._results.table("verdicts", [name], own), _PARTS_AT_ONCE)
         for name, table in zip(names, tables, strict=True):

@@ -84,7 +84,7 @@ def test_what_no_part_has_is_told_by_the_last_part(results: Results) -> None:
     """A closing part has decided that there is nothing more."""
 
     def waiting() -> list[object]:
-        tables = unpublished(results, PLAN, 1, "verdicts", ["manifest_row"])
+        tables = unpublished(results, PLAN, 1, "verdicts")
         return [row for table in tables for row in table["manifest_row"].to_pylist()]
 
     journal = Journal(results, PLAN.run_id, 1, "w")
