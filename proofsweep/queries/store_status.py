@@ -10,7 +10,6 @@ from proofsweep.queries.connection import answering
 from proofsweep.queries.status import how_it_ended, legs_of_store
 from proofsweep.queries.views import with_views
 from proofsweep.store.lease import OpenTerm
-from proofsweep.store.operations import newest_quota
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex, RunRecord
 
@@ -80,7 +79,7 @@ def store_status(results: Results, now: datetime) -> StoreStatus:
     catalogs = [
         _catalog_of(run, legs.get(run.plan.run_id, []), counts.get(key, {})) for key, run in sorted(last.items())
     ]
-    quotas = [each for name in environments for each in _quota_of(results, name, runs, active, now)]
+    quotas = [each for name in environments for each in _quota_of(name, runs, active)]
     return StoreStatus(at=now, catalogs=catalogs, active=active, quotas=quotas)
 
 
@@ -117,13 +116,9 @@ def _end_of(run: RunRecord, legs: Sequence[OpenTerm]) -> tuple[str, datetime]:
 
 
 def _quota_of(
-    results: Results,
-    environment: str,
-    runs: Sequence[RunRecord],
-    active: Sequence[tuple[Plan, OpenTerm]],
-    now: datetime,
+    environment: str, runs: Sequence[RunRecord], active: Sequence[tuple[Plan, OpenTerm]]
 ) -> Iterator[QuotaStatus]:
-    """Yield what was said last: in a receipt, in the heartbeat of an active leg, or in a probe."""
+    """Yield what was said last: in a receipt, or in the heartbeat of an active leg."""
     said = [
         (at, left, leg.quota_reset)
         for run in runs
@@ -137,6 +132,5 @@ def _quota_of(
         for plan, leg in active
         if plan.environment == environment and leg.progress and leg.progress.quota_left is not None
     ]
-    said += [probe] if (probe := newest_quota(results, environment, now.date())) else []
     for as_of, left, resets_at in sorted(said, key=lambda each: each[0])[-1:]:
         yield QuotaStatus(environment=environment, left=left, as_of=as_of, resets_at=resets_at)

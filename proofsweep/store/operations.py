@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
@@ -23,7 +22,6 @@ from proofsweep.store.parts import SCHEMAS, Results, parquet_of
 
 _TABLE = "probes"
 _LOOK_AGAIN_SECONDS = 0.5  # longer than another pass takes to read a part and to write it
-_QUOTA = ["environment", "call", "started_at", "rate_remaining", "rate_reset"]
 _OPERATION = TypeAdapter(Operation)
 _RECOVERED = ["recovered_to", "sidecar_sha256"]
 
@@ -76,13 +74,3 @@ def add_pass(
 def probes_of(results: Results, columns: list[str], days: Iterable[date]) -> pa.Table:
     folders = [layout.table_folder(_TABLE, day) for day in days]
     return results.table(_TABLE, [name for folder in folders for name in results.store.names(folder)], columns)
-
-
-def newest_quota(results: Results, environment: str, day: date) -> tuple[datetime, int, datetime | None] | None:
-    """Return when monitoring was last told the quota of an environment on a day, the calls left, and the reset."""
-    told = [
-        (row["started_at"], row["rate_remaining"], row["rate_reset"])
-        for row in probes_of(results, _QUOTA, [day]).to_pylist()
-        if (row["environment"], row["call"]) == (environment, Call.USAGE) and row["rate_remaining"] is not None
-    ]
-    return max(told, key=lambda each: each[0], default=None)

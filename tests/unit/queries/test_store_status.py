@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Plan
 from proofsweep.queries import store_status as module
 from proofsweep.queries.status import describe_run, legs_of_store
@@ -16,7 +15,6 @@ from proofsweep.queries.store_status import StoreStatus, store_status
 from proofsweep.store.layout import heartbeat_name
 from proofsweep.store.lease import LegProgress, Legs, OpenTerm
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.operations import add_pass
 from proofsweep.store.parts import ITEMS, Results
 from proofsweep.store.runs import IndexedRuns
 
@@ -118,15 +116,3 @@ def test_the_quota_is_that_of_the_last_answer(found: StoreStatus) -> None:
 
     assert (acme.environment, acme.left) == ("acme", 5_000)
     assert (borealis.left, borealis.resets_at) == (90, None)
-
-
-def test_monitoring_says_a_newer_quota(results: Results) -> None:
-    """And when it resets. A probe of another environment says nothing."""
-    for number, (environment, left) in enumerate({"acme": 4_000, "other": 1}.items()):
-        row = {"operation_id": f"p{number}", "environment": environment, "call": str(Call.USAGE), "elapsed_ms": 1.0}
-        row |= {"started_at": NOW, "rate_remaining": left, "rate_reset": NOW + timedelta(days=2)}
-        add_pass(results, environment, NOW, [row], lambda _: None)
-
-    acme, _ = store_status(results, NOW).quotas
-
-    assert (acme.left, acme.as_of, acme.resets_at) == (4_000, NOW, NOW + timedelta(days=2))
