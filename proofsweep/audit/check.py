@@ -83,10 +83,7 @@ def checked_head(text: str) -> str:
 
 
 def read_line(store: Store, head: str | None, audit: Audit) -> Line:
-    """Walk the ledger: no number is missing, each entry has the digest of the one before and that of its receipt.
-
-    A `head` that was kept elsewhere is the digest of one of the entries.
-    """
+    """Walk the ledger: no number is missing, each entry has the digest of the one before, one has the `head`."""
     found, wrong = dict[str, LedgerEntry](), dict[int, str]()
     before, digests = LedgerEntry(number=0), list[str]()
     for entry in Ledger(store).entries():
@@ -105,7 +102,6 @@ def read_line(store: Store, head: str | None, audit: Audit) -> Line:
     for number, what in wrong.items():
         audit.bad(layout.ledger_name(number), what)
     audit.head = before.digest
-    _check_receipts(store, found, audit)
     if head is not None and head not in digests:
         what = "no entry of the ledger has this digest: the records are not those that this head was taken of"
         audit.bad(f"head {head}", what)
@@ -114,19 +110,8 @@ def read_line(store: Store, head: str | None, audit: Audit) -> Line:
     return Line(found, store, before.number, not wrong)
 
 
-def _check_receipts(store: Store, entries: Mapping[str, LedgerEntry], audit: Audit) -> None:
-    contents = some_at_once(entries, store.read, REQUESTS_AT_ONCE)
-    for entry, content in zip(entries.values(), contents, strict=True):
-        if content is None:
-            audit.bad(entry.name, f"is missing; {layout.ledger_name(entry.number)} names it")
-        elif entry.sha256 != sha256_hex(content):
-            audit.bad(entry.name, f"was changed: {layout.ledger_name(entry.number)} names another digest of it")
-
-
-# Raised for bytes that are no part of a table.
-_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)
-# Raised for a document that is no plan, receipt or pruning.
-NO_DOCUMENT = (ResultsError, ValueError, TypeError, AttributeError, KeyError)
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError, IndexError)  # raised for bytes that are no part
+_NO_DOCUMENT = (ResultsError, ValueError, TypeError, AttributeError, KeyError)  # for what is no plan, receipt, pruning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +145,7 @@ class RunAuditor:
         try:
             run = operation_of(self._store, self._run_id) if is_operation else self._results.plan(self._run_id)
             digest = self._results.plan_digest(self._run_id)
-        except NO_DOCUMENT:
+        except _NO_DOCUMENT:
             self._audit.bad(plan_name, "is missing or cannot be read")
             return None
         receipts = self._receipts()
@@ -170,9 +155,18 @@ class RunAuditor:
             self._audit.bad(plan_name, "was changed: the receipts of its legs name another digest of it")
             return None
         if receipts and isinstance(run, Plan):
-            self._check_run(run, receipts)
-        elif isinstance(run, Operation):
-            self._check_operation(run, receipts)
+            self._audit.legs += len(receipts)
+            self._pruned = self._pruned_names()
+            self._check_rows(run, receipts)
+            for receipt in receipts.values():
+                self._check_runs_row(run, receipt, receipts)
+        for name in (layout.receipt_name(self._run_id, leg) for leg in receipts if is_operation):
+            if self._line.lacks(name):
+                what = "has no entry in the ledger: its process was killed after it; the next operation adds it"
+                self._audit.note(name, what)
+        for table in ("exchanges", *([run.table] if isinstance(run, Operation) else [])):
+            for _ in self._parts(table, receipts):
+                continue
         return receipts
 
     def _receipts(self) -> dict[int, LegReceipt] | None:
@@ -199,24 +193,6 @@ class RunAuditor:
                 self._audit.bad(name, "cannot be read as a receipt")
                 are_sound = False
         return found if are_sound else None
-
-    def _check_run(self, plan: Plan, receipts: Mapping[int, LegReceipt]) -> None:
-        self._audit.legs += len(receipts)
-        self._pruned = self._pruned_names()
-        self._check_rows(plan, receipts)
-        for _ in self._parts("exchanges", receipts):
-            continue
-        for receipt in receipts.values():
-            self._check_runs_row(plan, receipt, receipts)
-
-    def _check_operation(self, operation: Operation, receipts: Mapping[int, LegReceipt]) -> None:
-        for name in (layout.receipt_name(operation.run_id, leg) for leg in receipts):
-            if self._line.lacks(name):
-                what = "has no entry in the ledger: its process was killed after it; the next operation adds it"
-                self._audit.note(name, what)
-        for table in ("exchanges", OperationKind(operation.kind).table):
-            for _ in self._parts(table, receipts):
-                continue
 
     def _parts(self, table: str, receipts: Mapping[int, LegReceipt]) -> Iterator[tuple[Part, pa.Table]]:
         """Yield the parts of a table that are there and sound."""
@@ -342,6 +318,12 @@ def audit_store(
     if not run_ids or run_id not in {None, *run_ids} or layout.kind_of(run_id or ""):
         raise ResultsError(f"There is no run{'' if run_id is None else f' {run_id!r}'} in {store.url}.")
     line = read_line(store, head, audit)  # (1)
+    contents = some_at_once(line.entries, store.read, REQUESTS_AT_ONCE)
+    for entry, content in zip(line.entries.values(), contents, strict=True):
+        if content is None:
+            audit.bad(entry.name, f"is missing; {layout.ledger_name(entry.number)} names it")
+        elif entry.sha256 != sha256_hex(content):
+            audit.bad(entry.name, f"was changed: {layout.ledger_name(entry.number)} names another digest of it")
     receipts, named = dict[str, Mapping[int, LegReceipt] | None](), set[str]()
     for each in run_ids if run_id is None else [run_id]:
         is_planned = store.read(layout.plan_name(each)) is not None or store.folders(layout.legs_folder(each))
@@ -361,7 +343,7 @@ def _listed(results: Results, run_id: str | None) -> Iterator[str]:
         for table in (*written_by("leg"), *written_by("operation")):
             yield from results.all_parts(table)
         return
-    with suppress(*NO_DOCUMENT):
+    with suppress(*_NO_DOCUMENT):
         for table in (*RECEIPTED, "runs"):
             names = results.store.names(layout.table_folder(table, results.plan(run_id).run_date))
             yield from (name for name in names if layout.run_of(name) == run_id)
