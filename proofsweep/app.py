@@ -306,7 +306,7 @@ class App:
         self, given: str | None, location: str, bounds: Bounds, selection: Selection = ALL_ROWS
     ) -> Iterator[tuple[str, Bounds]]:
         """Yield the run that is given, else those of a catalog: its unfinished one, then one of the selection."""
-        from proofsweep.store.completed_rows import CompletedRows
+        from proofsweep.store.journal import CompletedRows
 
         if given is not None:
             yield given, bounds
