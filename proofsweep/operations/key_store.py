@@ -76,10 +76,6 @@ class KeyStore:
             self.waiting_path.replace(self.path)
             sync_folder(self.path.parent)
 
-    def discard(self) -> None:
-        with _told(self.waiting_path):
-            self.waiting_path.unlink(missing_ok=True)
-
     def _write(self, content: bytes) -> Path:
         """Write a draft durably; it has the rights of the key file before its first byte, or is for its owner only."""
         draft = self.path.with_name(f".{self.path.name}-draft")

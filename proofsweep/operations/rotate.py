@@ -225,9 +225,7 @@ def _promote(operator: Operator, key_store: KeyStore, new_key: SecretStr) -> Non
             f"tested, and is in {key_store.waiting_path}."
         )
     bind_key(operator.results.store, fingerprint(new_key), operator.service.partner.base_url)
-    if current == new_key:
-        key_store.discard()
-    else:
+    if current != new_key or key_store.waiting() is not None:  # an earlier command, or a person, may have put it there
         key_store.promote()
 
 

@@ -2,15 +2,12 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Bounds
 from proofsweep.operations.operation import Operator
 from proofsweep.operations.recover import proven_items, recover_sidecars
 from proofsweep.store.parts import Results
@@ -116,16 +113,6 @@ def test_without_sealed_bytes_nothing_is_written(
     (row,) = music.rows
     assert (row["outcome"], row["recovered_to"], row["detail"] is None) == (outcome, None, False)
     assert [path.name for path in music.folder.iterdir()] == ["a.wav"]
-
-
-def test_the_calls_are_never_more_than_given(music: Music, service: ScriptedService) -> None:
-    """What was asked for has its row."""
-    music.pairs(*(f"{number}.wav" for number in range(7)))
-
-    with pytest.raises(RunMustStop):
-        recover_sidecars(replace(music.operator, bounds=Bounds(max_calls=4)))
-
-    assert (len(service.calls), len(music.rows)) == (4, 4)
 
 
 def test_only_items_with_a_proof_are_given(results: Results) -> None:

@@ -20,7 +20,6 @@ from proofsweep.verify.attempt import (
     open_leg,
     settle_last_legs,
     settle_legs_before,
-    supersede,
     unfinished_partitions,
 )
 from proofsweep.verify.budget import Budget
@@ -254,20 +253,6 @@ def test_legs_of_other_partitions_are_left_alone(results: Results, plan: Plan) -
     assert ([item.manifest_row for item in second.items()], second.remaining) == ([3], 1)
     with pytest.raises(RunIsActive, match=r"Leg [23] of run"):
         settle_last_legs(results, plan, lambda: NOW)
-
-
-def test_a_run_is_superseded_with_the_rows_that_it_has(results: Results, plan: Plan) -> None:
-    """A leg of it that died is settled first; one that is alive is left alone."""
-    open_next(results, plan)
-    write_journal(results, plan, 1, [2])
-    with pytest.raises(RunIsActive):
-        supersede(results, plan, lambda: NOW)
-    let_holder_die(results, plan, 1)
-
-    supersede(results, plan, lambda: NOW)
-
-    assert rows_of(results, plan) == [2]
-    assert [row["ended_by"] for row in runs_rows(results, plan)] == ["killed", "superseded"]
 
 
 def test_a_row_is_written_before_a_later_leg_is_settled(
