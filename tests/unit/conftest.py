@@ -55,7 +55,6 @@ def opened(service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 @pytest.fixture
 def stop(opened: Service) -> StopSwitch:
-    """The leg's switch."""
     return opened.stop
 
 
@@ -114,7 +113,6 @@ class LegBuilder:
         return plan
 
     def legs(self, plan: Plan) -> Legs:
-        """The legs of a run, on this test's clock."""
         return Legs(self.results.store, plan.run_id, lambda: NOW)
 
     def leg(self, plan: Plan, number: int = 1, bounds: Bounds | None = None) -> Leg:
@@ -126,7 +124,6 @@ class LegBuilder:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """An empty results store in a folder."""
     return Results(FolderStore(tmp_path / "results"))
 
 

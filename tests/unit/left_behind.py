@@ -19,24 +19,17 @@ from .scripted_service import NOW
 
 
 class BreakingStore(FolderStore):
-    """A store that takes so many writes and deletions, and then none.
-
-    Attributes:
-        writes_left: None for any number.
-    """
+    """A store that takes so many writes and deletions, None for any number, and then none."""
 
     def __init__(self, root: Path, writes_left: int | None = None) -> None:
-        """Begin in a folder that may have objects."""
         super().__init__(root)
         self.writes_left = writes_left
 
     def create(self, name: str, content: bytes) -> None:
-        """Create an object, or break off."""
         self._count()
         super().create(name, content)
 
     def delete(self, name: str) -> None:
-        """Delete an object, or break off."""
         self._count()
         super().delete(name)
 
@@ -47,7 +40,6 @@ class BreakingStore(FolderStore):
 
 
 def verdict(plan: Plan, leg: int, number: int, **cells: object) -> Row:
-    """Make a finished row."""
     row: Row = {"run_id": plan.run_id, "leg": leg, "environment": plan.environment, "manifest_row": number}
     row |= {"item_id": f"item-{number}", "audio": f"/{number}.wav", "outcome": "accepted", "accepted": True}
     return row | {"action": "accept", "verify_attempts": 1, "calls": 2} | cells
@@ -56,13 +48,11 @@ def verdict(plan: Plan, leg: int, number: int, **cells: object) -> Row:
 def exchange(
     call: Call = Call.UPLOADS, status: int | None = 200, failure: Failure | None = None, **facts: object
 ) -> Exchange:
-    """Make an exchange that went out."""
     known: dict[str, object] = {"attempt": 1, "started_at": NOW, "elapsed_ms": 1.0, "headers": AnswerHeaders()}
     return Exchange(call=call, status=status, failure=failure, **known | facts)  # type: ignore[arg-type]  # the test's own words
 
 
 def write_part(results: Results, plan: Plan, leg: int, seq: int, numbers: Sequence[int]) -> None:
-    """Publish rows of a leg."""
     rows = [verdict(plan, leg, number) for number in numbers]
     results.create_part(layout.part_name("verdicts", plan.run_id, plan.run_date, seq, leg), "verdicts", rows)
 
@@ -84,13 +74,11 @@ def let_holder_die(results: Results, leased: Plan | str, term: int) -> None:
 
 
 def rows_of(results: Results, plan: Plan, table: str = "verdicts") -> list[int | None]:
-    """List the manifest rows of all parts of a table."""
     found = results.table(table, results.parts_of(table, plan), ["manifest_row"])
     return list(found["manifest_row"].to_pylist())
 
 
 def journal_rows(results: Results, plan: Plan, leg: int, table: str = "verdicts") -> list[int | None]:
-    """List the manifest rows that a leg's journal holds."""
     segments = read_journal(results.store, layout.journal_folder(plan.run_id, leg), table)
     return [number for part in segments.values() for number in part["manifest_row"].to_pylist()]
 

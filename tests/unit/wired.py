@@ -28,11 +28,9 @@ class Inbox(Receivers):
 
     @property
     def kinds(self) -> list[str]:
-        """What was told."""
         return [str(alert.kind) for alert in self.alerts]
 
     def send(self, alerts: Sequence[Alert], taken: Sequence[Collection[str]] = ()) -> list[list[str]]:
-        """Take alerts."""
         self.alerts += [alert for alert, names in zip(alerts, taken, strict=True) if not names]
         return [[] for _ in alerts]
 
@@ -82,13 +80,11 @@ def change(config: str, monkeypatch: pytest.MonkeyPatch) -> Change:
 
 @pytest.fixture
 def settings(config: str) -> Settings:
-    """The profile's."""
     return load_settings(config)
 
 
 @pytest.fixture
 def app(settings: Settings) -> Iterator[App]:
-    """The App of the profile."""
     with App(settings) as app:
         yield app
 
