@@ -24,20 +24,13 @@ _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB eac
 
 
 def verify_batch(leg: Leg, rows: range | None = None) -> int:
-    """Work through what remains of some rows, or of all; return how many it finished.
-
-    They are written to the journal as they come.
-    """
-    return sum(_verified(leg, leg.completed.items(rows)))
+    """Work through what remains of some rows, or of all; return how many it finished."""
+    return _verified(leg, leg.completed.items(rows))
 
 
-def _verified(leg: Leg, items: Iterator[WorkItem]) -> Iterator[int]:
-    """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle.
-
-    Yields how many of each portion have a row.
-    """
-    before: list[Future[bool]] = []
-    latest: Latest | None = None
+def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
+    """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle."""
+    before, finished, latest = list[Future[bool]](), 0, None
     while portion := list(islice(items, _ITEMS_AT_ONCE)):
         touched = [item.item_id for item in portion if item.is_touched]
         earlier: dict[str, Row] = {}
@@ -46,9 +39,9 @@ def _verified(leg: Leg, items: Iterator[WorkItem]) -> Iterator[int]:
             earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
         known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
         begun = [leg.workers.submit(work_item, leg, item) for item in known]
-        yield sum(future.result() for future in before)
+        finished += sum(future.result() for future in before)
         before = begun
-    yield sum(future.result() for future in before)
+    return finished + sum(future.result() for future in before)
 
 
 def work_item(leg: Leg, item: WorkItem) -> bool:
@@ -97,8 +90,7 @@ def work_last(leg: Leg) -> None:
         for _ in range(_ROUNDS):
             leg.stop.check()
             waiting = leg.attribution.begin_round()
-            for _ in _verified(leg, (item for item in leg.completed.items() if item.manifest_row not in waiting)):
-                pass
+            _verified(leg, (item for item in leg.completed.items() if item.manifest_row not in waiting))
             leg.attribution.finish()
             if not leg.completed.remaining:
                 return
