@@ -108,8 +108,6 @@ class FileLookup:
             return self._files.facts(location)
         if proof_id_of(location) is not None:
             return Unlisted.UNLISTED
-        if not is_bucket(location):
-            return None
         self._files.refuse_outside(location)
         return self._objects.facts(location)
 

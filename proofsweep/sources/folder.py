@@ -123,9 +123,9 @@ class FolderScan(Catalog):
             yield self.row_at(path, beside, sidecars.contested.get(name), folder.known)
         for why, names in folder.left_out.items():
             self.ignored[why] += len(names)
-        orphans = sidecars.orphans()
-        self.ignored[Cause.ORPHAN_SIDECARS] += len(orphans)
-        self.orphans += [posixpath.join(folder.location, name) for name in orphans[: 100 - len(self.orphans)]]
+        self.ignored[Cause.ORPHAN_SIDECARS] += len(sidecars.orphans)
+        shown = sidecars.orphans[: 100 - len(self.orphans)]
+        self.orphans += [posixpath.join(folder.location, name) for name in shown]
 
     def row_at(
         self,

@@ -109,16 +109,13 @@ class SidecarNames:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.patterns = tuple(sorted(patterns, key=lambda pattern: STEM in pattern))
-        plain = map(caseless, self.patterns)
-        self._edges = [pattern.partition(STEM if STEM in pattern else NAME) for pattern in plain]
+        escaped = (re.escape(caseless(pattern)) for pattern in self.patterns)
+        either = "|".join(re.sub(r"\\{(name|stem)\\}", ".+", pattern) for pattern in escaped)
+        self._any = re.compile(either or "(?!)", re.DOTALL)
 
     def covers(self, name: str) -> bool:
         """Return whether a file of this name could be a sidecar, in upper or lower case."""
-        plain = caseless(name)
-        return any(
-            plain.startswith(before) and plain.endswith(after) and len(plain) > len(before) + len(after)
-            for before, _, after in self._edges
-        )
+        return self._any.fullmatch(caseless(name)) is not None
 
 
 class Sidecars:
@@ -141,30 +138,20 @@ class Sidecars:
         """
         self.of_audio: dict[str, str] = {}
         self.contested: dict[str, str] = {}  # the sidecar that several audio files claim, for each of them
-        self._found = set(found)
-        waiting = set(audio) if self._found else set()
-        alike = {caseless(name): name for name in sorted(self._found, reverse=True)}
+        there = set(found)
+        free, waiting = set(there), set(audio) if there else set()
+        alike = {caseless(name): name for name in sorted(there, reverse=True)}
         for pattern in names.patterns:
-            taken = {*self.of_audio.values(), *self.contested.values()}
             claims: dict[str, list[str]] = defaultdict(list)
             for audio_name in waiting:
-                wanted = _wanted(pattern, audio_name)
-                sidecar = wanted if wanted in self._found else alike.get(caseless(wanted))
-                if sidecar is not None and sidecar not in taken:
+                stem = posixpath.splitext(audio_name)[0]
+                wanted = pattern.replace(STEM, stem) if STEM in pattern else pattern.replace(NAME, audio_name)
+                sidecar = wanted if wanted in there else alike.get(caseless(wanted))
+                if sidecar in free:
                     claims[sidecar].append(audio_name)
-            waiting -= self._settle(claims, needs_one)
-
-    def orphans(self) -> list[str]:
-        return sorted(self._found - {*self.of_audio.values(), *self.contested.values()})
-
-    def _settle(self, claims: Mapping[str, Sequence[str]], needs_one: Callable[[str], bool]) -> set[str]:
-        for sidecar, claimants in claims.items():
-            needy = claimants if len(claimants) == 1 else [name for name in claimants if needs_one(name)]
-            (self.of_audio if len(needy) == 1 else self.contested).update(dict.fromkeys(needy, sidecar))
-        return {name for claimants in claims.values() for name in claimants}
-
-
-def _wanted(pattern: str, audio_name: str) -> str:
-    dot = audio_name.rfind(".")
-    stem = audio_name[:dot] if dot > 0 else audio_name
-    return pattern.replace(STEM, stem) if STEM in pattern else pattern.replace(NAME, audio_name)
+            for sidecar, claimants in claims.items():
+                needy = claimants if len(claimants) == 1 else [name for name in claimants if needs_one(name)]
+                (self.of_audio if len(needy) == 1 else self.contested).update(dict.fromkeys(needy, sidecar))
+                waiting.difference_update(claimants)
+                free -= {sidecar} if needy else set()
+        self.orphans = sorted(free)

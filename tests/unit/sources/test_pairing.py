@@ -63,7 +63,7 @@ def test_a_full_name_says_whose_a_sidecar_is(
     """It goes before a stem, in whatever order the patterns are given."""
     folder = sidecars(audio, found, patterns)
 
-    assert (folder.of_audio, folder.contested, folder.orphans()) == (expected, {}, [])
+    assert (folder.of_audio, folder.contested, folder.orphans) == (expected, {}, [])
 
 
 @pytest.mark.parametrize("audio", [["s.mp3", "s.wav", "s.aiff"], [f"{NFC}.wav", f"{NFD}.mp3"]])
@@ -73,7 +73,7 @@ def test_a_sidecar_that_several_claim_is_nobodys(audio: list[str]) -> None:
 
     folder = sidecars(audio, [sidecar])
 
-    assert (folder.of_audio, folder.orphans()) == ({}, [])
+    assert (folder.of_audio, folder.orphans) == ({}, [])
     assert folder.contested == dict.fromkeys(audio, sidecar)
 
 
@@ -94,7 +94,7 @@ def test_audio_that_needs_no_sidecar_leaves_it_to_the_others(
     folder = Sidecars(SidecarNames(DEFAULT), ["s.sidecar"], audio, lambda name: asked.add(name) or name in needy)
 
     assert asked == {*audio[1:]}
-    assert (folder.of_audio, folder.contested, folder.orphans()) == (of_audio, contested, orphans)
+    assert (folder.of_audio, folder.contested, folder.orphans) == (of_audio, contested, orphans)
 
 
 @pytest.mark.parametrize(
