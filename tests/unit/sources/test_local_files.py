@@ -57,15 +57,6 @@ def test_a_name_leads_to_a_file_in_the_root_or_says_why_not(
         assert (file and file.read_at(0, 10)) == (found if file else None)
 
 
-@pytest.mark.parametrize("kind", ["/dev/null", "/dev"])
-def test_a_device_is_no_file(kind: str) -> None:
-    """Nor is a folder, where there is no root."""
-    for look in (Files().facts, Files().open):
-        with pytest.raises(SourceError) as refused:
-            look(kind)
-        assert refused.value.reason == UNREADABLE
-
-
 def failing(number: int) -> Callable[..., NoReturn]:
     def fail(*_: object, **_more: object) -> NoReturn:
         raise OSError(number, os.strerror(number))
