@@ -109,13 +109,12 @@ FORMATS = {
 
 
 @pytest.mark.parametrize(("name", "content"), FORMATS.items())
-@pytest.mark.parametrize("named_so", [True, False])
-def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes, named_so: bool) -> None:
+def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes) -> None:
     """Gzip is seen by its mark, whether or not the name says it; a name alone packs nothing."""
-    packed = written(tmp_path, f"{name}.gz" if named_so else name, gzip.compress(content))
-    plain = written(tmp_path, f"plain-{name}.gz", content)
+    paths = [written(tmp_path, each, gzip.compress(content)) for each in (name, f"{name}.gz")]
+    paths.append(written(tmp_path, f"plain-{name}.gz", content))
 
-    assert cells_of(packed) == cells_of(plain) == [["a.wav"]]
+    assert [*map(cells_of, paths)] == [[["a.wav"]]] * 3
 
 
 @pytest.mark.parametrize(
@@ -162,11 +161,10 @@ def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, l
     assert manifest_at(path).words == ("m.parquet, row" if name == "m.parquet" else f"{name}, line")
 
 
-@pytest.mark.parametrize("name", ["m.csv", "m.csv.gz", "m.jsonl", "m.parquet"])
+@pytest.mark.parametrize("name", ["m.csv", "m.jsonl", "m.parquet"])
 def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> None:
     """Somebody puts another file in its place meanwhile: the records and the digest are those of the first one."""
-    content = FORMATS[name.removesuffix(".gz")]
-    content = gzip.compress(content) if name.endswith(".gz") else content
+    content = gzip.compress(FORMATS[name])
     path, digest = written(tmp_path, name, content), hashlib.sha256()
     records = manifest_at(path).records(digest.update)
     first = next(records)
