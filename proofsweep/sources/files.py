@@ -185,15 +185,17 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
                 yield Folder(location=path, files=[], is_repeated=True)
                 continue
             walked.add(real_path)
+            below, files = {*folders}, list[str]()
             left_out: defaultdict[Cause, list[str]] = defaultdict(list)
-            for is_folder, found in ((True, folders), (False, names)):
-                for name in found:
-                    why = rule.why(path_within(posixpath.join(path, name), top), is_folder=is_folder)
-                    if why is not None:
-                        left_out[why].append(name)
-                found[:] = sorted({*found}.difference(*left_out.values()), key=os.fsencode)
+            folders.clear()  # those that stay in it are walked next
+            for name in sorted([*below, *names], key=os.fsencode):
+                why = rule.why(path_within(posixpath.join(path, name), top), is_folder=name in below)
+                if why is not None:
+                    left_out[why].append(name)
+                else:
+                    (folders if name in below else files).append(name)
             links += filter(posixpath.islink, (posixpath.join(path, name) for name in folders))
-            yield Folder(location=path, files=names, left_out=left_out)
+            yield Folder(location=path, files=files, left_out=left_out)
         yield from map(_unreadable_folder, errors)
         errors.clear()
 
