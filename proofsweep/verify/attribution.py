@@ -251,9 +251,13 @@ class Attribution:
         return result
 
     def _forget_since_wrong(self) -> None:
-        """Forget what was tried until now, and the answers that copies would be given; it is tried again at the end."""
+        """Forget what was tried until now, and the answers that copies would be given; it is tried again at the end.
+
+        First failures still wait for a service that works: they are tried again as soon as it does.
+        """
         with self._lock:
-            self._wrong_at, self._waiting = self.dispatcher.clock(), []
+            self._wrong_at = self.dispatcher.clock()
+            self._waiting = [each for each in self._waiting if each.row is None]
             self._rules.doubt_verdicts()
         if self.checks.verify.duplicates is not None:
             self.checks.verify.duplicates.forget()

@@ -539,8 +539,9 @@ def let_calls_fail(world: World, status: int = 503) -> None:
 
 
 def test_calls_that_fail_for_many_wait_until_a_probe_is_answered(world: World) -> None:
-    """An answer holds for a while; a circuit that opens later waits again."""
+    """An answer holds for a while; a circuit that opens later waits again. What failed before is tried again then."""
     world.results = [WRONG, RIGHT]
+    world.try_one(0, DOWN)
     let_calls_fail(world)
     let_calls_fail(world)
     soon = list(world.held)
@@ -549,6 +550,7 @@ def test_calls_that_fail_for_many_wait_until_a_probe_is_answered(world: World) -
 
     assert soon == [True, True]
     assert (world.made, world.dispatcher.is_open) == (["probe one_file"] * 3, False)
+    assert fate_of(world, 0) == TRIED_AGAIN
 
 
 def test_a_key_that_is_refused_opens_the_circuit_at_once(world: World) -> None:
