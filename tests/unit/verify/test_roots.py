@@ -1,6 +1,5 @@
 """A root that is away is told from files that are gone; no call is made for that."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -47,22 +46,10 @@ def deliver(root: Path, *names: str) -> list[str]:
     return [str(root / name) for name in names]
 
 
-def is_there(
-    known: KnownFiles, *suspects: str, ineligible: Ineligible | None = None, files: Files | None = None
-) -> bool:
-    """Look at the root for files that could not be read; the listing showed them, unless they are ineligible."""
-    root = str(known.root)
-    items = [
-        WorkItem(manifest_row=row, item_id=name, audio=f"{root}/{name}", ineligible=ineligible)
-        for row, name in enumerate(suspects)
-    ]
-    return not known.is_away(root, items, files or Files())
-
-
-def read_then_lost(known: KnownFiles, locations: Iterable[str]) -> None:
-    for location in locations:
-        note_read(known, location)
-        Path(location).unlink()
+def is_there(known: KnownFiles, suspect: str, ineligible: Ineligible | None = None, files: Files | None = None) -> bool:
+    """Look at the root for a file that could not be read; the listing showed it, unless it is ineligible."""
+    item = WorkItem(manifest_row=0, item_id="a", audio=f"{known.root}/{suspect}", ineligible=ineligible)
+    return not known.is_away(str(known.root), [item], files or Files())
 
 
 def note_read(known: KnownFiles, location: str) -> None:
@@ -95,9 +82,10 @@ def test_a_root_is_there_or_away(
     known: KnownFiles, root: Path, *, there: str, read: str, lost: str, suspect: str, expected: bool
 ) -> None:
     """By what stands in it now, and by what was read of it."""
-    read_then_lost(known, deliver(root, *lost.split()))
-    for location in deliver(root, *read.split()):
+    for location in deliver(root, *lost.split(), *read.split()):
         note_read(known, location)
+    for name in lost.split():
+        (root / name).unlink()
     deliver(root, *there.split())
 
     assert is_there(known, suspect) is expected

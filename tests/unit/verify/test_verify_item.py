@@ -2,19 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
+from hashlib import new, sha256
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import FileFacts, WorkItem
+from proofsweep.domain.items import Declared, FileFacts, WorkItem
 from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
+from proofsweep.verify import item as steps
+from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.item import VerifyContext, verify_item
 
 from ..scripted_service import Scripted, ScriptedService
@@ -22,6 +25,8 @@ from .conftest import ClosedFiles, append_to, replace_whole
 
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
+WRONG = Declared(digests={"md5": "0" * 32})
+LONG = b"RIFF\x24\0\0\0WAVEfmt " + bytes(3 * PIECE_BYTES)
 
 
 @pytest.fixture
@@ -51,7 +56,7 @@ def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(
     service: ScriptedService, verify_context: VerifyContext, pair: WorkItem
 ) -> None:
     """The target refuses halfway: neither the audio's part nor the sidecar was sent, and verify is not called."""
-    Path(pair.audio).write_bytes(b"RIFF\x24\0\0\0WAVEfmt " + bytes(3 * PIECE_BYTES))
+    Path(pair.audio).write_bytes(LONG)
     service.script[Call.SLOT] = [Scripted(status=413)]
     service.slot_pieces = 2  # of four
 
@@ -187,3 +192,144 @@ def test_a_file_that_this_process_cannot_open_now_has_no_outcome(verify_context:
     files = ClosedFiles(ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE))
 
     assert isinstance(verify_item(item, replace(verify_context, files=files)), Deferred)
+
+
+def declared_of(path: Path, algorithm: str = "md5") -> Declared:
+    content = path.read_bytes()
+    return Declared(size_bytes=len(content), digests={algorithm: new(algorithm, content).hexdigest()})
+
+
+def damage_of(done: Finished) -> str:
+    assert reason_of(done) == ("ineligible", Reason.DAMAGED_IN_DELIVERY)
+    assert isinstance(done.outcome, Ineligible)
+    return done.outcome.detail
+
+
+@pytest.fixture
+def sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file is read before its upload, as no object of a bucket is."""
+    monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
+
+
+@pytest.fixture(params=["read first", "sent at once"])
+def either_way(request: pytest.FixtureRequest) -> None:
+    if request.param == "sent at once":
+        request.getfixturevalue("sent_at_once")
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("algorithm", ["md5", "sha256"])
+def test_a_file_as_declared_is_verified(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, algorithm: str
+) -> None:
+    """Its row has the sha256 of the bytes that were sent, whatever was declared."""
+    path = Path(item.audio)
+
+    done = finished(replace(item, declared=declared_of(path, algorithm)), verify_context)
+
+    assert isinstance(done.outcome, Accepted)
+    assert service.calls == THREE_CALLS
+    assert done.read is not None
+    assert done.read.sha256 == sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_damaged_local_file_costs_no_call(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """Its row names both digests with their algorithm, or both sizes."""
+    size, found = Path(item.audio).stat().st_size, declared_of(Path(item.audio)).digests["md5"]
+
+    digests = finished(replace(item, declared=WRONG), verify_context)
+    sizes = finished(replace(item, declared=Declared(size_bytes=size + 1_000)), verify_context)
+
+    assert damage_of(digests) == f"The delivery declares the MD5 {'0' * 32}, and the file has {found}."
+    assert damage_of(sizes) == (
+        f"The delivery declares a size of {size + 1_000:,}, in bytes or kilobytes, and the file has {size:,} bytes."
+    )
+    assert service.calls == []
+
+
+@pytest.mark.usefixtures("sent_at_once")
+@pytest.mark.parametrize("algorithm", ["md5", "sha256"])
+def test_damage_that_is_seen_while_it_is_sent_stops_before_the_verdict(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, algorithm: str
+) -> None:
+    """One slot is asked for, and its form never ends: the storage target keeps nothing of it."""
+    Path(item.audio).write_bytes(LONG)
+
+    done = finished(replace(item, declared=Declared(digests={algorithm: new(algorithm).hexdigest()})), verify_context)
+
+    assert new(algorithm, LONG).hexdigest() in damage_of(done)
+    assert Call.VERIFY not in service.calls
+    assert service.calls.count(Call.UPLOADS) == 1
+    assert done.read is not None
+    assert done.read.sha256 is None
+
+
+def test_no_digest_is_read_of_a_format_that_is_not_sent_but_of_what_is_no_audio_any_more(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
+) -> None:
+    """The digest explains zeros better than the format does; a hundred thousand FLAC files are not read for it."""
+    reasons = []
+    for content in (bytes(4096), b"fLaC" + bytes(64)):
+        Path(item.audio).write_bytes(content)
+        reasons.append(reason_of(finished(replace(item, declared=WRONG), verify_context))[1])
+
+    assert (reasons, service.calls) == ([Reason.DAMAGED_IN_DELIVERY, Reason.UNLISTED_FORMAT], [])
+
+
+@pytest.mark.usefixtures("sent_at_once")
+@pytest.mark.parametrize(
+    ("change", "declared"),
+    [
+        *product([append_to, replace_whole, Path.unlink], [WRONG, Declared(digests={"sha256": "0" * 64})]),
+        (append_to, None),
+    ],
+)
+def test_a_file_that_changes_while_it_is_sent_is_not_damaged(
+    service: ScriptedService,
+    verify_context: VerifyContext,
+    item: WorkItem,
+    change: Callable[[Path], object],
+    declared: Declared | None,
+) -> None:
+    """A delivery that still goes on has another digest than its end will have; none is kept of a part of it."""
+    service.on_call = lambda call: call is Call.SLOT and change(Path(item.audio))
+
+    done = finished(replace(item, declared=declared), verify_context)
+
+    assert reason_of(done) == ("failed", Reason.SOURCE_CHANGED)
+    assert done.read is not None
+    assert done.read.sha256 is None
+
+
+@pytest.mark.parametrize("declared", [Declared(size_bytes=7_000), WRONG])
+def test_a_file_that_changed_since_it_was_listed_is_not_damaged(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, declared: Declared
+) -> None:
+    """The next listing shows the version that is judged."""
+    done = finished(replace(item, audio_version="v0", declared=declared), verify_context)
+
+    assert reason_of(done) == ("failed", Reason.SOURCE_CHANGED)
+    assert service.calls == []
+
+
+@pytest.mark.usefixtures("either_way")
+def test_a_damaged_copy_takes_no_answer_of_the_whole_file(
+    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
+) -> None:
+    """Neither of a file with the same beginning, nor of the very same bytes under another declaration."""
+    path, copy = Path(item.audio), Path(item.audio).with_name("copy.wav")
+    path.write_bytes(LONG)
+    copy.write_bytes(LONG[:-1] + b"x")
+    context = replace(verify_context, duplicates=DuplicateCache(stop))
+    whole = replace(item, declared=declared_of(path))
+
+    first = finished(whole, context)
+    second = finished(replace(whole, manifest_row=8, audio=str(copy)), context)
+    third = finished(replace(whole, manifest_row=9, declared=WRONG), context)
+
+    assert isinstance(first.outcome, Accepted)
+    assert damage_of(second)
+    assert damage_of(third)
+    assert service.calls == THREE_CALLS
