@@ -7,6 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote, unquote_to_bytes
@@ -178,10 +179,10 @@ def sync_folder(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder and the missing ones above it, so that each survives a power cut."""
-    if not folder.is_dir():
-        make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+    missing = list(takewhile(lambda each: not each.is_dir(), (folder, *folder.parents)))
+    for each in reversed(missing):  # a hostile delivery has more folders than functions can call themselves
+        each.mkdir(exist_ok=True)
+        sync_folder(each.parent)
 
 
 @contextmanager

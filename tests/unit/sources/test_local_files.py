@@ -11,6 +11,7 @@ import obstore
 import pytest
 from obstore.store import MemoryStore
 
+from proofsweep.config.locations import make_folder
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources import bucket
@@ -127,18 +128,16 @@ def test_folders_that_link_to_each_other_are_walked_once_each(tmp_path: Path) ->
 
 def test_a_folder_may_lie_deeper_than_functions_can_call_themselves(tmp_path: Path) -> None:
     """A hostile delivery has such folders; they are as long as a path may be."""
-    folders = [tmp_path]
-    for _ in range(1_500):
-        folders.append(folders[-1] / "a")
-        folders[-1].mkdir()
-    (folders[-1] / "a.wav").touch()
+    deep = tmp_path.joinpath(*["a"] * 1_500)
+    make_folder(deep)
+    (deep / "a.wav").touch()
 
     found = walked(tmp_path)
     Moves(Files()).put_back(str(tmp_path))
+    (deep / "a.wav").unlink()
+    Moves(Files()).remove_empty(str(tmp_path))
 
     assert (len(found), found[-1].files) == (1_501, ["a.wav"])
-    (folders[-1] / "a.wav").unlink()
-    Moves(Files()).remove_empty(str(tmp_path))
     assert not tmp_path.exists()
 
 
