@@ -1,6 +1,7 @@
 """`proofsweep doctor`: check that everything is ready before a catalog is begun."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from proofsweep.app import App
@@ -57,7 +58,9 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
     yield key
     if key.code:
         return
-    yield from _unfinished_rotation(app)
+    with suppress(ProofsweepError):  # the findings about the store and the key say why
+        if (said := unfinished_rotation(app.store, app.service.key_fingerprint)) is not None:
+            yield Finding("rotation", said, ExitCode.FAILED)
     service = _finding_about("service", lambda: _check_service(app.service))
     yield service
     if not service.code:
@@ -76,15 +79,6 @@ def _pairing(settings: Settings) -> str:
     wire = settings.service.sidecar_field
     sent = f"sent as {wire!r}" if wire else f"not sent until the wire name is known: {_ASK_FOR_NAME}"
     return f"sidecars are found as {names} and {sent}"
-
-
-def _unfinished_rotation(app: App) -> Iterator[Finding]:
-    try:
-        said = unfinished_rotation(app.store, app.service.key_fingerprint)
-    except ProofsweepError:  # the findings about the store and the key say why
-        return
-    if said is not None:
-        yield Finding("rotation", said, ExitCode.FAILED)
 
 
 def _check_service(service: Service) -> str:

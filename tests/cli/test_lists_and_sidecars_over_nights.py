@@ -1,4 +1,4 @@
-"""A file whose sidecar is delivered later, or again, stays the same file in each answer."""
+"""A list that comes under a new name, and a sidecar that comes later, again or beside its list, in each answer."""
 
 import csv
 import json
@@ -112,3 +112,85 @@ def test_one_audio_with_two_sidecars_is_two_items(proofsweep: Command, label: La
     verify_night(listed(label, *reversed(rows)))
     assert changes(proofsweep) == []
     assert verify_night(listed(label, *rows), since_last=True) is None
+
+
+def listed_as(name: str, label: Label, *files: str) -> Path:
+    path = label.folder / name
+    path.write_text("\n".join(["audio", *files]) + "\n")
+    return path
+
+
+def states(proofsweep: Command) -> dict[str, str]:
+    rows = json.loads(proofsweep("query", "SELECT file, state FROM catalog", "--format", "json").stdout)
+    return {row["file"]: row["state"] for row in rows}
+
+
+def test_the_newest_list_takes_the_place_of_the_older(
+    proofsweep: Command, label: Label, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the new list lacks is gone, also for the views in a DuckDB of one's own."""
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__NAME", "music")
+    for number in range(3):
+        label.credentialed(f"good {number}.wav")
+        label.plain(f"bad {number}.wav")
+    files = [f"{kind} {number}.wav" for kind in ("good", "bad") for number in range(3)]
+    verify_night(listed_as("katalog.csv", label, *files))
+    second = listed_as("katalog_2026-11-27.csv", label, *files[:4], "new.wav")
+    label.credentialed("new.wav")
+
+    run_id = verify_night(second, since_last=True)
+
+    stands = states(proofsweep)
+    assert (stands["bad 0.wav"], stands["bad 1.wav"], stands["bad 2.wav"]) == ("rejected", "gone", "gone")
+    covered = json.loads(proofsweep("query", "FROM coverage", "--format", "json").stdout)
+    assert [(Path(row["catalog"]).name, row["files"], row["gone"]) for row in covered] == [(second.name, 5, 2)]
+    assert "good 0.wav" not in proofsweep("diff", run_id or "", "--format", "csv").stdout
+    assert proofsweep("audit").returncode == 0
+
+
+SAID = "the manifest has no sidecar column: 2 sidecars lie beside their audio, sent as pairs"
+
+
+@pytest.fixture
+def titles(label: Label) -> Path:
+    """A list of five files: a one-file, two pairs, and two that one sidecar may belong to."""
+    label.credentialed("alba/one.wav")
+    label.sidecar_of(label.plain("alba/two.wav"))
+    label.sidecar_of(label.plain("alba/three.wav"), "three.sidecar")
+    label.sidecar_of(label.plain("both.wav"), "both.sidecar")
+    label.plain("both.wave")
+    path = label.folder / "catalog.csv"
+    path.write_text("Audio,Title\nalba/one.wav,1\nalba/two.wav,2\nalba/three.wav,3\nboth.wav,4\nboth.wave,5\n")
+    return path
+
+
+def test_sidecars_beside_the_audio_are_sent_with_it(proofsweep: Command, titles: Path) -> None:
+    """`plan` says so, and each pair is accepted; a sidecar that two files claim is sent with neither."""
+    planned = proofsweep("plan", titles)
+    counts = json.loads(proofsweep("plan", titles, "--json").stdout)
+    verify_night(titles)
+    stands = proofsweep("query", "SELECT file, mode, state FROM catalog ORDER BY file", "--format", "csv").stdout
+
+    assert "5 to send (2 pairs)" in planned.stdout
+    assert SAID in " ".join(planned.stdout.split())
+    assert (counts["pairs"], counts["ignored"]) == (2, {"sidecars_beside": 2})
+    assert stands.splitlines()[1:] == [
+        "alba/one.wav,one_file,accepted",
+        "alba/three.wav,legacy_pair,accepted",
+        "alba/two.wav,legacy_pair,accepted",
+        "both.wav,one_file,rejected",
+        "both.wave,one_file,rejected",
+    ]
+    assert verify_night(titles, since_last=True) is None
+
+
+def test_a_setting_sends_the_audio_alone(proofsweep: Command, titles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does a column for sidecars: what it does not name is not sent."""
+    named = titles.with_name("named.csv")
+    named.write_text("Audio,Sidecar\nalba/one.wav,\nalba/two.wav,\n")
+    by_column = proofsweep("plan", named).stdout
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS__SIDECAR", "none")
+    by_setting = proofsweep("plan", titles).stdout
+
+    assert ["(0 pairs)" in said for said in (by_column, by_setting)] == [True] * 2
+    assert "sidecar column" not in by_column + by_setting
