@@ -145,7 +145,7 @@ def _end(cost: Forecast) -> str:
         if cost.measured_rows is not None:
             why = f"of the {measured} that were measured no call was refused, so the service's lane is not known"
         return f"in {span}: {why}"
-    bound = "" if cost.binds is None else f", bound by {BINDS[cost.binds]}"
+    bound = "" if cost.binds in {None, cost.pace_binds} else f", bound by {BINDS[cost.binds]}"
     when = f"about {cost.ends_at:%Y-%m-%d %H:%M} UTC, in {duration_text(cost.seconds or 0)}{bound}"
     return f"{when}; measured with {measured}"
 
