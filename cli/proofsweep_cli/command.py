@@ -82,9 +82,14 @@ class CommandRequest:
     def command(self, *words: str) -> str:
         """Write another command for the same results and settings, as a person types it."""
         options = {"--results": self.results, "--config": self.config}
-        given = [f"{option} {quote(value)}" for option, value in options.items() if value is not None]
+        given = [f"{option} {_quoted(value)}" for option, value in options.items() if value is not None]
         is_installed = Path(sys.argv[0]).name != "proofsweep" or shutil.which("proofsweep")
-        return " ".join(["proofsweep" if is_installed else quote(sys.argv[0]), *map(quote, words), *given])
+        return " ".join(["proofsweep" if is_installed else quote(sys.argv[0]), *map(_quoted, words), *given])
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a shell: one with an apostrophe can be read only between double quotes."""
+    return f'"{word}"' if "'" in word and not {*word} & {*'"$`\\!'} else quote(word)
 
 
 def with_request(*, without: str = "") -> Callable[[Callable[..., int]], Callable[..., int]]:

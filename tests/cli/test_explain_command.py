@@ -78,7 +78,7 @@ def test_several_files_that_fit_are_listed(tmp_path: Path, capsys: pytest.Captur
         "accepted  /m/b/\\x1bx.wav",
         f"  proofsweep explain b --results {tmp_path}",
         "accepted  /m/it's/\\x1bx.wav",
-        f"""  proofsweep explain 'it'"'"'s' --results {tmp_path}""",
+        f"""  proofsweep explain "it's" --results {tmp_path}""",
     ]
     assert said.err == "proofsweep: 2 files fit 'qznul2600017'. Explain one by its item_id.\n"
     assert [row["item_id"] for row in found["items"]] == ["b", "it's"]
