@@ -1,6 +1,5 @@
 """The same bytes with the same sidecar need one verification: which item has them already, and its answer."""
 
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ class DuplicateCache:
         """Begin empty; an item that waits for another calls `make_room`, so that the next one begins."""
         self._stop = stop
         self._make_room = make_room
-        self._originals: OrderedDict[DuplicateKey, Future[Finished | None]] = OrderedDict()
+        self._originals: dict[DuplicateKey, Future[Finished | None]] = {}  # the oldest first
         self._lock = Lock()
 
     def original_of(self, key: DuplicateKey, audio: AudioFile) -> Finished | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan, new_run_id
 from proofsweep.queries.status import (
@@ -16,10 +17,10 @@ from proofsweep.queries.status import (
 )
 from proofsweep.store.journal import Journal
 from proofsweep.store.lease import Legs
-from proofsweep.store.objects import open_store
+from proofsweep.store.objects import FolderStore, open_store
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
-from proofsweep.verify.commit import LegParts
+from proofsweep.verify.commit import LegParts, settle_leg
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import BreakingStore, exchange, let_holder_die, verdict, write_journal, write_part
@@ -73,6 +74,19 @@ def test_the_status_of_a_night_is_that_of_its_legs_together(results: Results) ->
         ("accepted", 4, "/c/2"),
         ("failed", 5, "/c/1"),
     ]
+
+
+def test_each_receipt_is_read_once(results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts the rows of its leg, so that no part of it is looked for."""
+    for leg in (1, 2):
+        (legs := Legs(results.store, plan.run_id)).take(leg)
+        write_journal(results, plan, leg, [leg])
+        settle_leg(LegParts.found(results, plan, leg), legs, EndedBy.WINDOW, {})
+    read, names = FolderStore.read, list[str]()
+    monkeypatch.setattr(FolderStore, "read", lambda store, name: names.append(name) or read(store, name))
+
+    assert describe_run(results, plan.run_id).finished == 2
+    assert len([name for name in names if name.endswith("/receipt.json")]) == 2
 
 
 def planned_before_noon(no_runs: Results, plan: Plan, hours_ago: int) -> Plan:
