@@ -6,7 +6,6 @@ from http import HTTPStatus
 from proofsweep.config.sections import RetrySettings
 from proofsweep.domain.errors import ServiceError
 from proofsweep.domain.exchanges import Call, Exchange, is_spent_slot, is_transient
-from proofsweep.domain.outcomes import meaning_of
 
 _FIRST_WAIT_SECONDS = 0.5  # before the second attempt
 _ROTATION_WAIT_SECONDS = 300.0  # the longest wait for the lane of rotations
@@ -115,5 +114,5 @@ def _sentence(exchange: Exchange) -> str:
         because = exchange.failure if exchange.because is None else f"{exchange.failure}: {exchange.because}"
         return f"No usable answer ({because}) from {what}, after {exchange.attempt} attempt(s)."
     status = exchange.status or 0
-    meaning = "" if exchange.call is Call.SLOT else f" ({meaning_of(status, exchange.error_code)})"
-    return f"Status {status}{meaning} from {what}."
+    phrase = f" ({HTTPStatus(status).phrase})" if status in {*HTTPStatus} else ""
+    return f"Status {status}{phrase} from {what}."

@@ -165,7 +165,7 @@ def test_no_wait_is_endless_and_nothing_is_tried_for_ever(
 
 
 def test_an_error_names_what_failed_and_has_what_support_asks_for() -> None:
-    """The storage target has statuses of its own, so the contract's meanings are not added to them."""
+    """A status has its standard phrase, whoever gave it."""
     lost = exchange(Call.UPLOADS, None, Failure.TIMEOUT, attempt=3)
     down = replace(exchange(Call.VERIFY, 500, code="internal"), request_id="rid-2")
 
@@ -176,9 +176,9 @@ def test_an_error_names_what_failed_and_has_what_support_asks_for() -> None:
     ]
 
     assert [error.message for error in errors] == [
-        "Status 413 from the storage target.",
+        "Status 413 (Request Entity Too Large) from the storage target.",
         "No usable answer (timeout) from the call uploads, after 3 attempt(s).",
-        "Status 500 (internal) from the call verify.",
+        "Status 500 (Internal Server Error) from the call verify.",
     ]
     facts = (errors[2].stage, errors[2].reason, errors[2].status, errors[2].code, errors[2].request_id)
     assert facts == ("verify", "http_500", 500, "internal", "rid-2")

@@ -6,10 +6,8 @@ from proofsweep.domain.models import VerifyResponse
 from proofsweep.domain.outcomes import (
     VERDICT_ACTIONS,
     Answer,
-    ErrorCode,
     Rejected,
     Verdict,
-    meaning_of,
     outcome_of,
 )
 from proofsweep.domain.reasons import Reason
@@ -56,26 +54,3 @@ def test_every_other_answer_is_a_rejection_with_its_reason(good: bool, verdict: 
     assert (outcome.reason, outcome.action) == (reason, action)
     assert outcome.answer.response.verdict == verdict
     assert outcome.detail.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "meaning"),
-    [
-        (400, "invalid_request", ErrorCode.INVALID_REQUEST),
-        (400, "not_found", ErrorCode.NOT_FOUND),
-        (400, "upload_expired", ErrorCode.INVALID_REQUEST),
-        (403, None, ErrorCode.FORBIDDEN),
-        (404, "no_such_upload", ErrorCode.NOT_FOUND),
-        (409, "", ErrorCode.CONFLICT),
-        (413, "too_big", ErrorCode.INVALID_REQUEST),
-        (422, "sidecar_malformed", ErrorCode.UNPROCESSABLE),
-        (429, "invalid_request", ErrorCode.RATE_LIMITED),
-        (429, None, ErrorCode.RATE_LIMITED),
-        (500, "internal", ErrorCode.INTERNAL),
-        (503, "under_repair", ErrorCode.INTERNAL),
-        (599, None, ErrorCode.INTERNAL),
-    ],
-)
-def test_an_unrecognised_code_means_its_status_class(status: int, code: str | None, meaning: ErrorCode) -> None:
-    """Endpoints have codes that the contract does not show. 429 is the only status paired with a code."""
-    assert meaning_of(status, code) is meaning
