@@ -14,7 +14,8 @@ from proofsweep.config.locations import root_and_key
 from proofsweep.domain.errors import missing_extra
 
 if TYPE_CHECKING:
-    from obstore.auth.boto3 import Boto3CredentialProvider
+    from collections.abc import Callable
+
     from obstore.store import ObjectStore, RetryConfig, S3Credential
 
 
@@ -124,19 +125,8 @@ def failure_of(error: Exception) -> StoreFailure:
     return StoreFailure(_BY_STATUS.get(status or 0, FailureKind.AWAY), status)
 
 
-class AwsCredentials:
-    """Credentials as botocore renews them, asked for when five minutes old; `region` is the profile's."""
-
-    def __init__(self, provider: "Boto3CredentialProvider") -> None:
-        self._provider = provider
-        self.region: str | None = provider.config.get("region")
-
-    def __call__(self) -> "S3Credential":
-        return self._provider()
-
-
-def aws_credentials() -> AwsCredentials | None:
-    """Find AWS credentials as its tools do; None without boto3 or any.
+def aws_credentials() -> "tuple[Callable[[], S3Credential], str | None] | None":
+    """Find AWS credentials as its tools do, renewed by botocore, and their profile's region; None without boto3 or any.
 
     Raises:
         ConfigError: `AWS_PROFILE` names a profile, and boto3 is not installed.
@@ -152,11 +142,12 @@ def aws_credentials() -> AwsCredentials | None:
             raise missing_extra("AWS_PROFILE", "aws") from error
         return None
     try:
-        return AwsCredentials(Boto3CredentialProvider(ttl=_KEPT))
+        provider = Boto3CredentialProvider(ttl=_KEPT)
     except BotoCoreError as error:
         raise ValueError("The AWS profile cannot be used.") from error
     except ValueError:
         return None
+    return provider.__call__, provider.config.get("region")
 
 
 def open_bucket(url: str) -> "ObjectStore":
@@ -165,9 +156,9 @@ def open_bucket(url: str) -> "ObjectStore":
     scheme, _, name = root.partition("://")
     # The ignores: obstore takes client options with the configuration too, and then keeps those of the environment.
     if scheme == "s3":
-        own = aws_credentials()
-        region = {} if own is None or own.region is None else {"default_region": own.region}
-        config = _CLIENT | region | {"disable_bulk_delete": True}  # not every store can delete several objects at once
+        own, region = aws_credentials() or (None, None)
+        # Not every store can delete several objects at once.
+        config = _CLIENT | {"disable_bulk_delete": True} | ({"default_region": region} if region else {})
         return S3Store(name, config=config, retry_config=_RETRY, credential_provider=own)  # type: ignore[arg-type]
     if scheme == "gs":
         return GCSStore(name, config=_CLIENT, retry_config=_RETRY)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from proofsweep.config.sections import IngestSettings
-from proofsweep.domain.items import FileFacts, ManifestRow, Row
+from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import AtFault, Heals, Reason, about
 
 # What a scan of a folder knows of a delivery, without reading any audio.
@@ -143,10 +143,6 @@ def is_finding(outcome: str, reason: str | None) -> bool:
     """Whether an outcome says what is wrong with a delivery, so that only its sender can heal it."""
     at_fault = about(reason).at_fault
     return outcome == "ineligible" and (at_fault is AtFault.FILE or reason == Reason.MISSING_AUDIO)
-
-
-def is_not_moved(row: Row) -> bool:
-    return row["disposition"] == Disposition.LEFT and row["detail"] is not None
 
 
 def version_of(row: ManifestRow) -> str:

@@ -28,7 +28,6 @@ from proofsweep.ingest.rules import (
     PastAnswer,
     Sighting,
     answer_of,
-    is_not_moved,
     retry_at,
     stands,
     supplier_of,
@@ -256,7 +255,7 @@ class Records:
             "tags": item.tags_json,
         }
         self.not_moved.pop(item.item_id, None)
-        if is_not_moved(row):
+        if result.disposition is Disposition.LEFT and result.detail is not None:
             self.not_moved[item.item_id] = row
         return row
 

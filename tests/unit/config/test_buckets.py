@@ -31,7 +31,8 @@ def test_a_profile_is_used_with_its_region(monkeypatch: pytest.MonkeyPatch, tmp_
     found = aws_credentials()
 
     assert found is not None
-    assert (found.region, found()["access_key_id"]) == ("eu-central-1", "a")
+    credentials, region = found
+    assert (region, credentials()["access_key_id"]) == ("eu-central-1", "a")
 
 
 def test_a_profile_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
