@@ -342,7 +342,7 @@ class App:
         try:
             due = plan(rest)
         except (NothingDue, RunMustStop) as end:
-            if end.facts.get("ended_by") in {None, EndedBy.QUOTA}:
+            if isinstance(end, NothingDue) or end.ended_by is EndedBy.QUOTA:
                 return
             raise
         yield due.run_id, rest  # (2)

@@ -19,7 +19,6 @@ ProofsweepError
 └── RunMustStop               this leg can make no more calls; has the reason
 """
 
-from collections.abc import Callable
 from datetime import datetime
 
 from proofsweep.domain.endings import EndedBy
@@ -27,28 +26,26 @@ from proofsweep.domain.text import printable
 
 
 class ProofsweepError(Exception):
-    """Base of all: a message for a person, on one line, and the facts that support asks for.
+    """Base of all: a message for a person, on one line; subclasses have the facts that support asks for.
 
-    Every subclass can be pickled, because errors cross from worker processes to the flow.
+    `catalog` is the location of one that could not be read, if it may be there, or hold rows, another day. Every
+    subclass can be pickled, because errors cross from worker processes to the flow.
     """
 
-    def __init__(self, message: str, **facts: object) -> None:
+    def __init__(self, message: str, *, catalog: str | None = None) -> None:
         self.message = printable(message)
         super().__init__(self.message)
-        self.facts = facts
+        self.catalog = catalog
 
-    @property
-    def catalog(self) -> str | None:
-        """The location of the catalog that could not be read, if it may be there, or hold rows, another day."""
-        found = self.facts.get("catalog")
-        return found if isinstance(found, str) else None
+    def __str__(self) -> str:
+        return self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.message, self.facts))
+        return (_blank, (type(self), self.message), self.__dict__)
 
 
-def _rebuild(kind: Callable[..., ProofsweepError], message: str, facts: dict[str, object]) -> ProofsweepError:
-    return kind(message, **facts)
+def _blank(kind: type[ProofsweepError], message: str) -> ProofsweepError:
+    return kind.__new__(kind, message)
 
 
 class UsageError(ProofsweepError): ...
@@ -72,7 +69,7 @@ class NothingDue(EmptyCatalog):
     """No row of the catalog is due; `skipped` is how many rows it has."""
 
     def __init__(self, message: str, *, skipped: int) -> None:
-        super().__init__(message, skipped=skipped)
+        super().__init__(message)
         self.skipped = skipped
 
 
@@ -89,7 +86,7 @@ class SourceError(ProofsweepError):
     """One file of the catalog cannot be read; `reason` is the word for the row's `reason` column."""
 
     def __init__(self, message: str, *, reason: str) -> None:
-        super().__init__(message, reason=reason)
+        super().__init__(message)
         self.reason = reason
 
 
@@ -112,7 +109,7 @@ class ServiceError(ProofsweepError):
         code: str | None = None,  # ApiError code of the last answer, as received
         request_id: str | None = None,  # X-Request-Id of the last exchange
     ) -> None:
-        super().__init__(message, stage=stage, reason=reason, status=status, code=code, request_id=request_id)
+        super().__init__(message)
         self.stage = stage
         self.reason = reason
         self.status = status
@@ -138,7 +135,6 @@ class RunMustStop(ProofsweepError):
     def __init__(
         self, message: str, *, ended_by: EndedBy, quota_reset: datetime | None = None, catalog: str | None = None
     ) -> None:
-        away = {} if catalog is None else {"catalog": catalog}
-        super().__init__(message, ended_by=ended_by, quota_reset=quota_reset, **away)
+        super().__init__(message, catalog=catalog)
         self.ended_by = EndedBy(ended_by)
         self.quota_reset = quota_reset

@@ -164,7 +164,8 @@ def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> _
 
 def _explained(refusal: CallFailed) -> CallFailed | RunMustStop:
     if refusal.status == HTTPStatus.CONFLICT:
-        return CallFailed(f"{refusal.message} {_ROTATED_BEFORE}", **refusal.facts)  # type: ignore[arg-type]  # its own
+        refusal.message += f" {_ROTATED_BEFORE}"
+        return refusal
     is_busy = refusal.status is None or refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR
     if is_busy or refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.reason == "bad_answer":
         return RunMustStop(f"{refusal.message} {_NOT_KNOWN}", ended_by=EndedBy.BREAKER)
@@ -204,10 +205,10 @@ def _try(work: OperationLeg, key_store: KeyStore, try_key: TryKey, new_key: Secr
         try:
             try_key(new_key, partial(work.trail.note, None))
         except (CallFailed, RunMustStop) as error:
-            ended_by = error.facts.get("ended_by")
-            if ended_by == EndedBy.QUOTA or error.facts.get("status") == HTTPStatus.TOO_MANY_REQUESTS:
+            ended_by = error.ended_by if isinstance(error, RunMustStop) else None
+            if ended_by is EndedBy.QUOTA or getattr(error, "status", None) == HTTPStatus.TOO_MANY_REQUESTS:
                 return
-            if ended_by != EndedBy.KEY_REFUSED or wait_seconds is None:
+            if ended_by is not EndedBy.KEY_REFUSED or wait_seconds is None:
                 raise RotationUnfinished(
                     f"The new key could not be tested: {error.message} It waits in {key_store.waiting_path}, and the "
                     "old key works on in its place. Run the same command again."

@@ -30,7 +30,7 @@ def test_every_error_survives_pickling() -> None:
     kinds = {*kinds_below(ProofsweepError)}
     for kind in kinds:
         named = [each.name for each in signature(kind).parameters.values() if each.kind is Parameter.KEYWORD_ONLY]
-        error = kind("It went wrong.", **({name: FACTS[name] for name in named} or {"where": "here"}))
+        error = kind("It went wrong.", **{name: FACTS[name] for name in named})
 
         received = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
 
