@@ -14,7 +14,6 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.reasons import reason_entries
 from proofsweep.queries.views import views
-from proofsweep.reports.explain import ENDPOINTS
 from proofsweep.store.tables import TABLES, Column
 
 DOCS = Path(__file__).parent
@@ -68,7 +67,7 @@ def endpoints_table() -> str:
     lines = ["| contract | command | flow | table |", "|---|---|---|---|"]
     for call, (commands_of, flow, tables_of) in USES.items():
         commands, tables = (", ".join(f"`{name}`" for name in names) or "none" for names in (commands_of, tables_of))
-        lines.append(f"| `{ENDPOINTS[call]}` | {commands} | {f'`{flow}`' if flow else 'none'} | {tables} |")
+        lines.append(f"| `{Call(call).endpoint}` | {commands} | {f'`{flow}`' if flow else 'none'} | {tables} |")
     return "\n".join(lines) + "\n"
 
 

@@ -9,6 +9,7 @@ from pkgutil import get_data
 from types import MappingProxyType
 
 from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Rotation
 from proofsweep.domain.text import counted, minute_of, printable
 
@@ -276,8 +277,6 @@ def quota_low(about: About, left: int | None, limit: float | None, reset: dateti
 
 IN_A_ROW = 3  # probes that make a state a lasting one: of five minutes each, a quarter of an hour
 
-_CALLS = {"health": "GET /health", "usage": "GET /partner/usage"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeFacts:
@@ -298,13 +297,13 @@ class ProbeFacts:
 def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[list[Alert], list[str]]:
     """Return the alerts that hold by the last probes, the oldest first, and the begins of the causes that are over."""
     about, found, over = About(environment=environment), list[Alert](), list[str]()
-    for call in _CALLS:
+    for call in (Call.HEALTH, Call.USAGE):
         its_own = [probe for probe in probes if probe.call == call]
         if len(its_own) >= IN_A_ROW:
             found += _lasting(its_own[-IN_A_ROW:], call, about)
         if its_own and its_own[-1].trouble is None:
             over.append(cause_of(AlertKind.OUTAGE, environment, call))
-    usage = [probe for probe in probes if probe.call == "usage"]
+    usage = [probe for probe in probes if probe.call == Call.USAGE]
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))
     for known in [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit][-1:]:
@@ -312,13 +311,13 @@ def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[li
     return found, over
 
 
-def _lasting(last: Sequence[ProbeFacts], call: str, about: About) -> list[Alert]:
+def _lasting(last: Sequence[ProbeFacts], call: Call, about: About) -> list[Alert]:
     """Tell of what the last probes of a call have in common."""
     if all(probe.is_outage for probe in last):
-        lines = [f"The last {len(last)} probes of {_CALLS[call]} failed:"]
+        lines = [f"The last {len(last)} probes of {call.endpoint} failed:"]
         lines += [f"- {minute_of(each.started_at)} {each.trouble}, {_request_id(each)}" for each in last]
-        return [made_alert(AlertKind.OUTAGE, about, f"{_CALLS[call]} fails", lines, call)]
-    if call == "usage" and all(probe.trouble == "key_refused" for probe in last):
+        return [made_alert(AlertKind.OUTAGE, about, f"{call.endpoint} fails", lines, call)]
+    if call is Call.USAGE and all(probe.trouble == "key_refused" for probe in last):
         line = f"The probes are answered 403 since {minute_of(last[0].started_at)}, {_request_id(last[-1])}."
         return [made_alert(AlertKind.KEY_REFUSED, about, "the service refuses the API key", [line])]
     return []

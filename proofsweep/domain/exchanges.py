@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from functools import lru_cache
 from http import HTTPStatus
+from typing import Self
 
 from proofsweep.domain.models import instant_of
 
@@ -93,21 +94,29 @@ _SPENT_STATUSES = frozenset({HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPSta
 
 
 class Call(StrEnum):
-    """What an exchange was for. It is never a path, because paths hold proof IDs."""
+    """What an exchange was for. Its word is never a path, because paths hold proof IDs."""
 
-    HEALTH = "health"
-    KEYS = "keys"
-    ROTATE = "rotate"
-    USAGE = "usage"
-    PROOFS = "proofs"
-    PROOF = "proof"
-    ERASE = "erase"
-    ASSET = "asset"
-    INTERPRETATION = "interpretation"
-    UPLOADS = "uploads"
-    VERIFY = "verify"
-    SLOT = "slot"
-    DOWNLOAD = "download"
+    endpoint: str  # the contract's name (Endpoints)
+
+    def __new__(cls, word: str, endpoint: str = "") -> Self:
+        call = str.__new__(cls, word)
+        call._value_ = word
+        call.endpoint = endpoint
+        return call
+
+    HEALTH = "health", "GET /health"
+    KEYS = "keys", "GET /partner/keys"
+    ROTATE = "rotate", "POST /partner/keys/rotate"
+    USAGE = "usage", "GET /partner/usage"
+    PROOFS = "proofs", "GET /proofs"
+    PROOF = "proof", "GET /proofs/{proofId}"
+    ERASE = "erase", "DELETE /proofs/{proofId}"
+    ASSET = "asset", "GET /proofs/{proofId}/asset"
+    INTERPRETATION = "interpretation", "GET /proofs/{proofId}/interpretation"
+    UPLOADS = "uploads", "POST /uploads"
+    VERIFY = "verify", "POST /verify"
+    SLOT = "slot", "form POST to the upload slot"
+    DOWNLOAD = "download", "GET of an asset's URL"
 
     @property
     def is_keyed(self) -> bool:

@@ -1,6 +1,6 @@
 """What the results store knows about a file, and what the partner's support needs of it or of a run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from proofsweep import __version__
@@ -11,23 +11,6 @@ from proofsweep.domain.text import counted, minute_of, printable
 from proofsweep.queries.search import calling_rows
 
 _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}
-
-ENDPOINTS: Mapping[str, str] = {
-    Call.HEALTH: "GET /health",
-    Call.KEYS: "GET /partner/keys",
-    Call.ROTATE: "POST /partner/keys/rotate",
-    Call.USAGE: "GET /partner/usage",
-    Call.PROOFS: "GET /proofs",
-    Call.PROOF: "GET /proofs/{proofId}",
-    Call.ERASE: "DELETE /proofs/{proofId}",
-    Call.ASSET: "GET /proofs/{proofId}/asset",
-    Call.INTERPRETATION: "GET /proofs/{proofId}/interpretation",
-    Call.UPLOADS: "POST /uploads",
-    Call.VERIFY: "POST /verify",
-    Call.SLOT: "form POST to the upload slot",
-    Call.DOWNLOAD: "GET of an asset's URL",
-}
-"""The contract's name of each call (Endpoints)."""
 
 
 def lines_of(verdicts: Sequence[Row], calls: Sequence[Row]) -> Iterator[str]:
@@ -106,7 +89,7 @@ def _answer_of(exchange: Row) -> str:
 def _lines_of_kind(kind: Row) -> Iterator[str]:
     first, last, calls, named = kind["first"], kind["last"], int(str(kind["calls"])), kind["named"]
     window = f"{first:%Y-%m-%d %H:%M:%S}" + (f" to {last:%H:%M:%S}" if last != first else "")
-    endpoint = ENDPOINTS.get(str(kind["call"]), str(kind["call"]))
+    endpoint = Call(str(kind["call"])).endpoint
     yield f"{endpoint}: {_answer_of(kind)}. {counted(calls, 'call')}, {window}; {printable(str(kind['environment']))}"
     shown = named if isinstance(named, list) else []
     for call in shown:
