@@ -110,7 +110,7 @@ class Scan:
             case Decision.ANSWERED:
                 if self.sightings[each.item_id].answer is None:
                     del self.sightings[each.item_id]
-                if each.answer is not None and self.disposal.is_wanted and each.batch is None:
+                if each.answer is not None and self.disposal.targets and each.batch is None:
                     self.answered.append((self.item_of(each), each.answer))
             case Decision.TAKE:
                 self.ready.append(replace(each.row, is_touched=is_touched))

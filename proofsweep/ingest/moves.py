@@ -69,19 +69,9 @@ class _CopiedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disposal:
-    """Where the files of a watched folder go; None leaves them where they are."""
-
     moves: Moves
     watched: str
-    accepted: str | None
-    quarantine: str | None
-
-    @property
-    def is_wanted(self) -> bool:
-        return self.accepted is not None or self.quarantine is not None
-
-    def target(self, disposition: Disposition) -> str | None:
-        return {Disposition.ACCEPTED: self.accepted, Disposition.QUARANTINED: self.quarantine}.get(disposition)
+    targets: Mapping[Disposition, str]  # where its files go; those without a target stay
 
     def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
@@ -91,7 +81,7 @@ class Disposal:
         taken for another delivery.
         """
         disposition = _OF_VERDICT.get(answer.outcome, Disposition.LEFT)
-        if self.target(disposition) is None or item.is_delivered:
+        if disposition not in self.targets or item.is_delivered:
             return _stays()
         digests = {item.sidecar: answer.sidecar_sha256, item.audio: answer.audio_sha256}
         files = {file: digest or "" for file, digest in digests.items() if file is not None}
@@ -116,7 +106,7 @@ class Disposal:
         """
         is_accepted = all(answer.outcome == "accepted" for _, answer in answered)
         disposition = Disposition.ACCEPTED if is_accepted else Disposition.QUARANTINED
-        if self.target(disposition) is None or not answered:
+        if disposition not in self.targets or not answered:
             return _stays()
         try:
             files = self._files_of(batch)
@@ -176,7 +166,7 @@ class Disposal:
         above, name = posixpath.split(location[len(self.watched.rstrip("/")) :].strip("/"))
         by_content = hashlib.sha256("|".join(files.values()).encode()).hexdigest()[:12]
         for more in ("", by_content):
-            place = posixpath.join((self.target(disposition) or "").rstrip("/"), above, more, name).rstrip("/")
+            place = posixpath.join(self.targets[disposition].rstrip("/"), above, more, name).rstrip("/")
             moves = [(file, name_at(place, file), digest) for file, digest in files.items()]
             chosen = list(some_at_once(moves, lambda each: self._free_name(*each), AT_ONCE))
             if None not in chosen:
@@ -212,7 +202,7 @@ class Disposal:
     def _bound_for(self, disposition: Disposition) -> str:
         """Say after a message where files should go, and which setting says so."""
         setting = "accepted" if disposition is Disposition.ACCEPTED else "quarantine"
-        return f" It should go to {one_line(self.target(disposition) or '')} (ingest.{setting})."
+        return f" It should go to {one_line(self.targets[disposition])} (ingest.{setting})."
 
     def _copied(self, move: Move, file: FileMove) -> _CopiedFile:
         try:

@@ -121,7 +121,9 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     quarantine = _target(context.settings.quarantine, path, "ingest.quarantine")
     if accepted is not None and accepted == quarantine:
         raise ConfigError("ingest.accepted and ingest.quarantine are the same place; give each its own.")
-    disposal = Disposal(moves=Moves(Files()), watched=path, accepted=accepted, quarantine=quarantine)
+    targets = {Disposition.ACCEPTED: accepted, Disposition.QUARANTINED: quarantine}
+    wanted = {disposition: target for disposition, target in targets.items() if target is not None}
+    disposal = Disposal(moves=Moves(Files()), watched=path, targets=wanted)
     store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
     lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
     _refuse_unmounted(path, lease)
@@ -178,7 +180,7 @@ class IngestPass:
             CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
         """
         disposal = self.folder.disposal
-        if disposal.is_wanted:
+        if disposal.targets:
             disposal.moves.put_back(disposal.watched)  # (1)
         self.report.rows += self.records.of_killed_pass()
         in_doubt = {run_id for run_id in self.state.runs if self._is_in_doubt(run_id)}

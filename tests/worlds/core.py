@@ -173,7 +173,7 @@ def listed_rows(location: str) -> tuple[Any, list[tuple[Any, WorkItem]]]:
 def move_accepted_pair(results: Results, root: str, audio: bytes, sidecar: bytes, is_there: Callable[[], bool]) -> None:
     """Begin a pass over `in` after a kill; if the pair `a` is still there, move it to `ok`, as it is accepted."""
     files = Moves(Files())
-    disposal = moves.Disposal(moves=files, watched=f"{root}/in", accepted=f"{root}/ok", quarantine=None)
+    disposal = moves.Disposal(moves=files, watched=f"{root}/in", targets={rules.Disposition.ACCEPTED: f"{root}/ok"})
     context = state.IngestContext(
         results=results,
         environment="beta",

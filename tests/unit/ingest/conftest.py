@@ -15,7 +15,7 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.one_pass import IngestPass, WatchedFolder
-from proofsweep.ingest.rules import PastAnswer
+from proofsweep.ingest.rules import Disposition, PastAnswer
 from proofsweep.ingest.state import FolderState, IngestContext
 from proofsweep.sources.catalog import Catalog
 from proofsweep.sources.files import Files
@@ -98,12 +98,8 @@ class Watched:
         )
 
     def new_pass(self, *, moves: bool = True) -> IngestPass:
-        disposal = Disposal(
-            moves=Moves(Files()),
-            watched=str(self.folder),
-            accepted=str(self.root / "ok") if moves else None,
-            quarantine=str(self.root / "bad") if moves else None,
-        )
+        targets = {Disposition.ACCEPTED: str(self.root / "ok"), Disposition.QUARANTINED: str(self.root / "bad")}
+        disposal = Disposal(moves=Moves(Files()), watched=str(self.folder), targets=targets if moves else {})
         lease = Lease(self.results.store, "watched")
         return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()
 

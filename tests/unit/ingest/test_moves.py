@@ -25,12 +25,8 @@ DELIVERED = replace(ANSWER, item_id="a", audio_bytes=5, **VERSIONS, **DIGESTS)
 @pytest.fixture
 def disposal(tmp_path: Path) -> Disposal:
     (tmp_path / "in").mkdir(exist_ok=True)
-    return Disposal(
-        moves=Moves(Files()),
-        watched=str(tmp_path / "in"),
-        accepted=str(tmp_path / "ok"),
-        quarantine=str(tmp_path / "bad"),
-    )
+    targets = {Disposition.ACCEPTED: str(tmp_path / "ok"), Disposition.QUARANTINED: str(tmp_path / "bad")}
+    return Disposal(moves=Moves(Files()), watched=str(tmp_path / "in"), targets=targets)
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ class Verified:
 
 @pytest.fixture
 def pair(tmp_path: Path, disposal: Disposal) -> Verified:
-    assert disposal.is_wanted
+    assert disposal.targets
     audio, sidecar = tmp_path / "in" / "a.wav", tmp_path / "in" / "a.sidecar"
     audio.write_bytes(b"audio")
     sidecar.write_bytes(b"proof")
@@ -77,7 +73,7 @@ def test_what_has_no_verdict_or_may_be_another_file_stays(
 ) -> None:
     """The row says why; each of the two targets is set by itself."""
     assert place(disposal, pair.but(**changes)) == DisposalResult(Disposition.LEFT, detail=detail)
-    assert place(replace(disposal, accepted=None), pair) == DisposalResult(Disposition.LEFT)
+    assert place(replace(disposal, targets={Disposition.QUARANTINED: "/bad"}), pair) == DisposalResult(Disposition.LEFT)
     assert set(files_in(tmp_path)) == {"in/a.wav", "in/a.sidecar"}
 
 
