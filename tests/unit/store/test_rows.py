@@ -18,14 +18,7 @@ from proofsweep.domain.models import HealthResponse, VerifyResponse, json_of
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.store.parts import ITEMS, SCHEMAS
-from proofsweep.store.rows import (
-    RowContext,
-    exchange_row,
-    planned_item,
-    planned_row,
-    probe_row,
-    row_of,
-)
+from proofsweep.store.rows import RowContext, exchange_row, planned_item, planned_row, probe_row, row_of
 
 from .. import left_behind
 
