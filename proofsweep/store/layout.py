@@ -50,7 +50,6 @@ ingest_name: Callable[[str, date, int], str] = "ingest/run_date={1}/{0}-{2:03}.p
 pruning_name: Callable[[str, int], str] = "_pruned/{}-{:03}.json".format
 key_name: Callable[[str], str] = "_keys/{}.json".format  # of a fingerprint
 rotation_name: Callable[[str], str] = "_keys/{}-rotation.json".format
-rate_lease_name: Callable[[str, str], str] = "{}/{}.json".format  # of a folder and a token
 
 
 def is_run_id(text: str) -> bool:

@@ -105,4 +105,4 @@ class RateLeases:
 
     @property
     def _name(self) -> str:
-        return layout.rate_lease_name(self._folder, self._share.token)
+        return f"{self._folder}/{self._share.token}.json"

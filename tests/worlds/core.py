@@ -127,7 +127,7 @@ def use_lane_as_a_pass(over: threading.Event) -> None:
     settings, writes = load_settings(), count(1)
     with App(settings) as app:
         folder = layout.rate_leases_folder(app.service.key_fingerprint, settings.service.base_url)
-    store, name = open_store(settings.results.url), layout.rate_lease_name(folder, "pass")
+    store, name = open_store(settings.results.url), f"{folder}/pass.json"
     while not over.wait(1.0):
         lease = rate_share.RateLease(
             weight=rate_share.Weight.INGEST, writes=next(writes), rate=60.0, learned=10**6, epoch_seconds=time.time()

@@ -143,10 +143,3 @@ def test_what_this_process_finishes_is_known_at_once(results: Results, new_leg: 
     assert completed.batches() == [range(100), range(100, 200), range(200, 205)]
     completed.add(199)
     assert completed.batches() == [range(100), range(200, 205)]
-
-
-def test_each_row_of_a_small_run_is_a_task(results: Results, new_leg: LegBuilder) -> None:
-    plan = new_leg.plan(200, batch_items=7)
-    write_part(results, plan, 1, 0, [*range(3, 200)])
-
-    assert CompletedRows.load(results, plan).batches() == [range(1), range(1, 2), range(2, 3)]

@@ -3,11 +3,10 @@
 from io import BytesIO
 
 import pyarrow.parquet as pq
-import pytest
 
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.store import layout, listings
+from proofsweep.store import layout
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 
@@ -38,19 +37,6 @@ def listing_of(items: str) -> Listing:
 def gone(results: Results, run_id: str) -> list[str]:
     content = results.store.read(layout.items_name(run_id, 0, "gone"))
     return [] if content is None else pq.read_table(BytesIO(content))["item_id"].to_pylist()
-
-
-def test_items_come_back_in_order_over_several_objects(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With their tags and locations, and as often as they are listed."""
-    monkeypatch.setattr(listings, "_OBJECT_ROWS", 4)
-
-    listing_of("abcdefgha").write(results, FIRST)
-
-    names = results.store.names(layout.items_folder(FIRST, "listed"))
-    tables = [pq.read_table(BytesIO(results.store.read(name) or b"")) for name in names]
-    assert [table.num_rows for table in tables] == [4, 4, 1]
-    assert "".join(item for table in tables for item in table["item_id"].to_pylist()) == "abcdefgha"
-    assert tables[2].select(["audio", "tags"]).to_pylist() == [{"audio": b"/c/a", "tags": '{"a": "b"}'}]
 
 
 def test_what_the_listing_before_had_is_gone(results: Results) -> None:

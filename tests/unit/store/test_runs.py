@@ -36,20 +36,6 @@ def test_a_store_without_an_index_is_read_as_it_is_and_indexed(results: Results)
     assert second.complete_to == RUNS[2]
 
 
-def test_a_run_and_a_leg_that_came_since_are_found(results: Results) -> None:
-    """Nobody has to add them."""
-    results.write_plan(plan_of_run(RUNS[0], items=2))
-    before = index_of(results).refreshed()
-    plan = plan_of_run(RUNS[0], items=2)
-    end_leg(results, plan, [answered(plan, 0, "a")])
-    end_leg(results, plan_of_run(RUNS[-1]))
-
-    after = index_of(results).refreshed()
-
-    assert remaining(before) == {RUNS[0]: 2}
-    assert remaining(after) == {RUNS[0]: 1, RUNS[-1]: 1}
-
-
 def test_nothing_is_lost_if_many_processes_end_legs_at_once(results: Results) -> None:
     """They write and fold in any order; the store knows no conditional replacement."""
 
