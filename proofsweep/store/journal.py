@@ -21,8 +21,7 @@ from proofsweep.store.lease import Lease
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, delete_all
 from proofsweep.store.parts import SCHEMAS, Mark, Results
 
-# A killed process loses the work of at most so long.
-FLUSH_SECONDS = 1.0
+FLUSH_SECONDS = 1.0  # a killed process loses the work of at most so long
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 

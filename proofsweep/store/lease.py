@@ -97,18 +97,6 @@ class Holder:
     # cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
     facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
 
-    @classmethod
-    def of_this_process(cls, now: datetime, facts: Row) -> "Holder":
-        return cls(
-            host=socket.gethostname(),
-            machine=_this_machine(),
-            pid=os.getpid(),
-            process_started=_process_started(os.getpid()),
-            taken_at=now,
-            token=secrets.token_hex(8),
-            facts=facts,
-        )
-
     @property
     def where(self) -> str:
         return f"process {self.pid} on {self.host}"
@@ -218,7 +206,15 @@ class Lease:
 
     def take(self, number: int, facts: Row | None = None) -> None:
         """Take a term for this process; who takes it over needs the `facts`. RunIsActive if another was first."""
-        holder = Holder.of_this_process(self.clock(), facts or {})
+        holder = Holder(
+            host=socket.gethostname(),
+            machine=_this_machine(),
+            pid=os.getpid(),
+            process_started=_process_started(os.getpid()),
+            taken_at=self.clock(),
+            token=secrets.token_hex(8),
+            facts=facts or {},
+        )
         try:
             self.store.create(layout.lease_name(self.name, number), json_bytes(asdict(holder)))
         except NameTaken as taken:
@@ -363,11 +359,8 @@ class Legs(Lease):
 
 
 def legs_of(store: Store, plan: AnyRun, clock: Callable[[], datetime] = _now) -> list[Legs]:
-    return _partitions(store, plan.run_id, plan.partitions, clock)
-
-
-def _partitions(store: Store, run_id: str, partitions: int, clock: Callable[[], datetime]) -> list[Legs]:
-    return [Legs(store, run_id, clock, first=first, step=partitions) for first in range(1, partitions + 1)]
+    firsts = range(1, plan.partitions + 1)
+    return [Legs(store, plan.run_id, clock, first=first, step=plan.partitions) for first in firsts]
 
 
 def leg_numbers(store: Store, plan: AnyRun) -> list[int]:
@@ -435,7 +428,8 @@ class CatalogLease:
         """Return the partitions of the run that a term names; none if it cannot be read."""
         with suppress(ValueError, TypeError, KeyError):
             term = json.loads((self.store.read(name) if name else None) or b"{}")
-            return _partitions(self.store, str(term["run_id"]), int(term["partitions"]), self.clock)
+            run_id, step = str(term["run_id"]), int(term["partitions"])
+            return [Legs(self.store, run_id, self.clock, first=first, step=step) for first in range(1, step + 1)]
         return []
 
     def _run_in(self, name: str) -> str:
