@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from types import MappingProxyType
 
 from proofsweep.config.locations import is_bucket, one_line, path_within, resolved_location
 from proofsweep.domain.errors import CatalogError, SourceError
@@ -19,8 +18,6 @@ from proofsweep.sources.source import FOLDERS_KEPT
 
 FactsOf = Callable[[str], FileFacts | Unlisted | None]
 """Gives what is known of the file at a location; None if there is no file, SourceError if that cannot be found out."""
-
-_NO_TAGS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -151,10 +148,10 @@ class SupplierFolder:
         There is none if the file lies outside the root or less deep, or if a column `known` is that tag, in any case.
         """
         if self.number is None:
-            return _NO_TAGS
+            return {}
         folders, is_outside = named_audio.split("/")[:-1], named_audio.startswith("/") or "://" in named_audio
         if is_outside or len(folders) < self.number or tag_named(SUPPLIER_TAG, known) is not None:
-            return _NO_TAGS
+            return {}
         return {SUPPLIER_TAG: folders[self.number - 1]}
 
     def among(self, tag_names: Iterable[str]) -> list[str]:

@@ -198,10 +198,9 @@ class ObjectLookup:
         location = f"{root}/{prefix}".rstrip("/")
         try:
             listed = self._files.listed(location)
-            for key, facts in islice(listed, most_keys):
-                url = f"{root}/{key}"
-                row = (composed(url), url, facts.size_bytes, facts.version, facts.modified)
-                self._table.execute(_KEEP, row)
+            found = ((f"{root}/{key}", facts) for key, facts in islice(listed, most_keys))
+            rows = ((composed(url), url, each.size_bytes, each.version, each.modified) for url, each in found)
+            self._table.executemany(_KEEP, rows)
             if next(listed, None) is None:  # else what is not listed may be there
                 self._listed.append(location)
         except SourceError as error:

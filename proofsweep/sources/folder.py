@@ -97,7 +97,9 @@ class FolderScan(Catalog):
     def rows_in(self, folder: Folder, named: NamedFiles = NOTHING_NAMED) -> Iterator[ManifestRow]:
         """Yield the audio of one folder, and count what is ignored; messages may name files that are audio, or none."""
         if folder.refused is not None:
-            yield self._folder_row(folder)
+            path = posixpath.join(folder.location, "")
+            name = posixpath.join(self._base.named(path), "")
+            yield ManifestRow(number=next(self._numbers), audio=path, named_audio=name, refused=folder.refused)
         self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
         is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
@@ -179,15 +181,6 @@ class FolderScan(Catalog):
         audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
         facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
-
-    def _folder_row(self, folder: Folder) -> ManifestRow:
-        path = posixpath.join(folder.location, "")
-        return ManifestRow(
-            number=next(self._numbers),
-            audio=path,
-            named_audio=posixpath.join(self._base.named(path), ""),
-            refused=folder.refused,
-        )
 
 
 def needs_sidecar(source: Files, folder: str, name: str) -> bool:

@@ -123,8 +123,7 @@ class Moves:
 
     def digest(self, location: str) -> str | None:
         """Read a whole file; give its hex sha256, or None if there is none."""
-        _, digest = self._read(location)
-        return digest
+        return self._read(location)[1]
 
     def _facts_of(self, location: str, sha256: str) -> FileFacts | None:
         facts, digest = self._read(location)

@@ -13,12 +13,11 @@ from zipfile import BadZipFile, ZipFile
 
 from openpyxl.cell.text import Text  # type: ignore[import-untyped]  # it has none
 from openpyxl.reader.excel import ExcelReader  # type: ignore[import-untyped]  # the same
-from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE  # type: ignore[import-untyped]  # the same
-from openpyxl.styles.stylesheet import Stylesheet  # type: ignore[import-untyped]  # the same
+from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format  # type: ignore[import-untyped]  # the same
 from openpyxl.utils.datetime import SECS_PER_DAY, from_excel  # type: ignore[import-untyped]  # the same
 from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.constants import SHEET_MAIN_NS  # type: ignore[import-untyped]  # the same
-from openpyxl.xml.functions import fromstring, localname  # type: ignore[import-untyped]  # the same
+from openpyxl.xml.functions import fromstring  # type: ignore[import-untyped]  # the same
 
 from proofsweep.sources.columns import cell_text
 
@@ -104,13 +103,14 @@ class _NumberFormats:
         if name is None:
             return
         tree = fromstring(archive.read(name))
-        for each in [each for each in tree if localname(each) not in {"numFmts", "cellXfs"}]:
-            tree.remove(each)
-        sheet = Stylesheet.from_tree(tree)
-        codes = dict(enumerate(sheet.number_formats, BUILTIN_FORMATS_MAX_SIZE))
-        self._dates.update(sheet.date_formats)
-        for style, each in enumerate(sheet.cell_styles):
-            if (code := codes.get(each.numFmtId)) and not code.strip("0"):
+        codes = {str(number): code for number, code in BUILTIN_FORMATS.items()}
+        for each in tree.iterfind(f"{_tag('numFmts')}/{_tag('numFmt')}"):
+            codes[each.get("numFmtId")] = each.get("formatCode", "")
+        for style, each in enumerate(tree.iterfind(f"{_tag('cellXfs')}/{_tag('xf')}")):
+            code = codes.get(each.get("numFmtId"), "")
+            if is_date_format(code):
+                self._dates.add(style)
+            elif not code.strip("0"):
                 self._digits[style] = len(code)
 
     def text(self, value: object, style: int) -> str:
