@@ -1,11 +1,12 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
+from contextlib import suppress
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .packages import ROOT
+
 HOSTS = ("pypi" + ".org", "pythonhosted" + ".org", "npmjs" + ".org", "proxy.golang" + ".org", "deb.debian" + ".org")
 MACHINE = re.compile(r"(?<![\w.*{}<>~-])/(?:home|root|Users|work|opt)/")
 SIBLING = "../" + "shared"
@@ -24,16 +25,11 @@ def texts() -> dict[str, str]:
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    paths = [path for path in listed.split("\0") if path and (ROOT / path).is_file()]
-    return {path: text for path in paths if (text := text_of(ROOT / path)) is not None}
-
-
-def text_of(path: Path) -> str | None:
-    """Read a file; None if it is not text."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return None
+    found: dict[str, str] = {}
+    for path in filter(None, listed.split("\0")):
+        with suppress(UnicodeDecodeError, FileNotFoundError):  # no text, or deleted and not committed yet
+            found[path] = (ROOT / path).read_text(encoding="utf-8")
+    return found
 
 
 def test_no_file_names_a_registry(texts: dict[str, str]) -> None:
