@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from .core import Plan, Results, Row, StoredRun, prune_old
+from .core import Results, Row, StoredRun, prune_old
 from .ended_nights import ACCEPTED, FAILED, INELIGIBLE, REJECTED
 from .ended_runs import answered, plan_of_run
 
@@ -32,6 +32,10 @@ class KnownRun:
     skipped: int
     is_whole: bool
 
+    @property
+    def answers(self) -> dict[str, Row]:
+        return {item: row for item, row in self.rows.items() if row["outcome"] in _ANSWERS}
+
 
 @dataclass(slots=True)
 class Label:
@@ -44,23 +48,19 @@ class Label:
     def begin_day(self, lots: Random) -> None:
         """Deliver, change, move, delete and deliver again some files."""
         for _ in range(lots.randint(1, 4) if self.files else 12):
-            self.made += 1
-            self.files[f"item {self.made}"] = lots.choice([ACCEPTED, ACCEPTED, REJECTED, INELIGIBLE]) | {
-                "audio_sha256": f"audio {self.made}"
-            }
+            audio = self._new_audio()
+            self.files[f"item {self.made}"] = lots.choice([ACCEPTED, ACCEPTED, REJECTED, INELIGIBLE]) | audio
         for item in lots.sample(sorted(self.files), 5):
+            same = {"audio_sha256": self.files[item]["audio_sha256"]}
             match lots.choice(["change", "judge", "judge", "move", "delete", "fail", "erase"]):
                 case "change":
-                    self.made += 1
-                    self.files[item] = lots.choice([ACCEPTED, REJECTED]) | {"audio_sha256": f"audio {self.made}"}
+                    self.files[item] = lots.choice([ACCEPTED, REJECTED]) | self._new_audio()
                 case "judge":
-                    sha = self.files[item]["audio_sha256"]
-                    self.files[item] = lots.choice([ACCEPTED, REJECTED, INELIGIBLE]) | {"audio_sha256": sha}
+                    self.files[item] = lots.choice([ACCEPTED, REJECTED, INELIGIBLE]) | same
                 case "fail":
-                    self.files[item] = FAILED | {"audio_sha256": self.files[item]["audio_sha256"]}
+                    self.files[item] = FAILED | same
                 case "erase" if self.files[item]["outcome"] == "accepted":
-                    sha = self.files[item]["audio_sha256"]
-                    self.files[item] = ERASED | {"audio_sha256": sha}
+                    self.files[item] = ERASED | same
                 case "move":
                     self.files[f"{item}, moved"] = self.files.pop(item)
                 case _:
@@ -69,28 +69,15 @@ class Label:
             again = lots.choice(sorted(self.deleted))
             self.files[again] = self.deleted.pop(again)
 
+    def _new_audio(self) -> Row:
+        self.made += 1
+        return {"audio_sha256": f"audio {self.made}"}
 
-@dataclass(frozen=True, slots=True)
-class _Night:
-    """A run by its day and hour, its environment and its catalog."""
 
-    day: int
-    hour: int
-    environment: str
-    catalog: str
-    kind: str
-
-    @property
-    def began(self) -> datetime:
-        hour = 3 * ENVIRONMENTS.index(self.environment) + self.hour
-        return datetime(2026, 10, 10, tzinfo=UTC) + timedelta(days=self.day, hours=hour)
-
-    def plan(self, items: int, skipped: int) -> Plan:
-        """Plan a run of so many items."""
-        facts = {"environment": self.environment, "catalog": self.catalog, "catalog_kind": self.kind}
-        return plan_of_run(
-            f"{self.began:%Y%m%dT%H%M%SZ}_000aaaaaa", items, skipped=skipped, tag_names=["supplier"], **facts
-        )
+def _began(day: int, hour: int, environment: str = "beta") -> datetime:
+    """Return when a run begins; those of production three hours later."""
+    hours = hour + 3 * ENVIRONMENTS.index(environment)
+    return datetime(2026, 10, 10, tzinfo=UTC) + timedelta(days=day, hours=hours)
 
 
 def _cells(item: str, row: Row) -> Row:
@@ -128,7 +115,7 @@ class TenNights:
                 label.begin_day(self._lots)
                 self._leave_night(day, environment, label)
             if day == self._nights - 4:
-                self._prune(day)
+                self.pruned.update(prune_old(self._results, 3, _began(day, 20)))
             yield day
 
     def _leave_night(self, day: int, environment: str, label: Label) -> None:
@@ -145,19 +132,21 @@ class TenNights:
                 due = {item: row for item, row in rows.items() if item not in answered or lots.random() < 0.2}
                 rows, skipped = due or rows, len(rows) - len(due) if due else 0
         planned = listed if not skipped else sorted(rows)
-        night = _Night(day, 0, environment, CATALOG, "manifest")
-        self._leave(night, rows, planned, listed if skipped else (), is_killed=is_killed)
+        nightly = {"environment": environment, "catalog": CATALOG, "catalog_kind": "manifest"}
+        self._leave(_began(day, 0, environment), nightly, rows, planned, listed if skipped else (), is_killed=is_killed)
         if lots.random() < 0.5:  # every other day a pass over a watched folder of a file or two
             arrived = {f"arrived {day} {number}": ACCEPTED for number in range(lots.randint(1, 2))}
             arrived = {item: row | {"audio_sha256": f"{environment} {item}"} for item, row in arrived.items()}
-            self._leave(_Night(day, 1, environment, "/in", "ingest"), arrived, sorted(arrived))
+            watched = {"environment": environment, "catalog": "/in", "catalog_kind": "ingest"}
+            self._leave(_began(day, 1, environment), watched, arrived, sorted(arrived))
         if lots.random() < 0.3:  # sometimes two files are verified again
             again = {item: label.files[item] for item in lots.sample(listed, 2)}
-            self._leave(_Night(day, 2, environment, CATALOG, "manifest"), again, sorted(again), listed)
+            self._leave(_began(day, 2, environment), nightly, again, sorted(again), listed)
 
     def _leave(
         self,
-        night: "_Night",
+        began: datetime,
+        kind: Row,
         rows: Mapping[str, Row],
         planned: Sequence[str],
         listed: Sequence[str] = (),
@@ -165,7 +154,8 @@ class TenNights:
         is_killed: bool = False,
     ) -> None:
         """Plan a run as the program does, and end its legs: a run of some rows has two, and the last may be killed."""
-        plan = night.plan(len(planned), max(0, len(listed) - len(planned)))
+        facts = kind | {"skipped": max(0, len(listed) - len(planned)), "tag_names": ["supplier"]}
+        plan = plan_of_run(f"{began:%Y%m%dT%H%M%SZ}_000aaaaaa", len(planned), **facts)
         order = [*rows, *(item for item in planned if item not in rows)]
         run = StoredRun(self._results, plan)
         if listed:
@@ -173,25 +163,22 @@ class TenNights:
         run.write_items(order)
         run.write_plan()
         run.note()
-        facts = [answered(plan, number, item) | _cells(item, row) for number, (item, row) in enumerate(rows.items())]
-        middle = self._lots.randint(0, len(facts))
-        for leg, part in enumerate((facts[:middle], facts[middle:]), 1):
+        done = [answered(plan, number, item) | _cells(item, row) for number, (item, row) in enumerate(rows.items())]
+        middle = self._lots.randint(0, len(done))
+        for leg, part in enumerate((done[:middle], done[middle:]), 1):
             _work_on(run, leg, part, is_killed=is_killed and leg == 2)
         self.runs.append(
             KnownRun(
                 run_id=plan.run_id,
-                environment=night.environment,
-                identity=night.catalog,
-                kind=night.kind,
+                environment=plan.environment,
+                identity=plan.catalog,
+                kind=plan.catalog_kind,
                 rows=dict(rows),
                 listed=set(listed or planned),
                 skipped=plan.skipped,
-                is_whole=night.kind == "manifest" and len(rows) == plan.items and not plan.skipped,
+                is_whole=plan.catalog_kind == "manifest" and len(rows) == plan.items and not plan.skipped,
             )
         )
-
-    def _prune(self, day: int) -> None:
-        self.pruned.update(prune_old(self._results, 3, _Night(day, 20, "beta", "", "").began))
 
     def standing(self, environment: str) -> dict[str, Row]:
         """Return of each item the row by which it stands, over all runs so far."""
@@ -207,19 +194,14 @@ class TenNights:
                     found[item] = answers[item]
         return found
 
-    def answers(self, environment: str) -> dict[str, str]:
+    def answers(self, environment: str) -> dict[str, Row]:
         """Return of each item its newest answer."""
-        return {
-            item: str(row["outcome"])
-            for run in self._of(environment)
-            for item, row in run.rows.items()
-            if row["outcome"] in _ANSWERS
-        }
+        return {item: row for run in self._of(environment) for item, row in run.answers.items()}
 
     def outcomes(self, view: str, environment: str) -> dict[str, str]:
         """Return of each item the outcome that a view shows: `latest_answer` or `rejects`."""
         if view == "latest_answer":
-            return self.answers(environment)
+            return {item: str(row["outcome"]) for item, row in self.answers(environment).items()}
         states = self.states(environment)
         return {item: state for item, state in states.items() if state in {"rejected", "failed", "ineligible"}}
 
@@ -229,7 +211,7 @@ class TenNights:
         tried_by = {item: run.kind for run in self._of(environment) for item in run.rows}
         states = {item: str(standing[item]["outcome"]) if item in standing else "not_sent" for item in listed}
         unlisted = {item for item in standing if item not in listed and tried_by[item] != "ingest"}
-        answers = {item: row for run in self._of(environment) for item, row in _answers_of(run)}
+        answers = self.answers(environment)
         there = {row["audio_sha256"] for item, row in answers.items() if item not in unlisted}
         for item, row in standing.items():
             if item in unlisted:
@@ -240,11 +222,8 @@ class TenNights:
 
     def coverage(self, environment: str) -> tuple[int, ...]:
         """Return the files of the catalog, the answered, the covered, and those of each state."""
-        listed, answers, states = (
-            self._nightly(environment)[-1].listed,
-            self.answers(environment),
-            self.states(environment),
-        )
+        listed = self._nightly(environment)[-1].listed
+        answers, states = self.answers(environment), self.states(environment)
         counts = Counter(states[item] for item in listed)
         covered = sum(item in answers or states[item] == "ineligible" for item in listed)
         gone = Counter(states.values())["gone"]
@@ -302,10 +281,6 @@ class TenNights:
 
     def _of(self, environment: str) -> list[KnownRun]:
         return [run for run in sorted(self.runs, key=lambda run: run.run_id) if run.environment == environment]
-
-
-def _answers_of(run: KnownRun) -> list[tuple[str, Row]]:
-    return [(item, row) for item, row in run.rows.items() if row["outcome"] in _ANSWERS]
 
 
 def _is_open(item: str, window: Sequence[KnownRun]) -> bool:
