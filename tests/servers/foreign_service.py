@@ -34,7 +34,9 @@ class Answer:
     status: int = 200
     document: Any = b""  # the body, as JSON; bytes are sent as they are
     headers: dict[str, str] = field(default_factory=dict)
-    breaks: str = ""  # where the connection is reset instead: `unanswered`, `in_headers` or `in_body`
+    # how it fails: the connection is reset, `unanswered`, `in_headers` or `in_body`; or it comes byte by byte, `slowly`
+    # or `never`, though the connection stays open
+    breaks: str = ""
 
     def bytes(self) -> bytes:
         return self.document if isinstance(self.document, bytes) else json.dumps(self.document).encode()
@@ -83,15 +85,16 @@ class ForeignService:
     sent: list[SentAnswer] = field(default_factory=list)  # every answer of the API, oldest first
     received: Counter[str] = field(default_factory=Counter)  # the number of requests by call
     charged: int = 0  # the number of requests that the quota counts, whatever the answer
-    front: str = ""  # the address that slots have; empty means the service's own
     _stored: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _upload_numbers: "count[int]" = field(default_factory=lambda: count(10**15))
     _server: "_Server | None" = None
     _port: int = 0
+    _closed: threading.Event = field(default_factory=threading.Event)
 
     def open(self) -> None:
         """Listen, on the same port each time."""
+        self._closed.clear()
         self._server = _Server(("127.0.0.1", self._port), _Handler, self)
         self._port = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -102,6 +105,7 @@ class ForeignService:
 
     def close(self) -> None:
         """Stop listening, and reset all connections."""
+        self._closed.set()
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -121,6 +125,10 @@ class ForeignService:
     def note(self, sent: SentAnswer) -> None:
         with self._lock:
             self.sent.append(sent)
+
+    def waits(self, seconds: float | None = None) -> bool:
+        """Wait, at most until the service is closed; say whether it is open."""
+        return not self._closed.wait(seconds)
 
     def ids(
         self, since: float = 0.0, before: float = float("inf"), calls: Iterable[str] = KEYED | {"health"}
@@ -161,8 +169,7 @@ class ForeignService:
             "file-name": "${filename}",
             "z": "",
         }
-        front = self.front or f"http://localhost:{self._port}"
-        url = f"{front}/bucket/a%2Fb?where={upload}&sig=a%2Bb%3D%3D&x=%C3%A9"
+        url = f"http://localhost:{self._port}/bucket/a%2Fb?where={upload}&sig=a%2Bb%3D%3D&x=%C3%A9"
         return Answer(200, {"fields": fields, "expiresIn": 9, "url": url, "uploadId": upload})
 
     def _slot(self, request: "_Handler") -> Answer:
@@ -275,17 +282,19 @@ class _Handler(BaseHTTPRequestHandler):
         named = {own: request_id, "CONNECTION": "close", "content-LENGTH": str(len(body))} | answer.headers
         head = "".join(f"{name}:{text}\r\n" for name, text in named.items())
         whole = f"HTTP/1.1 {answer.status} Sö\r\n{head}\r\n".encode("latin-1")
-        if answer.breaks:
-            sent = {"in_headers": whole[:30], "in_body": whole + body[: len(body) // 2]}
-            self._reset_after(sent.get(answer.breaks, b""))
-            return
-        self.wfile.write(whole + body)
-        if call != "slot":
-            service.note(SentAnswer(call, request_id, time.monotonic(), answer.status))
-
-    def _reset_after(self, sent: bytes) -> None:
-        self.wfile.write(sent)
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        match answer.breaks:
+            case "never":
+                service.waits()
+            case "slowly":
+                all(self.wfile.write(bytes([byte])) and service.waits(0.1) for byte in whole + body)
+            case "":
+                self.wfile.write(whole + body)
+                if call != "slot":
+                    service.note(SentAnswer(call, request_id, time.monotonic(), answer.status))
+            case where:
+                sent = {"in_headers": whole[:30], "in_body": whole + body[: len(body) // 2]}
+                self.wfile.write(sent.get(where, b""))
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
     def form(self) -> list[tuple[str, bytes]]:
         """Split a form into its parts: disposition and content."""
