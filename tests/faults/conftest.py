@@ -2,7 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,13 @@ from ..servers.foreign_service import KEY, ForeignService
 from ..worlds.bucket_world import export_bucket
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
+
+
+def fill(filler: Path) -> None:
+    """Fill the disk of a file."""
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
 
 
 @contextmanager

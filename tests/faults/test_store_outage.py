@@ -1,0 +1,113 @@
+"""A results store that fails: a run waits for it, and meanwhile starts no new item; nothing that was finished is lost.
+
+A bucket that stays unavailable ends the run: tests/buckets/test_runs_in_buckets.py.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ..servers.buckets import S3Server
+from ..servers.foreign_service import Answer
+from ..servers.interruptible_proxy import InterruptibleProxy
+from ..worlds.command_world import export_settings
+from ..worlds.foreign_world import ForeignWorld
+from .conftest import fill
+
+ROWS = 120
+VERDICTS = ["valid", "tampered"] * (ROWS // 2)
+OUTAGE_SECONDS = 8.0  # so that an item which starts too late would be seen
+VERIFY_SECONDS = 0.3  # with four workers, the rest of the rows takes longer than a failure needs to be noticed
+
+
+@pytest.fixture
+def proxy(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[InterruptibleProxy]:
+    """A proxy in front of the bucket."""
+    proxy = InterruptibleProxy(moto.url)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def interrupted_bucket(
+    bucket_world: ForeignWorld, proxy: InterruptibleProxy
+) -> tuple[ForeignWorld, Callable[[str], None], Callable[[], None]]:
+    """A world, what begins an outage of its store in some way, and what ends it."""
+    return bucket_world, lambda way: getattr(proxy, way)(), proxy.restore
+
+
+@pytest.fixture
+def full_disk(
+    bare_world: ForeignWorld, small_disk: Path
+) -> tuple[ForeignWorld, Callable[[str], None], Callable[[], None]]:
+    """The same of a disk."""
+    return bare_world, lambda _way: fill(small_disk / "filler"), (small_disk / "filler").unlink
+
+
+@pytest.mark.parametrize(
+    ("store", "way", "noticed_seconds"),
+    [
+        ("interrupted_bucket", "disconnect", 6.5),  # after five without an answer of the bucket
+        ("interrupted_bucket", "stall", 6.5),
+        ("full_disk", "fill", 4.0),  # a write fails within one
+    ],
+)
+def test_a_run_waits_for_a_store_that_is_unavailable_for_a_time(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, store: str, way: str, noticed_seconds: float
+) -> None:
+    """The same leg continues, no call is made twice, and none is recorded twice."""
+    world, begin, end = request.getfixturevalue(store)
+    export_settings(monkeypatch, {"RETRY__BREAKER_SECONDS": "60", "PACE__WORKERS": "4", "PACE__FIRST_RATE": "100"})
+    started: list[int] = []
+
+    def note(act: Callable[[], None]) -> None:
+        started.append(world.service.received["uploads"])
+        act()
+
+    def fail_for_a_time(number: int, usual: Answer) -> Answer:
+        if number == ROWS // 4:
+            begin(way)
+            threading.Timer(noticed_seconds, note, [lambda: None]).start()
+            threading.Timer(OUTAGE_SECONDS, note, [end]).start()
+        if number >= ROWS // 4 and len(started) < 2:
+            time.sleep(VERIFY_SECONDS)
+        return usual
+
+    world.service.changes["verify"] = fail_for_a_time
+
+    ended_by = world.verify(world.catalog(*VERDICTS))
+
+    ids = [row["request_id"] for row in world.table("exchanges") if row["call"] in {"uploads", "verify"}]
+    assert ended_by == "complete"
+    assert [row["verdict"] for row in world.rows()] == VERDICTS
+    assert len(world.legs()) == 1
+    assert started[0] == started[1] < ROWS
+    assert (world.service.received["uploads"], world.service.received["verify"]) == (ROWS, ROWS)
+    assert sorted(ids) == sorted(world.service.ids(calls={"uploads", "verify"}))
+
+
+def test_a_full_disk_ends_the_run_and_resume_finishes_it(world: ForeignWorld, small_disk: Path) -> None:
+    """The run stops with one line and no traceback; when there is space again, each row is there once."""
+    filler = small_disk / "filler"
+
+    def fill_once(number: int, usual: Answer) -> Answer:
+        if number == ROWS // 4:
+            fill(filler)
+        return usual
+
+    world.service.changes["verify"] = fill_once
+
+    stopped = world.start("verify", world.catalog(*VERDICTS)).wait()
+    filler.unlink()
+    code = world.run("resume")
+
+    assert (stopped, code) == (8, 3)
+    assert "No space left" in world.logs
+    assert "proofsweep resume" in world.logs
+    assert "Traceback" not in world.logs
+    assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
+    assert [row["verdict"] for row in world.rows()] == VERDICTS
