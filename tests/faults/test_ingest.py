@@ -1,4 +1,7 @@
-"""A watched folder whose producer is at work, and passes that are killed: nothing is lost, halved or sent twice."""
+"""A watched folder whose producers are at work, and passes that are killed: nothing is lost, halved or sent twice.
+
+There are six kills of passes and two batches here; `make soak` has three hundred kills and fifty batches.
+"""
 
 import hashlib
 import os
@@ -14,32 +17,42 @@ from pathlib import Path
 
 import pytest
 
+from ..servers.alert_receivers import Webhook
 from ..worlds.command_world import export_settings
+from ..worlds.ddex_messages import Sending, Track, batch_manifest, sent
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
+from .conftest import fill
 
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "6"))
+IS_SOAK = "PROOFSWEEP_SOAK_KILLS" in os.environ
+SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED", "20261124"))
 SETTLE_SECONDS = 0.4
 """Many times the producer's longest pause, so that only the machine's load could make them meet."""
 PAUSE_SECONDS = 0.02
-WORK_SECONDS = 10.0 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 3.0
+WORK_SECONDS = 10.0 if IS_SOAK else 3.0
 """So long the producer delivers, while one pass follows another."""
+BATCHES = 50 if IS_SOAK else 2
+MOST_STEPS = 160
+"""A pass that verifies and moves a batch makes some 140 changes of the file system; one over three pairs, ninety."""
+CALLS_AT_ONCE = 8
 
 
 @pytest.fixture
 def folder(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty watched folder, whose files settle soon and wait for no sidecar."""
-    export_settings(monkeypatch, {"INGEST__SETTLE_SECONDS": str(SETTLE_SECONDS), "INGEST__PAIR_SECONDS": "0"})
-    monkeypatch.setenv("PROOFSWEEP_PACE__FIRST_RATE", "400")
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "sidecar")
+    settings = {"SETTLE_SECONDS": str(SETTLE_SECONDS), "PAIR_SECONDS": "0"}
+    export_settings(monkeypatch, {f"INGEST__{name}": text for name, text in settings.items()})
+    export_settings(monkeypatch, {"PACE__FIRST_RATE": "400", "SERVICE__SIDECAR_FIELD": "sidecar"})
     (bare_world.folder / "delivered").mkdir()
     return bare_world.folder / "delivered"
 
 
 @pytest.fixture
-def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    places = bare_world.folder / "accepted", bare_world.folder / "quarantine"
-    export_settings(monkeypatch, {"INGEST__ACCEPTED": str(places[0]), "INGEST__QUARANTINE": str(places[1])})
+def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Where accepted files are moved, and where rejected ones are."""
+    places = [bare_world.folder / name for name in ("accepted", "quarantine")]
+    export_settings(monkeypatch, {f"INGEST__{place.name.upper()}": str(place) for place in places})
     return places
 
 
@@ -119,7 +132,7 @@ class Producer:
 
 
 def test_a_producer_at_work_is_never_read_too_early_or_twice(
-    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path]
+    bare_world: ForeignWorld, folder: Path, targets: list[Path]
 ) -> None:
     """Only whole files are sent, each content once; of what lies there at the end, none is missing."""
     runner, producer = Runner(), Producer(folder, random.Random(5))  # noqa: S311
@@ -128,8 +141,7 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
     while working.is_alive():
         runner.do(f"pass {folder}")
     left = digests_in(folder, targets[0])
-    for _ in range(3):
-        assert runner.do(f"pass {folder}") == 0
+    _finish(runner, folder)
 
     sent = sent_by(bare_world)
     assert len(sent) > 10
@@ -142,7 +154,7 @@ def test_a_producer_at_work_is_never_read_too_early_or_twice(
 
 @pytest.mark.timeout(1_800)
 def test_a_pass_that_is_killed_anywhere_loses_no_file(
-    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path]
+    bare_world: ForeignWorld, folder: Path, targets: list[Path]
 ) -> None:
     """After each kill every file is somewhere whole; in the end each is once where it belongs, with its sidecar."""
     runner = Runner()
@@ -152,13 +164,11 @@ def test_a_pass_that_is_killed_anywhere_loses_no_file(
     while kills < KILLS:
         for number in range(3):
             _deliver_pair(bare_world, folder, f"{kills}-{number}", expected)
-        code = runner.do(f"pass {folder} {steps[kills % len(steps)]} {chance.choice(['before', 'after'])}")
-        assert code in {0, -signal.SIGKILL}
+        _is_killed(runner, folder, steps[kills % len(steps)], chance)
         kills += 1
         whole = sum(expected.values(), Counter())
         assert set(digests_in(folder, *targets)) >= set(whole)
-    for _ in range(3):
-        assert runner.do(f"pass {folder}") == 0
+    _finish(runner, folder)
 
     assert digests_in(folder) == Counter()
     assert digests_in(targets[0]) == expected["accepted"]
@@ -167,7 +177,7 @@ def test_a_pass_that_is_killed_anywhere_loses_no_file(
 
 
 def test_a_consumer_that_takes_files_at_once_gets_each_once(
-    bare_world: ForeignWorld, folder: Path, targets: tuple[Path, Path]
+    bare_world: ForeignWorld, folder: Path, targets: list[Path]
 ) -> None:
     """It empties the target all the time; each file leaves the watched folder in its first pass, with one row."""
     expected: dict[str, Counter[str]] = {"accepted": Counter(), "quarantine": Counter()}
@@ -195,6 +205,19 @@ def test_a_consumer_that_takes_files_at_once_gets_each_once(
     assert Counter(row["disposition"] for row in rows) == {"accepted": 20, "quarantined": 20}
 
 
+def _is_killed(runner: Runner, folder: Path, step: int, chance: random.Random) -> bool:
+    """Make a pass that may be killed at a step; say whether it was."""
+    code = runner.do(f"pass {folder} {step} {chance.choice(['before', 'after'])}")
+    assert code in {0, -signal.SIGKILL}
+    return code != 0
+
+
+def _finish(runner: Runner, folder: Path) -> None:
+    """Make as many passes as the files need to settle, to be verified, and to be moved."""
+    for _ in range(3):
+        assert runner.do(f"pass {folder}") == 0
+
+
 def _deliver_pair(world: ForeignWorld, folder: Path, name: str, expected: dict[str, Counter[str]]) -> None:
     """Deliver a WAV and its sidecar, and note where both must be in the end."""
     audio, sidecar = wav_of(len(world.service.verdicts) + 1), f"sidecar of {name}".encode()
@@ -203,3 +226,107 @@ def _deliver_pair(world: ForeignWorld, folder: Path, name: str, expected: dict[s
     (folder / f"{name}.wav.sidecar").write_bytes(sidecar)
     (folder / f"{name}.wav").write_bytes(audio)
     expected["accepted" if is_good else "quarantine"].update([digest_of(audio), digest_of(sidecar)])
+
+
+@dataclass
+class Sender:
+    """Delivers batches slowly; every fourth one is never complete, and every third one has a file that is rejected."""
+
+    world: ForeignWorld
+    folder: Path
+    chance: random.Random
+    complete: set[str] = field(default_factory=set)  # the contents of the audio of complete batches, as digests
+    # all contents of each complete batch by the name of its folder, and whether it is accepted
+    expected: dict[str, tuple[Counter[str], bool]] = field(default_factory=dict)
+    incomplete: Counter[str] = field(default_factory=Counter)
+
+    def stages(self, number: int) -> list[list[tuple[Path, bytes]]]:
+        """Return the files of a batch, in the order in which they come: some, the others, the completion file."""
+        batch = self.folder / f"202611240000{number:05}"
+        files: list[tuple[Path, bytes]] = []
+        audio: list[str] = []
+        for release in range(2):
+            name, content = f"{number:06}{release:07}", wav_of(number * 2 + release + 1)
+            audio.append(digest_of(content))
+            is_good = number % 3 != 1 or release > 0
+            self.world.service.verdicts[audio[-1]] = "valid" if is_good else "tampered"
+            track = Track(isrc="QZABC2600001", files=[sent("a.wav", content)])
+            message = Sending(icpn=name, message_id=name, thread_id=name, tracks=[track]).content()
+            audio_folder = batch / name / "resources"
+            files += [(batch / name / f"{name}.xml", message), (audio_folder / "a.wav", content)]
+            files += [(audio_folder / "cover.jpg", f"cover {name}".encode())]
+        self.chance.shuffle(files)
+        end = [(batch / "manifest.xml", batch_manifest(batch.name, [name]))]
+        contents = Counter(digest_of(content) for _, content in [*files, *end])
+        half = self.chance.randrange(1, len(files))
+        if number % 4 == 3:
+            self.incomplete += contents - Counter([digest_of(end[0][1])])
+            return [files[:half], files[half:]]
+        self.complete.update(audio)
+        self.expected[batch.name] = contents, number % 3 != 1
+        return [files[:half], files[half:], end]
+
+
+@pytest.mark.timeout(1_800)
+def test_batches_outlive_kills_whole(bare_world: ForeignWorld, folder: Path, targets: list[Path]) -> None:
+    """Each complete batch is in the end where it belongs; no other one is touched."""
+    runner, chance = Runner(), random.Random(SEED)  # noqa: S311
+    sender, kills = Sender(bare_world, folder, chance), 0
+    delivered: Counter[str] = Counter()
+    for number in range(BATCHES):
+        complete_before = set(sender.complete)
+        stages = sender.stages(number)
+        for stage, files in enumerate(stages, 1):
+            for path, content in files:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                delivered[digest_of(content)] += 1
+            for _ in range(1 if stage < len(stages) else 2):
+                kills += _is_killed(runner, folder, chance.randint(1, MOST_STEPS), chance)
+                assert set(digests_in(folder, *targets)) >= set(delivered)
+            is_complete = stage == len(stages)
+            assert set(sent_by(bare_world)) <= (sender.complete if is_complete else complete_before)
+    _finish(runner, folder)
+
+    print(f"{BATCHES} batches, {kills} kills of passes")  # noqa: T201 - `make soak` shows it
+    assert set(sent_by(bare_world)) == sender.complete
+    assert sum(sent_by(bare_world).values()) - len(sender.complete) <= kills * CALLS_AT_ONCE
+    for name, (contents, is_accepted) in sender.expected.items():
+        found = [digests_in(target / name) for target in targets]
+        assert found == ([contents, Counter()] if is_accepted else [Counter(), contents])
+    assert digests_in(folder) == sender.incomplete
+    assert not list(bare_world.folder.rglob(".proofsweep-*"))
+
+
+def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_moved(
+    world: ForeignWorld, folder: Path, small_target: Path, hook: Webhook, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each pass exits with 4 or is NotMoved, says why and where, and sends nothing again; somebody is told once.
+
+    The pass that moves them ends with what it has moved: half of them are rejected.
+    """
+    for number in range(16):
+        audio = wav_of(number)
+        world.service.verdicts[digest_of(audio)] = "tampered" if number % 2 else "valid"
+        (folder / f"{number}.wav").write_bytes(audio)
+    expected, filler = digests_in(folder), small_target / "filler"
+    fill(filler)
+
+    codes = [world.run("ingest", str(folder))]
+    first = capfd.readouterr()
+    charged = world.service.charged
+    codes += [world.run("ingest", str(folder))]
+    state = world.flow("check_ingest", str(folder))
+    told = list(hook.titles)
+    filler.unlink()
+    codes += [world.run("ingest", str(folder)), world.run("ingest", str(folder))]
+
+    why = f"The file cannot be moved: No space left on device. It should go to {small_target}/"
+    assert codes == [4, 4, 3, 0]
+    assert f"proofsweep: 8 not moved: {why}ok (ingest.accepted)." in first.err
+    assert f"proofsweep: 8 not moved: {why}bad (ingest.quarantine)." in first.err
+    assert (state.type.value, state.name) == ("FAILED", "NotMoved")
+    assert f"8 not moved: {why}bad (ingest.quarantine)." in str(state.message)
+    assert told == ["proofsweep: verified files that are not moved: 16 (elsewhere)"]
+    assert world.service.charged == charged
+    assert (digests_in(folder), digests_in(small_target)) == (digests_in(), expected)
