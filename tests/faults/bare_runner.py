@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -49,26 +48,6 @@ class Runner:
         return self.exit_code()
 
 
-@dataclass
-class KillAtWrite:
-    write: int
-    when: str
-    numbers: Callable[[], int]
-
-    def wrapped(self, act: Callable[..., None]) -> Callable[..., None]:
-        def write(store: object, name: str, *content: bytes) -> None:
-            is_last = self.numbers() == self.write
-            if is_last and self.when == "before":
-                die()
-            if is_last and self.when == "half":
-                core.write_files_by(write_half)  # the next file is this one's
-            act(store, name, *content)
-            if is_last:
-                die()
-
-        return write
-
-
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -85,8 +64,7 @@ def plan(catalog: str) -> int:
 
 def work(run_id: str, write: str = "0", when: str = "never") -> int:
     """Work on one leg, perhaps only until one of its writes."""
-    numbers = count(1)
-    core.wrap_writes(KillAtWrite(int(write), when, lambda: next(numbers)).wrapped)
+    core.wrap_writes(killing_at(int(write), when))
     core.work(run_id, BATCHES_AT_ONCE)
     return ROWS_REMAIN if core.remaining(run_id) else 0
 
@@ -102,25 +80,33 @@ def seize(run_id: str) -> int:
 
 def make_pass(folder: str, step: str = "0", when: str = "never") -> int:
     """Make one pass, perhaps only until one of its steps."""
-    numbers = count(1)
+    killing = killing_at(int(step), when)
     for name in ("rename", "hardlink_to", "unlink", "rmdir", "mkdir", "replace"):
-        setattr(Path, name, killing(getattr(Path, name), int(step), when, lambda: next(numbers)))
+        setattr(Path, name, killing(getattr(Path, name)))
     core.make_pass(folder)
     return 0
 
 
-def killing(act: Callable[..., object], step: int, when: str, number: Callable[[], int]) -> Callable[..., object]:
-    def change(*arguments: object, **options: object) -> object:
-        is_last = number() == step
-        if is_last and when == "before":
-            die()
-        try:
-            return act(*arguments, **options)
-        finally:
-            if is_last:
-                die()
+def killing_at(step: int, when: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what wraps functions so that the process dies at the call, of all of them, with this number."""
+    numbers = count(1)
 
-    return change
+    def wrap(act: Callable[..., None]) -> Callable[..., None]:
+        def change(*arguments: object, **options: object) -> None:
+            is_last = next(numbers) == step
+            if is_last and when == "before":
+                die()
+            if is_last and when == "half":
+                core.write_files_by(write_half)  # the next file is this one's
+            try:
+                return act(*arguments, **options)
+            finally:
+                if is_last:
+                    die()
+
+        return change
+
+    return wrap
 
 
 def do(job: str, *arguments: str) -> None:

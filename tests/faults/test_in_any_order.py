@@ -7,10 +7,11 @@ There are two runs here; `make soak` does sixty, from a seed that it prints.
 import os
 import random
 import signal
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -26,7 +27,6 @@ from ..worlds.command_world import Row
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
 from .drawn_faults import DISTURBANCES, FAULTS, HTML, REFUSALS, Disturbance
-from .strained_machine import Stalls
 
 STEPS = 5
 SOAK_LEGS = os.environ.get("PROOFSWEEP_SOAK_LEGS")
@@ -59,6 +59,28 @@ class Stage:
     other_runner: Runner
     endings: Counter[str] = field(default_factory=Counter)
     happened: Counter[str] = field(default_factory=Counter)
+
+
+@contextmanager
+def stalling(process: int, chance: random.Random) -> Iterator[list[float]]:
+    """Stop a process at random moments, each time for a random time; yield the moments of its stops."""
+    over, stops = threading.Event(), list[float]()
+
+    def stop_now_and_then() -> None:
+        with suppress(ProcessLookupError):
+            while not over.wait(chance.uniform(0.06, 0.54)):
+                stops.append(time.monotonic())
+                os.kill(process, signal.SIGSTOP)
+                over.wait(chance.uniform(0.2, LONGEST_STALL_SECONDS))
+                os.kill(process, signal.SIGCONT)
+
+    thread = threading.Thread(target=stop_now_and_then)
+    thread.start()
+    try:
+        yield stops
+    finally:
+        over.set()
+        thread.join()
 
 
 class DisturbedRun(RuleBasedStateMachine):
@@ -99,10 +121,9 @@ class DisturbedRun(RuleBasedStateMachine):
         """Its process is stopped at random moments; after a stop its calls may be over their time limit."""
         self.set_faults(disturbances)
         self.active.add("a machine that stalls")
-        stalls = Stalls(random.Random(seed), per_minute=200, longest=LONGEST_STALL_SECONDS)  # noqa: S311
-        with stalls.of(self.stage.runner.begin(f"leg {self.run_id}")):
+        with stalling(self.stage.runner.begin(f"leg {self.run_id}"), random.Random(seed)) as stops:  # noqa: S311
             code = self.stage.runner.exit_code()
-        self.note("leg with stalls" if stalls.stopped else "leg", code)
+        self.note("leg with stalls" if stops else "leg", code)
         assert code in {0, 3}, f"a leg under {self.active} ended with {code}"
 
     @rule(moment=MOMENTS)
