@@ -1,5 +1,7 @@
 """The benchmark's simulated lanes, a few of them and briefly: what the pacer promises holds there, and always alike."""
 
+from statistics import fmean
+
 import pytest
 
 from benchmarks.simulation.gateways import Gateway, WindowGateway
@@ -55,8 +57,12 @@ def test_windows_instead_of_buckets_are_lived_with() -> None:
 
 
 def test_processes_on_one_key_share_the_lane_without_a_word() -> None:
-    """Each learns what is left for it. Neighbours and refusals at random look alike, so a share of 429s is accepted."""
-    figures = measure(scenario(Gateway(rate=20, burst=20), clients=4), 7, CLIENTS[LEARNED])
+    """Each learns what is left for it. Neighbours and refusals at random look alike, so a share of 429s is accepted.
 
-    assert figures.goodput > 0.97
-    assert figures.share < 2.5
+    The seed decides much of it: on ten of them it is 1.6 to 2.5 percent.
+    """
+    figures = [measure(scenario(Gateway(rate=20, burst=20), clients=4), seed, CLIENTS[LEARNED]) for seed in range(1, 6)]
+
+    assert min(each.goodput for each in figures) > 0.97
+    assert fmean(each.share for each in figures) < 2.5
+    assert max(each.share for each in figures) < 3.0
