@@ -15,7 +15,6 @@ import pyarrow as pa
 
 import proofsweep_sandbox as sandbox
 
-from ..deployment.composed_system import ENDED
 from ..deployment.native_compose import ROOT
 from ..worlds.command_world import rows_in
 from ..worlds.waiting import wait_for
@@ -86,7 +85,7 @@ class RunningComposition:
                 found.update(self.api.get(f"/flow_runs/{flow_run}").raise_for_status().json())
             except httpx.HTTPError:
                 return False
-            return found["state_type"] in ENDED
+            return found["state_type"] in {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
         self.wait_for(has_ended)
         return found

@@ -12,11 +12,10 @@ from uuid import uuid4
 
 import httpx
 
+from ..supervised import descendants
 from ..worlds.command_world import rows_in
 from ..worlds.waiting import wait_for
 from .native_compose import Composition
-
-ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 
 
 @contextmanager
@@ -72,14 +71,12 @@ class ComposedSystem:
         for name in names:
             assert not self.parts.is_healthy(name)
             self.parts.start(name)
-        for name in names:
-            self.wait_for(lambda name=name: self.parts.is_healthy(name), f"{name} healthy")  # type: ignore[misc]
+        self.wait_for(lambda: all(map(self.parts.is_healthy, names)), f"{names} healthy")
 
     def kill(self, name: str) -> None:
         """Kill a service and the processes that it started, as a power cut would."""
         process = self.parts.processes.pop(name)
-        family = [process.pid, *_descendants(process.pid)]
-        for number in family:
+        for number in [process.pid, *descendants(process.pid)]:
             with suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
         process.wait()
@@ -93,26 +90,13 @@ class ComposedSystem:
         """Deploy the flow of a deployment for another catalog too; give the new one's name, which is the catalog's."""
         usual = self.deployment(name)
         same = ("flow_id", "work_pool_name", "entrypoint", "pull_steps", "job_variables")
-        facts = {each: usual[each] for each in same} | {
-            "name": catalog,
-            "parameters": usual["parameters"] | {"catalog": catalog},
-        }
-        self.api.post("/deployments/", json=facts).raise_for_status()
+        own = {"name": catalog, "parameters": usual["parameters"] | {"catalog": catalog}}
+        self.api.post("/deployments/", json={each: usual[each] for each in same} | own).raise_for_status()
         return catalog
 
     def started(self, name: str) -> str:
         path = f"/deployments/{self.deployment(name)['id']}/create_flow_run"
         return str(self.api.post(path, json={}).raise_for_status().json()["id"])
-
-    def ended(self, flow_run_id: str) -> dict[str, Any]:
-        """Wait for the end of a flow run; give what the server says of it."""
-        path = f"/flow_runs/{flow_run_id}"
-        self.wait_for(lambda: self.api.get(path).json().get("state_type") in ENDED, f"end of {flow_run_id}")
-        found: dict[str, Any] = self.api.get(path).json()
-        return found
-
-    def run_of(self, name: str) -> dict[str, Any]:
-        return self.ended(self.started(name))
 
     @property
     def results(self) -> Path:
@@ -120,12 +104,3 @@ class ComposedSystem:
 
     def verdicts(self) -> list[dict[str, Any]]:
         return rows_in(self.results)
-
-
-def _descendants(process: int) -> Iterator[int]:
-    """Yield the processes that a process has started, and those that these have."""
-    for children in Path(f"/proc/{process}/task").glob("*/children"):
-        with suppress(OSError):  # the thread is gone
-            for child in map(int, children.read_text().split()):
-                yield child
-                yield from _descendants(child)

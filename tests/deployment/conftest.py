@@ -36,23 +36,12 @@ def composed(tmp_path_factory: pytest.TempPathFactory, made_secrets: Path) -> It
     with ExitStack() as stack:
         declared = parts.services["postgres"]["environment"]
         password = (made_secrets / "postgres-password").read_text().strip()
+        names = {"user": declared["POSTGRES_USER"], "database": declared["POSTGRES_DB"]}
         assert not parts.is_healthy("postgres")
-        stack.enter_context(
-            serving(
-                user=declared["POSTGRES_USER"],
-                password=password,
-                database=declared["POSTGRES_DB"],
-                port=parts.ports["5432"],
-            )
-        )
+        stack.enter_context(serving(**names, password=password, port=parts.ports["5432"]))
         assert parts.is_healthy("postgres")
-        api = stack.enter_context(
-            httpx.Client(
-                base_url=f"http://127.0.0.1:{parts.ports['4200']}/api",
-                headers={"Authorization": f"Basic {login}"},
-                trust_env=False,
-            )
-        )
+        url, headers = f"http://127.0.0.1:{parts.ports['4200']}/api", {"Authorization": f"Basic {login}"}
+        api = stack.enter_context(httpx.Client(base_url=url, headers=headers, trust_env=False))
         system = ComposedSystem(parts, api)
         stack.callback(lambda: [parts.stop(name) for name in reversed(list(parts.processes))])
         system.start("prefect", "sandbox")

@@ -3,41 +3,34 @@
 from pathlib import Path
 
 import httpx
+import pytest
 import yaml
 
 from .composed_system import ComposedSystem
 from .native_compose import ROOT
 
-FLOWS = {"nightly": "verify_catalog", "ingest": "check_ingest"}
-"""The flow of each deployment."""
 
+@pytest.mark.parametrize(("name", "flow"), [("nightly", "verify_catalog"), ("ingest", "check_ingest")])
+def test_scheduled_deployments_are_known_to_the_server(composed: ComposedSystem, name: str, flow: str) -> None:
+    """A deployment has a schedule in a named time zone, one run at a time, and only names as parameters.
 
-def test_scheduled_deployments_are_known_to_the_server(composed: ComposedSystem) -> None:
-    """Each deployment has a schedule in a named time zone, one run at a time, and only names as parameters."""
-    for name in ("nightly", "ingest"):
-        found = composed.deployment(name, FLOWS[name])
+    The server plans its next runs ahead.
+    """
+    found = composed.deployment(name, flow)
+    wanted = {"deployment_id": {"any_": [found["id"]]}, "state": {"type": {"any_": ["SCHEDULED"]}}}
 
-        (schedule,) = found["schedules"]
-        assert schedule["active"]
-        assert schedule["schedule"]["cron"]
-        assert schedule["schedule"]["timezone"] == "UTC"
-        assert found["global_concurrency_limit"]["limit"] == 1
-        assert found["entrypoint"] == f"proofsweep_flows.{FLOWS[name]}.{FLOWS[name]}"
-        assert set(found["parameters"]) - {"catalog", "folder", "max_age"} == {"config"}
-        assert found["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": {"directory": "."}}]
+    def planned() -> list[object]:
+        return list(composed.api.post("/flow_runs/filter", json={"flow_runs": wanted}).json())
 
-
-def test_schedules_make_runs(composed: ComposedSystem) -> None:
-    """The server plans the next runs of each deployment ahead."""
-    for name in ("nightly", "ingest"):
-        wanted = {
-            "deployment_id": {"any_": [composed.deployment(name, FLOWS[name])["id"]]},
-            "state": {"type": {"any_": ["SCHEDULED"]}},
-        }
-        composed.wait_for(
-            lambda wanted=wanted: len(composed.api.post("/flow_runs/filter", json={"flow_runs": wanted}).json()) > 1,  # type: ignore[misc]
-            f"scheduled runs of {name}",
-        )
+    composed.wait_for(lambda: len(planned()) > 1, f"scheduled runs of {name}")
+    (schedule,) = found["schedules"]
+    assert schedule["active"]
+    assert schedule["schedule"]["cron"]
+    assert schedule["schedule"]["timezone"] == "UTC"
+    assert found["global_concurrency_limit"]["limit"] == 1
+    assert found["entrypoint"] == f"proofsweep_flows.{flow}.{flow}"
+    assert set(found["parameters"]) - {"catalog", "folder", "max_age"} == {"config"}
+    assert found["pull_steps"] == [{"prefect.deployments.steps.set_working_directory": {"directory": "."}}]
 
 
 def test_the_automations_are_known_to_the_server(composed: ComposedSystem) -> None:
