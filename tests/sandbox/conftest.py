@@ -1,7 +1,6 @@
 """Calls to the sandbox of all tests; each test has its own tenant."""
 
 import base64
-import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -15,9 +14,6 @@ from proofsweep_sandbox.samples import sounds
 
 Verify = Callable[..., httpx.Response]
 Issue = Callable[..., sandbox.Issued]
-
-# Plain HTTP needs no certificates, and reading the system's is slow.
-TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @pytest.fixture
@@ -50,7 +46,7 @@ def key(operator: sandbox.Operator) -> sandbox.NewKey:
 @pytest.fixture
 def api(running: sandbox.Running, key: sandbox.NewKey) -> Iterator[httpx.Client]:
     headers = {"x-api-key": key.api_key}
-    with httpx.Client(base_url=running.base_url, headers=headers, verify=TLS, trust_env=False) as client:
+    with httpx.Client(base_url=running.base_url, headers=headers, trust_env=False) as client:
         yield client
 
 
@@ -65,7 +61,7 @@ def pages_of(api: httpx.Client, path: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def keyless(running: sandbox.Running) -> Iterator[httpx.Client]:
     """Calls without any key: the API's public call, slots and links."""
-    with httpx.Client(base_url=running.base_url, verify=TLS, trust_env=False) as client:
+    with httpx.Client(base_url=running.base_url, trust_env=False) as client:
         yield client
 
 

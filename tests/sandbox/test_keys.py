@@ -1,7 +1,6 @@
 from collections.abc import Callable
 
 import httpx
-import pytest
 
 import proofsweep_sandbox as sandbox
 
@@ -32,12 +31,6 @@ def test_limit_or_cursor_turns_on_paging(api: httpx.Client, key: sandbox.NewKey)
     assert [record["keyId"] for record in inventory["keys"]] == made
     assert "nextCursor" not in inventory
     assert [[record["keyId"] for record in page["keys"]] for page in pages] == [made[:2], made[2:]]
-
-
-@pytest.mark.parametrize("cursor", ["", "AAAA"])
-def test_an_invalid_cursor_is_a_400(api: httpx.Client, cursor: str) -> None:
-    """Cursors come from the same list."""
-    assert [api.get(path, params={"cursor": cursor}).status_code for path in ("/partner/keys", "/proofs")] == [400, 400]
 
 
 def test_rotation_mints_a_key_beside_the_old_one(
@@ -83,10 +76,10 @@ def test_a_second_rotation_of_one_key_is_a_conflict(api: httpx.Client, keyless: 
     assert (other_body.status_code, other_key.status_code) == (409, 409)
 
 
-@pytest.mark.parametrize("headers", [{}, {"idempotency-key": "k" * 15}, {"idempotency-key": "k" * 129}])
-def test_an_idempotency_key_out_of_range_is_a_400(api: httpx.Client, headers: dict[str, str]) -> None:
+def test_an_idempotency_key_out_of_range_is_a_400(api: httpx.Client) -> None:
     """It is required, and has 16 to 128 characters."""
-    assert api.post("/partner/keys/rotate", headers=headers).status_code == 400
+    for headers in ({}, {"idempotency-key": "k" * 15}, {"idempotency-key": "k" * 129}):
+        assert api.post("/partner/keys/rotate", headers=headers).status_code == 400
 
 
 def test_rotation_has_a_low_lane_of_its_own(api: httpx.Client) -> None:

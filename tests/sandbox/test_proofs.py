@@ -39,21 +39,6 @@ def test_listing_is_newest_first_and_paged(api: httpx.Client, later: Callable[[f
     assert [item["proofId"] for page in pages for item in page["items"]] == made[::-1]
 
 
-def test_an_item_has_its_fields(api: httpx.Client, issue: Issue) -> None:
-    """Those that the contract names."""
-    issued = issue(song="Intro")
-
-    (item,) = api.get("/proofs").json()["items"]
-
-    assert item.pop("classification")
-    assert item == {
-        "proofId": issued.proof_id,
-        "song": "Intro",
-        "issuedAt": issued.issued_at,
-        "hasFeedback": False,
-    }
-
-
 def test_pending_proofs_are_unlisted(api: httpx.Client, issue: Issue) -> None:
     """A pending proof has an interpretation, but is not listed and cannot be fetched."""
     issued = issue(pending=True)
@@ -63,24 +48,30 @@ def test_pending_proofs_are_unlisted(api: httpx.Client, issue: Issue) -> None:
     assert api.get(f"/proofs/{issued.proof_id}/interpretation").json()["status"] == "pending"
 
 
-def test_a_cursor_of_another_tenant_is_a_400(
+def test_an_invalid_cursor_is_a_400(
     api: httpx.Client, stranger: Callable[[str, str], httpx.Response], issue: Issue
 ) -> None:
-    """A cursor is valid for its own list only."""
+    """A cursor is valid for its own tenant's list only."""
     for _ in range(2):
         issue(legacy=True)
     cursor = api.get("/proofs", params={"limit": 1}).json()["nextCursor"]
 
     assert stranger("GET", f"/proofs?cursor={cursor}").status_code == 400
     assert api.get("/partner/keys", params={"cursor": cursor}).status_code == 400
+    for path in ("/partner/keys?cursor=", "/proofs?cursor="):
+        assert [api.get(f"{path}{wrong}").status_code for wrong in ("", "AAAA")] == [400, 400]
 
 
 def test_fetching_gives_the_sidecar_as_it_was_issued(api: httpx.Client, issue: Issue) -> None:
-    """The base64 has exactly the issued bytes; only a one-file proof has an artifact."""
+    """The base64 has exactly the issued bytes; only a one-file proof has an artifact. A list has few members."""
     issued = issue(legacy=True, song="Intro")
 
+    (item,) = api.get("/proofs").json()["items"]
     record = api.get(f"/proofs/{issued.proof_id}").json()
 
+    listed = {"proofId": issued.proof_id, "song": "Intro", "issuedAt": issued.issued_at, "hasFeedback": False}
+    assert item.pop("classification")
+    assert item == listed
     assert issued.sidecar is not None
     assert base64.b64decode(record["sidecar"], validate=True) == issued.sidecar.read_bytes()
     assert record["song"] == "Intro"
