@@ -3,8 +3,13 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, requires
 from itertools import chain
+from subprocess import run
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from .packages import PACKAGES, ROOT, modules_of
 
@@ -20,6 +25,8 @@ IMPORTED_BY_OTHERS = {"boto3"}
 BROUGHT = {"dask"}
 """Imported, and brought in the right version by another one of the same extra."""
 
+MARKERS = {"async-timeout", "pywin32", "whenever"}
+"""Locked for other systems and newer Pythons: their markers exclude them here."""
 
 DISTRIBUTIONS = packages_distributions()
 
@@ -68,3 +75,31 @@ def test_lock_holds_hashes_and_no_host() -> None:
     assert "://" not in lock
     assert len(pins) > len(PROJECT["dependencies"])
     assert all(pin.endswith("\\") for pin in pins)
+
+
+def needed_by(asked: list[str]) -> set[str]:
+    """Return all packages that some requirements need, by the metadata of what is installed here."""
+    found, todo = set(), [(Requirement(text), "") for text in asked]
+    seen: set[tuple[str, str]] = set()
+    while todo:
+        requirement, extra = todo.pop()
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        name = canonicalize_name(requirement.name)
+        found.add(str(name))
+        for wanted in {"", *requirement.extras} - {one for of, one in seen if of == name}:
+            seen.add((name, wanted))
+            todo += [(Requirement(text), wanted) for text in requires(name) or []]
+    return found
+
+
+@pytest.mark.parametrize("extras", [[], list(EXTRAS)], ids=" ".join)
+def test_the_image_gets_exactly_what_the_product_needs(extras: list[str]) -> None:
+    """By the metadata of the installed packages: the core, and what each chosen extra brings."""
+    asked = [*PROJECT["dependencies"], *chain(*(EXTRAS[extra] for extra in extras))]
+    command = [sys.executable, ROOT / "deploy" / "locked.py", "product", *extras]
+
+    entries = run(command, check=True, capture_output=True, text=True).stdout
+
+    chosen = set(re.findall(r"^([a-z0-9._-]+)==", entries, re.MULTILINE))
+    assert chosen - MARKERS == needed_by(asked) - MARKERS

@@ -27,35 +27,24 @@ CORE = Path(__file__).parents[2] / "proofsweep"
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 
 
-class Trace:
-    """The functions of the core that were entered, in this thread and in those that started meanwhile."""
+@contextmanager
+def entered() -> Iterator[set[tuple[str, str]]]:
+    """Yield the functions of the core that are entered, by module, in this thread and in those that start meanwhile."""
+    functions: set[tuple[str, str]] = set()
 
-    def __init__(self) -> None:
-        self.functions: set[tuple[str, str]] = set()
-
-    @property
-    def modules(self) -> set[str]:
-        """The files of these functions."""
-        return {module for module, _ in self.functions}
-
-    def note(self, frame: FrameType, event: str, _arg: object) -> None:
-        """Take note of a call; Python calls it for each."""
+    def note(frame: FrameType, event: str, _arg: object) -> None:
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(str(CORE)) and not code.co_name.startswith("<"):
-            module = str(Path(code.co_filename).relative_to(CORE))
-            self.functions.add((module, f"{code.co_firstlineno} {code.co_qualname}"))
+            functions.add((code.co_filename.removeprefix(str(CORE)), f"{code.co_firstlineno} {code.co_qualname}"))
 
-    @contextmanager
-    def on(self) -> Iterator[None]:
-        """Trace what is done inside."""
-        before = sys.getprofile()
-        threading.setprofile(self.note)
-        sys.setprofile(self.note)
-        try:
-            yield
-        finally:
-            sys.setprofile(before)
-            threading.setprofile(None)
+    before = sys.getprofile()
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        yield functions
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
 
 
 @pytest.fixture
@@ -84,25 +73,27 @@ def planned(config: str, folder: Path, files: int) -> str:
 
 def test_one_healthy_file_enters_few_modules_and_functions(config: str, tmp_path: Path) -> None:
     """From its task to the journal."""
-    run_id, trace = planned(config, tmp_path / "music", 1), Trace()
+    run_id = planned(config, tmp_path / "music", 1)
 
     with App(load_settings(config)).attempt(run_id) as leg:
         (piece,) = leg.completed.batches()
-        with trace.on():
+        with entered() as functions:
             verify_batch(leg, piece)
             leg.trail.journal.flush()
 
-    assert len(trace.modules) <= FILE_MODULES, sorted(trace.modules)
-    assert len(trace.functions) <= FILE_FUNCTIONS, sorted(trace.functions)
+    modules = {module for module, _ in functions}
+    assert len(modules) <= FILE_MODULES, sorted(modules)
+    assert len(functions) <= FILE_FUNCTIONS, sorted(functions)
 
 
 def test_a_leg_of_fourteen_rows_enters_few_modules(config: str, tmp_path: Path) -> None:
     """From its lease to its receipt."""
-    run_id, trace, settings = planned(config, tmp_path / "music", 14), Trace(), load_settings(config)
+    run_id, settings = planned(config, tmp_path / "music", 14), load_settings(config)
 
-    with trace.on(), App(settings).attempt(run_id) as leg:
+    with entered() as functions, App(settings).attempt(run_id) as leg:
         for piece in leg.completed.batches():
             verify_batch(leg, piece)
         work_last(leg)
 
-    assert len(trace.modules) <= LEG_MODULES, sorted(trace.modules)
+    modules = {module for module, _ in functions}
+    assert len(modules) <= LEG_MODULES, sorted(modules)
