@@ -8,17 +8,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 QUICK = {"planning": "| 2,000 |", "lanes": "R2 B2"}
-SLOW = {
-    "a_year",
-    "answers",
-    "cpu_per_file",
-    "first_byte",
-    "forecast",
-    "memory",
-    "night",
-    "prefect_tasks",
-    "processes",
-    "start",
+SLOW = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if "argparse" in path.read_text()} - {
+    *QUICK,
+    "__main__",
 }
 """Benchmarks that start the program several times or fill a store: `make soak` runs them, this only loads them."""
 
@@ -50,19 +42,3 @@ def test_each_quick_benchmark_runs_at_a_tiny_size(name: str) -> None:
 
     assert ended.returncode == 0, ended.stderr
     assert QUICK[name] in ended.stdout
-
-
-def test_every_benchmark_is_among_them() -> None:
-    """A script that measures something is a benchmark; the others are only used by benchmarks."""
-    scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-
-    parts = {
-        "built_store",
-        "children",
-        "core_client",
-        "curl_client",
-        "slow_link_sandbox",
-        "lane_plot",
-        "null_service",
-    }
-    assert scripts - parts - {"__main__"} == {*QUICK, *SLOW}
