@@ -48,16 +48,13 @@ class RunningComposition:
         return ended.stdout
 
     def compose(self, *arguments: str) -> str:
-        """Run `docker compose`."""
         return self.run("docker", "compose", *arguments)
 
     def secret(self, name: str) -> str:
-        """Read a secret."""
         return (self.folder / "deploy" / "secrets" / name).read_text().strip()
 
     @cached_property
     def api(self) -> httpx.Client:
-        """A client of the Prefect server."""
         login = base64.b64encode(self.secret("prefect-login").encode()).decode()
         headers = {"Authorization": f"Basic {login}"}
         return httpx.Client(base_url="http://127.0.0.1:4200/api", headers=headers, trust_env=False, timeout=30)
@@ -92,12 +89,10 @@ class RunningComposition:
 
     @cached_property
     def results(self) -> Path:
-        """The volume of the results."""
         asked = ("docker", "volume", "inspect", "--format", "{{.Mountpoint}}", "proofsweep_sample-results")
         return Path(self.run(*asked).strip())
 
     def verdicts(self) -> list[dict[str, Any]]:
-        """Read all verdicts."""
         return rows_in(self.results)
 
     def journalled(self) -> set[str]:
@@ -117,7 +112,6 @@ class RunningComposition:
         return {each["Service"]: each for each in map(json.loads, lines)}
 
     def is_healthy(self, *services: str) -> bool:
-        """Whether some services are healthy by their own checks."""
         found = self.containers()
         return all(found.get(service, {}).get("Health") == "healthy" for service in services)
 
@@ -136,5 +130,4 @@ class RunningComposition:
         return [it["request_id"] for it in exchanges if (it["call"], it["status"]) == ("verify", 200)]
 
     def wait_for(self, holds: Callable[[], object]) -> None:
-        """Return soon after a condition holds."""
         wait_for(holds, lambda: self.compose("ps", "--all") + self.compose("logs", "--tail", "40", "worker"))

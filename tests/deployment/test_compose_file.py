@@ -1,4 +1,4 @@
-"""The Compose files as documents: they follow the specification and our rules for each service."""
+"""The Compose files and the automations as documents: they follow the specification and our rules for each service."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ..worlds.core import setting
+from ..worlds.core import STATES_OF_RUNS, setting
 from .native_compose import PORTS, REAL, ROOT, S3, TRIAL, read_compose
 
 SECRETS = {"SECRETS_FOLDER": "deploy/secrets"}
@@ -23,6 +23,9 @@ DEFAULTS = dict(
     re.findall(r"`(PROOFSWEEP_\w+)` \| `?(.*?)`? \|", (ROOT / "docs" / "command-line.md").read_text("utf-8"))
 )
 """Each setting of the documentation, by its variable."""
+TRIGGERS: list[dict[str, Any]] = [
+    each["trigger"] for each in yaml.safe_load((ROOT / "deploy" / "automations.yaml").read_text())["automations"]
+]
 PINNED = re.compile(r"[\w./-]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?(@sha256:[0-9a-f]{64})?")
 
 
@@ -134,3 +137,20 @@ def test_a_trial_keeps_to_itself() -> None:
         f"sample-{name}" for name in ("results", "catalog", "ingest", "accepted", "quarantine")
     }
     assert trial["secrets"]["partner-key"]["file"] == "deploy/secrets/sandbox-key"
+
+
+def test_every_flow_is_seen_and_run_again() -> None:
+    """A second time does only what is left, or what costs little."""
+    sources = (path.read_text() for path in (ROOT / "flows" / "proofsweep_flows").glob("*.py"))
+    flows = {name for source in sources for name in re.findall(r'@flow\(\s*name="([\w-]+)"', source)}
+
+    named = [set(trigger["match_related"][0]["prefect.resource.name"]) for trigger in TRIGGERS]
+
+    assert named == [flows] * 5
+
+
+def test_every_end_of_a_run_shows_that_it_lives() -> None:
+    """A run that ended after all is neither crashed nor given up."""
+    states = {f"prefect.flow-run.{state}" for state in STATES_OF_RUNS} - {"prefect.flow-run.Crashed"}
+
+    assert [states - set(trigger["expect"]) for trigger in TRIGGERS if trigger["posture"] == "Proactive"] == [set()] * 4

@@ -42,15 +42,11 @@ def test_the_automations_are_known_to_the_server(composed: ComposedSystem) -> No
     assert {each["name"]: each["enabled"] for each in known} == {each["name"]: True for each in shipped}
 
 
-def test_the_server_requires_its_login(composed: ComposedSystem) -> None:
-    """Without the login, a client can read the health and nothing else."""
+def test_the_server_requires_its_login_and_keeps_its_records_in_the_database(composed: ComposedSystem) -> None:
+    """Without the login, a client can read the health and nothing else. A file would be lost with a container."""
     with httpx.Client(base_url=composed.api.base_url, trust_env=False) as stranger:
         assert stranger.get("/health").status_code == 200
         assert stranger.post("/deployments/filter", json={}).status_code == 401
-
-
-def test_the_server_keeps_its_records_in_the_database(composed: ComposedSystem) -> None:
-    """A SQLite file would be lost with its container."""
     assert not list(composed.parts.folder.rglob("prefect.db"))
 
 

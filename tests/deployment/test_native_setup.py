@@ -88,17 +88,15 @@ def machine(tmp_path: Path, running: sandbox.Running, postgresql: Path) -> Itera
 def test_the_page_leads_to_verdicts(machine: Path, running: sandbox.Running, postgresql: Path) -> None:
     """Command by command: database, server, registration, worker, a nightly run that is watched, the list of runs."""
     port = str(free_ports(1)[0])
-    for unit in UNITS:
-        (machine / "deploy" / "systemd" / unit.name).write_text(own_places(unit.read_text(), machine, port))
-    settings = own_places((ROOT / "deploy" / "systemd" / "worker.env").read_text(), machine, port)
+    deploy = machine / "deploy"
+    for name in ("make-database", "systemd/worker.env", *(f"systemd/{unit.name}" for unit in UNITS)):
+        (deploy / name).write_text(own_places((ROOT / "deploy" / name).read_text(), machine, port))
+    (deploy / "make-database").chmod(0o755)
+    settings = (deploy / "systemd" / "worker.env").read_text() + "\nPREFECT_WORKER_QUERY_SECONDS=1\n"
     settings = settings.replace("https://partner.example/v1", running.base_url).replace("=production", "=sandbox")
     settings = settings.replace("#PROOFSWEEP_SERVICE__SIDECAR_FIELD=", "PROOFSWEEP_SERVICE__SIDECAR_FIELD=sidecar")
-    settings += "\nPREFECT_WORKER_QUERY_SECONDS=1\n"
-    (machine / "deploy" / "systemd" / "worker.env").write_text(settings)
+    (deploy / "systemd" / "worker.env").write_text(settings)
     shutil.copy(ROOT / "prefect.yaml", machine)
-    script = machine / "deploy" / "make-database"
-    script.write_text(own_places((ROOT / "deploy" / "make-database").read_text(), machine, port))
-    script.chmod(0o755)
     commands = [own_places(line, machine, port) for line in commands_of_page() if not INSTALLING.search(line)]
     edited = [
         line.replace(f"cd {ROOT}", f"cd {machine}").replace("python3 deploy/", f"python3 {ROOT}/deploy/")

@@ -9,22 +9,19 @@ import pytest
 
 from .native_compose import ROOT
 
-WITH_SECRETS = ROOT / "deploy" / "with-secrets"
 
+def test_secrets_are_private_and_kept(made_secrets: Path) -> None:
+    """The folder's mode excludes other users; the files' mode lets the user of a container read.
 
-def test_secrets_are_private_and_readable_in_a_container(made_secrets: Path) -> None:
-    """The folder's mode excludes other users; the files' mode lets the user of a container read."""
-    assert stat.S_IMODE(made_secrets.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in made_secrets.iterdir()} == {0o444}
-    assert all(len(path.read_text().strip()) >= 20 for path in made_secrets.iterdir())
-
-
-def test_an_existing_secret_is_kept(made_secrets: Path) -> None:
-    """A second start keeps the database's password."""
+    A second start keeps the database's password.
+    """
     before = {path: path.read_text() for path in made_secrets.iterdir()}
 
     ended = subprocess.run([made_secrets.parent / "make-secrets"], check=True, capture_output=True, text=True)
 
+    assert stat.S_IMODE(made_secrets.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in before} == {0o444}
+    assert all(len(secret.strip()) >= 20 for secret in before.values())
     assert {path: path.read_text() for path in made_secrets.iterdir()} == before
     assert ended.stdout == ""
 
@@ -106,18 +103,18 @@ def test_half_of_a_real_installation_starts_nothing(checkout: Path, *, has_key: 
     assert ("PROOFSWEEP_SERVICE__BASE_URL is not set" in started.stderr) == has_key
 
 
+def with_secrets(*command: str, **given: object) -> "subprocess.CompletedProcess[str]":
+    """Run a command by the script, with some variables."""
+    environ = {"PATH": os.environ["PATH"]} | {name: str(value) for name, value in given.items()}
+    command = (str(ROOT / "deploy" / "with-secrets"), *command)
+    return subprocess.run(command, env=environ, check=False, capture_output=True, text=True)
+
+
 def test_a_program_gets_the_content_of_its_secret_file(tmp_path: Path) -> None:
     """The variable has the file's content, even quotes and dollar signs; other `_FILE` variables stay."""
     (tmp_path / "key").write_text("""it's "$HOME" \\n\n""")
-    given = {"AWS_SECRET_ACCESS_KEY_FILE": str(tmp_path / "key"), "OTHER_FILE": "stays"}
 
-    ended = subprocess.run(
-        [WITH_SECRETS, "env", "-0"],
-        env={"PATH": os.environ["PATH"]} | given,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    ended = with_secrets("env", "-0", AWS_SECRET_ACCESS_KEY_FILE=tmp_path / "key", OTHER_FILE="stays")
 
     variables = dict(line.split("=", 1) for line in ended.stdout.split("\0") if line)
     assert variables["AWS_SECRET_ACCESS_KEY"] == """it's "$HOME" \\n"""
@@ -127,15 +124,7 @@ def test_a_program_gets_the_content_of_its_secret_file(tmp_path: Path) -> None:
 
 def test_an_unreadable_secret_is_reported(tmp_path: Path) -> None:
     """One line names the variable, and the program does not run."""
-    given = {"PREFECT_API_AUTH_STRING_FILE": str(tmp_path / "none")}
-
-    ended = subprocess.run(
-        [WITH_SECRETS, "echo", "ran"],
-        env={"PATH": os.environ["PATH"]} | given,
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    ended = with_secrets("echo", "ran", PREFECT_API_AUTH_STRING_FILE=tmp_path / "none")
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.count("\n") == 1

@@ -68,7 +68,6 @@ class Partner:
 
     @property
     def inbox(self) -> Path:
-        """The folder of deliveries."""
         return self.folder / "inbox"
 
     def kill(self) -> None:
@@ -87,7 +86,6 @@ class Partner:
         self.running.operator.set_quota(used + count)
 
     def verified(self) -> int:
-        """Count the verifications that the service answered."""
         exchanges = self.running.operator.exchanges()
         return sum((each["call"], each["status"]) == ("verify", 200) for each in exchanges)
 
@@ -126,7 +124,6 @@ class TwoDays:
         self.system.start(name)
 
     def kill_server(self) -> None:
-        """Kill the Prefect server, and start it again."""
         self.system.kill("prefect")
         self.system.start("prefect")
 
