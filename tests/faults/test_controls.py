@@ -14,7 +14,6 @@ from ..servers.foreign_service import Answer
 from ..worlds.command_world import said
 from ..worlds.core import plan, set_chosen, work
 from ..worlds.foreign_world import ForeignWorld
-from .test_whose_fault import for_poison, late
 
 FILES = 40
 
@@ -34,10 +33,11 @@ def endings(world: ForeignWorld) -> list[str]:
 def test_a_mount_that_goes_between_two_legs_makes_no_file_missing(world: ForeignWorld) -> None:
     """The leg ends, no row is written; when the folder is back, `resume` verifies all that remain."""
     run_id = plan(world.catalog(*["valid"] * FILES))
-    fail_after(world, 20)
+    world.service.changes["verify"] = lambda number, usual: usual if number < 20 else replace(usual, status=503)
     work(run_id)
     world.service.changes.clear()
-    away = [shutil.move(path, world.folder / "away" / path.name) for path in _files_of(world)]
+    (world.folder / "away").mkdir()
+    away = [shutil.move(path, world.folder / "away" / path.name) for path in world.folder.glob("*.wav")]
 
     work(run_id)
     rows_then = world.rows()
@@ -50,16 +50,6 @@ def test_a_mount_that_goes_between_two_legs_makes_no_file_missing(world: Foreign
     assert {row["outcome"] for row in world.rows()} == {"accepted"}
     assert len(world.rows()) == FILES
     assert endings(world) == ["breaker", "breaker", "complete"]
-
-
-def fail_after(world: ForeignWorld, calls: int) -> None:
-    """Let the service fail for everything after so many verify calls."""
-    world.service.changes["verify"] = lambda number, usual: usual if number < calls else replace(usual, status=503)
-
-
-def _files_of(world: ForeignWorld) -> list[Path]:
-    (world.folder / "away").mkdir()
-    return sorted(world.folder.glob("*.wav"))
 
 
 def test_a_firewall_on_the_way_is_not_the_key(world: ForeignWorld) -> None:
@@ -87,18 +77,8 @@ def test_a_service_that_accepts_silence_is_found_out_within_a_hundred_files(worl
 
 def test_a_mixture_of_verdicts_costs_no_call_but_those_of_its_files(world: ForeignWorld) -> None:
     """Two fifths are rejected, also with verdicts that nobody knows: each is an answer."""
-    verdicts = [
-        "valid",
-        "tampered",
-        "valid",
-        "unregistered",
-        "valid",
-        "valid",
-        "neverHeardOf",
-        "valid",
-        "valid",
-        "tampered",
-    ]
+    verdicts = ["valid", "tampered", "valid", "unregistered", "valid", "valid", "neverHeardOf", "valid", "valid"]
+    verdicts += ["tampered"]
     run_id = plan(world.catalog(*verdicts * 15))
 
     work(run_id)
@@ -130,19 +110,6 @@ def test_accepted_files_that_are_refused_stop_the_run_only_if_others_are_refused
     assert "emptied registry" in said("status", all_of_them)
 
 
-def test_a_file_that_always_times_out_fails_alone(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is tried twice; the others are answered after it."""
-    monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "0.3")
-    run_id = plan(world.catalog("poison", *["valid"] * 5))
-    world.service.changes["verify"] = for_poison(late)
-
-    work(run_id)
-
-    assert endings(world) == ["complete"]
-    assert [row["outcome"] for row in world.rows()] == ["failed"] + ["accepted"] * 5
-    assert world.service.received["uploads"] == 5 + 2
-
-
 def let_opens_fail(monkeypatch: pytest.MonkeyPatch, error: int, fails: Callable[[str], bool]) -> None:
     """Let the system refuse to open some of the audio files, by their names."""
     opens = os.open
@@ -156,26 +123,19 @@ def let_opens_fail(monkeypatch: pytest.MonkeyPatch, error: int, fails: Callable[
     monkeypatch.setattr(os, "open", refuse_some)
 
 
-def test_a_process_without_files_left_makes_no_file_unreadable(
-    world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("error", "unavailable"), [(errno.EMFILE, []), (errno.EIO, [7])])
+def test_a_file_that_cannot_be_opened_holds_no_run(
+    world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, error: int, unavailable: list[int]
 ) -> None:
-    """Each tenth open fails: the file is tried again last, and every row is accepted."""
+    """Without files left, each tenth open fails, and the file is tried again last; with a bad sector, its row fails."""
     run_id = plan(world.catalog(*["valid"] * FILES))
     opens = count(1)
-    let_opens_fail(monkeypatch, errno.EMFILE, lambda _: next(opens) % 10 == 5)
+    let_opens_fail(monkeypatch, error, lambda name: next(opens) % 10 == 5 if error == errno.EMFILE else name == "7.wav")
 
     work(run_id)
 
-    assert {row["outcome"] for row in world.rows()} == {"accepted"}
-    assert endings(world) == ["complete"]
-
-
-def test_one_bad_sector_holds_no_run(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One file gives EIO, others can be read: its row is `failed`, and the leg is complete."""
-    run_id = plan(world.catalog(*["valid"] * FILES))
-    let_opens_fail(monkeypatch, errno.EIO, lambda name: name == "7.wav")
-
-    work(run_id)
-
-    assert [row["manifest_row"] for row in world.rows() if row["reason"] == "source_unavailable"] == [7]
+    failed = [row for row in world.rows() if row["outcome"] != "accepted"]
+    assert [(row["manifest_row"], row["reason"]) for row in failed] == [
+        (row, "source_unavailable") for row in unavailable
+    ]
     assert endings(world) == ["complete"]
