@@ -9,8 +9,7 @@ import pytest
 from proofsweep_cli.app import run
 
 from ..worlds.core import StoredRun, leave_operation, results_at
-from ..worlds.ended_runs import answered, end_leg, plan_of_run
-from ..worlds.exchange_rows import exchange
+from ..worlds.ended_runs import answered, end_leg, exchange, plan_of_run
 
 PLAN = plan_of_run("20261120T020000Z_000aa", items=1)
 SECRET_NAME = "unreleased \x1b[31m\nsong.wav"

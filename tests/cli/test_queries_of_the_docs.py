@@ -16,7 +16,7 @@ from proofsweep.results import ResultsStore, open_results
 
 from ..worlds.core import StoredRun, results_at, verified
 from ..worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, TUESDAY, night
-from ..worlds.exchange_rows import exchange
+from ..worlds.ended_runs import exchange
 from ..worlds.reported_store import fill
 
 ROOT = Path(__file__).parents[2]

@@ -9,16 +9,14 @@ import random
 import signal
 import threading
 import time
-import wave
 from collections import Counter
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from ..servers.alert_receivers import Webhook
-from ..worlds.command_world import export_settings
+from ..worlds.command_world import export_settings, wav_of
 from ..worlds.ddex_messages import Sending, Track, batch_manifest, sent
 from ..worlds.foreign_world import ForeignWorld
 from .bare_runner import Runner
@@ -56,12 +54,8 @@ def targets(bare_world: ForeignWorld, monkeypatch: pytest.MonkeyPatch) -> list[P
     return places
 
 
-def wav_of(number: int, frames: int = 400) -> bytes:
-    written = BytesIO()
-    with wave.open(written, "wb") as file:
-        file.setparams((1, 2, 8_000, 0, "NONE", ""))
-        file.writeframes(number.to_bytes(4, "big") * frames)
-    return written.getvalue()
+def audio_of(number: int, frames: int = 400) -> bytes:
+    return wav_of(number.to_bytes(4, "big") * frames)
 
 
 def digest_of(content: bytes) -> str:
@@ -122,7 +116,7 @@ class Producer:
 
     def _content(self) -> bytes:
         self._number += 1
-        content = wav_of(self._number, frames=self.chance.randint(200, 1_000))
+        content = audio_of(self._number, frames=self.chance.randint(200, 1_000))
         self.written.add(digest_of(content))
         return content
 
@@ -220,7 +214,7 @@ def _finish(runner: Runner, folder: Path) -> None:
 
 def _deliver_pair(world: ForeignWorld, folder: Path, name: str, expected: dict[str, Counter[str]]) -> None:
     """Deliver a WAV and its sidecar, and note where both must be in the end."""
-    audio, sidecar = wav_of(len(world.service.verdicts) + 1), f"sidecar of {name}".encode()
+    audio, sidecar = audio_of(len(world.service.verdicts) + 1), f"sidecar of {name}".encode()
     is_good = len(world.service.verdicts) % 2 == 0
     world.service.verdicts[digest_of(audio)] = "valid" if is_good else "tampered"
     (folder / f"{name}.wav.sidecar").write_bytes(sidecar)
@@ -246,7 +240,7 @@ class Sender:
         files: list[tuple[Path, bytes]] = []
         audio: list[str] = []
         for release in range(2):
-            name, content = f"{number:06}{release:07}", wav_of(number * 2 + release + 1)
+            name, content = f"{number:06}{release:07}", audio_of(number * 2 + release + 1)
             audio.append(digest_of(content))
             is_good = number % 3 != 1 or release > 0
             self.world.service.verdicts[audio[-1]] = "valid" if is_good else "tampered"
@@ -306,7 +300,7 @@ def test_files_that_a_full_disk_keeps_from_being_moved_are_told_until_they_are_m
     The pass that moves them ends with what it has moved: half of them are rejected.
     """
     for number in range(16):
-        audio = wav_of(number)
+        audio = audio_of(number)
         world.service.verdicts[digest_of(audio)] = "tampered" if number % 2 else "valid"
         (folder / f"{number}.wav").write_bytes(audio)
     expected, filler = digests_in(folder), small_target / "filler"

@@ -5,14 +5,14 @@ import ctypes
 import signal
 import sys
 import time
-import wave
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from ..worlds.command_world import wav_of
 from ..worlds.foreign_world import ForeignWorld
-from ..worlds.started_command import StartedCommand
+from ..worlds.started_command import ForkedProcess
 
 SMALL, LARGE = 210, 6  # more than 200, so that batches are verified in order, and not single items
 LARGE_BYTES = 16 * 1024 * 1024
@@ -24,15 +24,13 @@ def with_large_files(world: ForeignWorld) -> str:
     """Write a catalog of small files, and then a large one again and again; give its path."""
     catalog = Path(world.catalog(*["valid"] * SMALL))
     large = world.folder / "large.wav"
-    with wave.open(str(large), "wb") as file:
-        file.setparams((1, 2, 8_000, 0, "NONE", ""))
-        file.writeframes(bytes(LARGE_BYTES))
+    large.write_bytes(wav_of(bytes(LARGE_BYTES)))
     with catalog.open("a", newline="") as file:
         csv.writer(file).writerows([[large]] * LARGE)
     return str(catalog)
 
 
-def start(world: ForeignWorld, *arguments: str) -> StartedCommand:
+def start(world: ForeignWorld, *arguments: str) -> ForkedProcess:
     """Start a leg with slow storage; return when a large file is being sent."""
     world.service.storage_rate = STORAGE_RATE
     # none of the small files is refused, so silence is sent once
@@ -42,7 +40,7 @@ def start(world: ForeignWorld, *arguments: str) -> StartedCommand:
     return process
 
 
-def signal_a_thread(process: StartedCommand, number: signal.Signals) -> None:
+def signal_a_thread(process: ForkedProcess, number: signal.Signals) -> None:
     """Send a signal to a thread that is not the main one, as the system may do."""
     others = {int(one.name) for one in Path(f"/proc/{process.pid}/task").iterdir()} - {process.pid}
     assert ctypes.CDLL(None).tgkill(process.pid, max(others), number) == 0

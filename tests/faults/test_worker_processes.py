@@ -8,14 +8,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from ..worlds.core import plan
 from ..worlds.foreign_world import ForeignWorld
-from ..worlds.started_command import StartedCommand
+from ..worlds.started_command import ForkedProcess
 from ..worlds.waiting import wait_for
 
 VERDICTS = ("valid", "tampered", "valid", "local_seal")
@@ -28,6 +27,8 @@ IN_FLIGHT = 8
 KEYED = {"uploads", "verify", "usage"}
 ASKED_BEFORE = 1
 """Calls of the command itself, which asks the service what is left before legs begin."""
+
+Workers = list["subprocess.Popen[bytes]"]
 
 
 @pytest.fixture
@@ -43,33 +44,23 @@ def new_run(world: ForeignWorld, partitions: int = 2) -> str:
     return plan(world.catalog(*VERDICTS * (ROWS // len(VERDICTS))), partitions=partitions)
 
 
-@dataclass
-class Cluster:
-    processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
-
-    @property
-    def workers(self) -> list["subprocess.Popen[bytes]"]:
-        """The workers; the scheduler is the first process."""
-        return self.processes[1:]
-
-    def start(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:]]
-        self.processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-
-
 @pytest.fixture
-def by_hand(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster of two workers; the settings name it. A silent worker is lost after five minutes, or as a test says."""
+def workers(world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Workers]:
+    """Two workers of a cluster that the settings name. A silent one is lost after five minutes, or as a test says."""
     monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL", getattr(request, "param", "300s"))
-    cluster, where = Cluster(), world.folder / "scheduler.json"
-    options = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"]
-    cluster.start("scheduler", *options, "--scheduler-file", str(where))
+    where = world.folder / "scheduler.json"
+
+    def start(part: str, *options: str) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", f"distributed.cli.dask_{part}", "--scheduler-file", str(where), *options]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    address = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"]
+    processes = [start("scheduler", *address)]
     wait_for(lambda: where.exists() and where.read_text().endswith("}"))
-    for _ in range(2):
-        cluster.start("worker", "--scheduler-file", str(where), "--nthreads", "2", "--no-nanny", "--no-dashboard")
+    processes += [start("worker", "--nthreads", "2", "--no-nanny", "--no-dashboard") for _ in range(2)]
     monkeypatch.setenv("PROOFSWEEP_DASK__ADDRESS", json.loads(where.read_text())["address"])
-    yield cluster
-    for process in reversed(cluster.processes):
+    yield processes[1:]
+    for process in reversed(processes):
         process.kill()
         process.wait()
 
@@ -92,7 +83,7 @@ def again(world: ForeignWorld) -> int:
     return answered(world) - ROWS
 
 
-def wait_for_mid_run(world: ForeignWorld, process: StartedCommand) -> None:
+def wait_for_mid_run(world: ForeignWorld, process: ForkedProcess) -> None:
     """Wait until a quarter of the rows is done, and all processes have written some of them down."""
     world.wait_for(lambda: (answered(world) > ROWS // 4 and len(world.writers()) > 1) or process.poll() is not None)
 
@@ -121,13 +112,13 @@ def test_a_killed_worker_process_costs_what_was_in_flight(world: ForeignWorld, r
 
 
 @only_in_soak
-@pytest.mark.parametrize("by_hand", ["45s"], indirect=True)
-def test_a_frozen_worker_that_comes_back_publishes_nothing(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+@pytest.mark.parametrize("workers", ["45s"], indirect=True)
+def test_a_frozen_worker_that_comes_back_publishes_nothing(world: ForeignWorld, run_id: str, workers: Workers) -> None:
     """It was taken for lost, and another has done its partition."""
     process = world.start("resume", run_id)
     wait_for_mid_run(world, process)
 
-    frozen = by_hand.workers[0]
+    frozen = workers[0]
     frozen.send_signal(signal.SIGSTOP)
     most = calls_in_hand(world)
     code = process.wait(timeout=180)
@@ -143,12 +134,12 @@ def test_a_frozen_worker_that_comes_back_publishes_nothing(world: ForeignWorld, 
 
 
 @only_in_soak
-def test_the_bound_of_calls_holds_though_a_worker_is_killed(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+def test_the_bound_of_calls_holds_though_a_worker_is_killed(world: ForeignWorld, run_id: str, workers: Workers) -> None:
     """All that its leg was given counts as spent. The next legs do the rest."""
     for_the_plan = world.service.charged
     process = world.start("resume", run_id, "--max-calls", "600")
     wait_for_mid_run(world, process)
-    by_hand.workers[0].kill()
+    workers[0].kill()
     code = process.wait(timeout=120)
     charged = world.service.charged - for_the_plan
     rest = world.start("resume", run_id).wait(timeout=120)
@@ -159,7 +150,7 @@ def test_the_bound_of_calls_holds_though_a_worker_is_killed(world: ForeignWorld,
 
 
 @only_in_soak
-def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, run_id: str, by_hand: Cluster) -> None:
+def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, run_id: str, workers: Workers) -> None:
     """Nothing is lost or paid twice when the run goes on; the cluster is there for the next legs."""
     world.service.answer_late(0.2)
     process = world.start("resume", run_id)
@@ -180,7 +171,7 @@ def test_a_stop_reaches_workers_elsewhere_within_seconds(world: ForeignWorld, ru
     assert world.start("resume", run_id).wait(timeout=120) == 3, world.logs
     check_tables(world, *["cancelled"] * 4, *["complete"] * 2)
     assert again(world) == 0
-    assert all(worker.poll() is None for worker in by_hand.workers)
+    assert all(worker.poll() is None for worker in workers)
 
 
 def _stopped_through_the_store(world: ForeignWorld, run_id: str) -> dict[str, Any]:
@@ -200,7 +191,7 @@ def _stopped_through_the_store(world: ForeignWorld, run_id: str) -> dict[str, An
 
 @only_in_soak
 def test_legs_on_a_cluster_outlive_the_process_that_began_them(
-    world: ForeignWorld, run_id: str, by_hand: Cluster
+    world: ForeignWorld, run_id: str, workers: Workers
 ) -> None:
     """Each is whole, so it comes to its end; until then nobody else works on its partition."""
     process = world.start("resume", run_id)
@@ -215,4 +206,4 @@ def test_legs_on_a_cluster_outlive_the_process_that_began_them(
     assert world.start("resume", run_id).wait(timeout=120) == 3, world.logs
     check_tables(world, "complete", "complete")
     assert again(world) == 0
-    assert len(by_hand.workers) == 2
+    assert len(workers) == 2

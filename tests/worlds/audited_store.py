@@ -4,36 +4,26 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from .core import Plan, Results, Row, StoredRun, prune_old
-from .ended_runs import answered, plan_of_run
-from .exchange_rows import exchange
+from .ended_runs import answered, exchange, plan_of_run
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 PRUNED, TWO_LEGS, NEWEST = "20250101T120000Z_000aa", "20261101T120000Z_000aa", "20261102T120000Z_000aa"
 
 
-def planned(results: Results, run_id: str, items: str, batch_items: int = 5, partitions: int = 1) -> Plan:
-    """Plan a run of items named by one letter each."""
-    plan = plan_of_run(run_id, items=len(items), batch_items=batch_items, partitions=partitions)
+def planned(results: Results, run_id: str, items: str) -> Plan:
+    """Plan a run of items named by one letter each, five in a batch."""
+    plan = plan_of_run(run_id, items=len(items), batch_items=5)
     run = StoredRun(results, plan)
     run.write_items(items)
     run.write_plan()
     return plan
 
 
-def end_leg(
-    results: Results,
-    plan: Plan,
-    items: str,
-    rows: Sequence[int],
-    ended_by: str = "complete",
-    *,
-    leg: int | None = None,
-    **facts: object,
-) -> None:
-    """Let a leg of a run, by default the next one, finish some rows, and settle it; its receipt says these `facts`."""
+def end_leg(results: Results, plan: Plan, items: str, rows: Sequence[int], ended_by: str = "complete") -> None:
+    """Let the next leg of a run finish some rows, and settle it."""
     run = StoredRun(results, plan)
-    leg = run.take(leg)
-    run.end(leg, ended_by, [_finished(plan, leg, row, items[row]) for row in rows], **facts)
+    leg = run.take()
+    run.end(leg, ended_by, [_finished(plan, leg, row, items[row]) for row in rows])
     run.note()
 
 

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+import wave
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pytest
 
 from proofsweep_cli.app import run
 
-from .started_command import StartedCommand
+from .started_command import ForkedProcess, run_command
 from .waiting import wait_for
 
 Row = dict[str, Any]
@@ -54,10 +55,10 @@ class CommandWorld:
         flow = getattr(import_module(f"proofsweep_flows.{name}"), name)  # Prefect reads its settings on import
         return flow(*arguments, results=self.results_url, return_state=True, **options)
 
-    def start(self, *arguments: str, before: Callable[[], None] | None = None) -> StartedCommand:
+    def start(self, *arguments: str, before: Callable[[], None] | None = None) -> ForkedProcess:
         """Start a command as a process of its own, as a person would; a function may change that process first."""
         log = self.folder / f"log-{time.monotonic_ns()}.txt"
-        return StartedCommand([*arguments, "--results", self.results_url], log, before)
+        return ForkedProcess(run_command, [*arguments, "--results", self.results_url], log, before)
 
     def table(self, name: str) -> list[Row]:
         return rows_in(self.results, name)
@@ -82,6 +83,15 @@ def rows_in(results: Path, table: str = "verdicts") -> list[Row]:
     if not any(results.glob(f"{table}/*/*.parquet")):
         return []
     return list(pyarrow.dataset.dataset(results / table, format="parquet").to_table().to_pylist())
+
+
+def wav_of(frames: bytes) -> bytes:
+    """Return a WAV with these frames, of two bytes each."""
+    written = io.BytesIO()
+    with wave.open(written, "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(frames)
+    return written.getvalue()
 
 
 def said(*arguments: str) -> str:

@@ -34,7 +34,6 @@ class Track:
     artist: str = "Mara & the Tides"
     is_clip: bool = False
     is_provided: bool | None = None
-    reference: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +102,10 @@ def sent(location: str, content: bytes, algorithm: str = "MD5") -> Sent:
     )
 
 
-def put_release(folder: Path, sending: Sending, files: dict[str, bytes] | None = None, name: str = "") -> Path:
+def put_release(folder: Path, sending: Sending, files: dict[str, bytes] | None = None) -> Path:
     """Write a message into a release's folder, and files beside it; give the message's path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (name or f"{folder.name}.xml")
+    path = folder / f"{folder.name}.xml"
     path.write_bytes(sending.content())
     for location, content in (files or {}).items():
         target = folder / location
@@ -169,7 +168,7 @@ def _resources(sending: Sending) -> Iterable[str]:
 
 def _recording(sending: Sending, track: Track, number: int) -> str:
     isrc = _leaf("ISRC", track.isrc)
-    resource = _leaf("ResourceReference", track.reference or f"A{number}")
+    resource = _leaf("ResourceReference", f"A{number}")
     title = _leaf("TitleText", track.title) + _leaf("SubTitle", track.subtitle)
     if sending.version in ERN_3:
         flags = _leaf("AudioCodecType", "FLAC") + (_leaf("IsPreview", "true") if track.is_clip else "")
@@ -239,9 +238,7 @@ def _releases(sending: Sending) -> str:
 
 def _deals(sending: Sending) -> str:
     """Write what fills most of a real message, and says nothing of files."""
-    terms = _leaf("CommercialModelType", "SubscriptionModel") + _leaf("Usage/UseType", "OnDemandStream")
-    terms += "".join(_leaf("TerritoryCode", code) for code in ("DE", "FR", "GB", "US"))
-    terms += _leaf("ValidityPeriod/StartDate", "2026-11-20")
-    deal = _element("Deal/DealTerms", terms)
+    terms = _leaf("Usage/UseType", "OnDemandStream") + "".join(_leaf("TerritoryCode", code) for code in ("DE", "FR"))
     references = (_leaf("DealReleaseReference", f"R{number}") for number in range(len(sending.tracks) + 1))
-    return _element("DealList", *(_element("ReleaseDeal", reference, deal) for reference in references))
+    deals = (_element("ReleaseDeal", each, _element("Deal/DealTerms", terms)) for each in references)
+    return _element("DealList", *deals)

@@ -19,35 +19,27 @@ def night(
     run_id: str,
     rows: Mapping[str, Row],
     *,
-    remaining: int = 0,
     remains: Sequence[str] = (),
     is_noted: bool = False,
-    leg_cells: Row | None = None,
     listed: Sequence[str] = (),
     **plan_cells: object,
 ) -> Plan:
     """Leave a night behind: a row for each item, its row of `runs`, and what is derived from both.
 
-    `listed` are the items of the whole catalog, where the night leaves some out. So many rows remain, or these items.
+    `listed` are the items of the whole catalog, where the night leaves some out. These items remain.
     """
-    remains = remains or [f"{run_id} remains {number}" for number in range(remaining)]
     plan = plan_of_run(run_id, len(rows) + len(remains), tag_names=tag_names_of(rows.values()), **plan_cells)
     run = StoredRun(results, plan)
     if listed:  # first, as the index takes an old run without a plan for one that never came to be
         run.list_catalog(listed)
     run.write_items([*(str(cells.get("item_id", item)) for item, cells in rows.items()), *remains])
     facts = [answered(plan, number, item) | _cells(item, cells) for number, (item, cells) in enumerate(rows.items())]
-    end_leg(results, plan, facts, **(leg_cells or {}))
+    end_leg(results, plan, facts)
     outcomes = [row["outcome"] for row in facts]
     leg: Row = {word: outcomes.count(word) for word in ("accepted", "rejected", "failed", "ineligible")}
     leg |= {"run_id": run_id, "leg": 1, "environment": plan.environment, "ended_by": "complete", "items": plan.items}
-    leg |= {
-        "catalog": plan.catalog,
-        "remaining": len(remains),
-        "calls": 2 * len(facts),
-        "key_fingerprint": "abcdef012345",
-    }
-    leg |= {"finished_at": datetime.fromisoformat(plan.created_at).astimezone(UTC)} | (leg_cells or {})
+    leg |= {"catalog": plan.catalog, "remaining": len(remains), "calls": 2 * len(facts)}
+    leg |= {"key_fingerprint": "abcdef012345", "finished_at": datetime.fromisoformat(plan.created_at).astimezone(UTC)}
     run.write_part("runs", [leg])
     if is_noted:
         run.note()

@@ -1,9 +1,9 @@
-"""Runs as they are left behind in a results store: a plan, a lease, a receipt and parts."""
+"""Runs as they are left behind in a results store: a plan, a lease, a receipt and parts, with their rows."""
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from .core import Plan, Results, Row, StoredRun
 
@@ -32,13 +32,16 @@ def answered(plan: Plan, row: int, item_id: str, outcome: str = "accepted", **ce
     began = datetime.fromisoformat(plan.created_at)
     facts: Row = {"run_id": plan.run_id, "leg": 1, "environment": plan.environment, "manifest_row": row}
     facts |= {"item_id": item_id, "audio": f"/c/{item_id}", "outcome": outcome, "accepted": outcome == "accepted"}
-    facts |= {
-        "action": "accept",
-        "verify_attempts": 1,
-        "calls": 2,
-        "finished_at": began.replace(second=row),
-    }
+    facts |= {"action": "accept", "verify_attempts": 1, "calls": 2, "finished_at": began.replace(second=row)}
     return facts | cells
+
+
+def exchange(plan: Plan, row: int | None, call: str = "verify", second: int = 0, **cells: object) -> Row:
+    """Make an exchange of the first leg, so many seconds after the run began."""
+    began = datetime.fromisoformat(plan.created_at) + timedelta(seconds=second)
+    facts: Row = {"run_id": plan.run_id, "leg": 1, "manifest_row": row, "call": call, "attempt": 1, "status": 200}
+    facts |= {"started_at": began, "elapsed_ms": 1500.0, "bytes_sent": 1, "request_id": None, "error_code": None}
+    return facts | {"failure": None} | cells
 
 
 def tag_names_of(rows: Iterable[Row]) -> list[str]:

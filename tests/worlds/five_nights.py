@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from .core import Plan, Results, Row, StoredRun
-from .ended_runs import answered, end_leg, plan_of_run
-from .exchange_rows import exchange
+from .ended_runs import answered, end_leg, exchange, plan_of_run
 
 FILES = 1_200
 NIGHTS = [plan_of_run(f"202611{day:02}T010000Z_000aa", items=FILES, catalog="/c") for day in (16, 17, 18, 19, 20)]

@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import wave
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pyarrow as pa
 from ..servers.buckets import Bucket
 from ..servers.foreign_service import ForeignService
 from . import core
-from .command_world import CommandWorld
+from .command_world import CommandWorld, wav_of
 
 
 @dataclass(slots=True)
@@ -42,17 +41,17 @@ class ForeignWorld(CommandWorld):
         """The runs that were planned, oldest first."""
         return sorted(path.parent.name for path in self.results.glob("_runs/*/plan.json"))
 
-    def catalog(self, *verdicts: str, audio_bytes: int = 1_600) -> str:
+    def catalog(self, *verdicts: str) -> str:
         """Write one small WAV for each verdict, and a manifest of them; give its path."""
         path = self.folder / "catalog.csv"
         with path.open("w", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["audio"])
             for number, verdict in enumerate(verdicts):
-                audio = self.folder / f"{number}.wav"
-                _write_wav(audio, number, audio_bytes)
-                self.service.verdicts[hashlib.sha256(audio.read_bytes()).hexdigest()] = verdict
-                rows.writerow([audio])
+                path_of_audio, audio = self.folder / f"{number}.wav", wav_of(number.to_bytes(4, "big") * 400)
+                path_of_audio.write_bytes(audio)
+                self.service.verdicts[hashlib.sha256(audio).hexdigest()] = verdict
+                rows.writerow([path_of_audio])
         return str(path)
 
     def verify(self, catalog: str) -> str:
@@ -67,9 +66,3 @@ class ForeignWorld(CommandWorld):
             pa.ipc.open_stream(path.read_bytes()) for path in self.results.glob("_runs/*/journal/*/exchanges-*")
         ]
         return {str(one) for segment in segments for one in segment.read_all()["request_id"].to_pylist()}
-
-
-def _write_wav(path: Path, seed: int, size: int) -> None:
-    with wave.open(str(path), "wb") as file:
-        file.setparams((1, 2, 8_000, 0, "NONE", ""))
-        file.writeframes(seed.to_bytes(4, "big") * (size // 4))

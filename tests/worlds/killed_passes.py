@@ -17,11 +17,9 @@ class Site(Protocol):
 
     root: str
 
-    def put(self, name: str, content: bytes) -> None:
-        """Make a file or replace it."""
+    def put(self, name: str, content: bytes) -> None: ...
 
-    def delete(self, name: str) -> None:
-        """Delete a file, if it is there."""
+    def delete(self, name: str) -> None: ...
 
     def below(self, folder: str) -> dict[str, bytes]:
         """Return all files below a folder, hidden ones too, by their names in it."""
@@ -59,7 +57,6 @@ class KilledMove:
     functions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Deliver it."""
         for name, content in PAIR.items():
             self.site.put(f"in/{name}", content)
 
@@ -74,7 +71,6 @@ class KilledMove:
         return is_whole_after(lines, self.files, self.make_next_pass, self.functions)
 
     def make_next_pass(self) -> None:
-        """Make a whole pass."""
         move_accepted_pair(
             self.results, self.site.root, AUDIO, PROOF, lambda: self.site.below("in").get("a.wav") == AUDIO
         )

@@ -1,11 +1,11 @@
 """Nights of a small label: files are issued and delivered, and catalogs verified without an orchestrator."""
 
-import wave
 from dataclasses import dataclass
 from pathlib import Path
 
 import proofsweep_sandbox as sandbox
 
+from .command_world import wav_of
 from .core import NothingDue, verified
 
 
@@ -20,9 +20,7 @@ class Label:
         """Write a WAV without a credential."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with wave.open(str(path), "wb") as file:
-            file.setparams((1, 2, 8_000, 0, "NONE", ""))
-            file.writeframes(f"{name:>400}".encode()[:400] * 4)
+        path.write_bytes(wav_of(f"{name:>400}".encode()[:400] * 4))
         return path
 
     def credentialed(self, name: str) -> Path:

@@ -1,8 +1,7 @@
 """A small store with a run that a report is made of."""
 
 from .core import Results, StoredRun
-from .ended_runs import answered, end_leg, plan_of_run
-from .exchange_rows import exchange
+from .ended_runs import answered, end_leg, exchange, plan_of_run
 
 BEFORE, PLAN = (plan_of_run(f"202611{day}T020000Z_000aa", items=6, catalog="/c") for day in (19, 20))
 HOSTILE = "/c/<script>document.title='hacked'</script>\u202e\"'&\n" + "x" * 10_000

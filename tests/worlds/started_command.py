@@ -56,20 +56,13 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
-class StartedCommand(ForkedProcess):
-    """A command that a person starts."""
-
-    def __init__(self, arguments: list[str], log: Path, before: Callable[[], None] | None) -> None:
-        super().__init__(_run, arguments, log, before)
-
-
 def _call(environment: dict[str, str], function: Callable[..., None], arguments: tuple[object, ...]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     function(*arguments)
 
 
-def _run(arguments: list[str], log: Path, before: Callable[[], None] | None) -> None:
+def run_command(arguments: list[str], log: Path, before: Callable[[], None] | None) -> None:
     """Be the command, after something else; this process has imported Prefect, whose settings are read again."""
     from prefect import context  # noqa: PLC0415 - it reads the environment on import, here that of the server's start
 

@@ -8,8 +8,7 @@ from proofsweep.queries.search import Search, searching
 from proofsweep.store import layout
 from proofsweep.store.parts import SCHEMAS, Results
 
-from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ...worlds.exchange_rows import exchange
+from ...worlds.ended_runs import answered, end_leg, exchange, plan_of_run
 
 FIRST, SECOND = (plan_of_run(f"202611{day}T020000Z_000aa", items=4) for day in (19, 20))
 TAGS = {

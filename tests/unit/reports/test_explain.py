@@ -9,8 +9,7 @@ from proofsweep.store import layout
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import empty_row
 
-from ...worlds.ended_runs import answered, end_leg, plan_of_run
-from ...worlds.exchange_rows import exchange
+from ...worlds.ended_runs import answered, end_leg, exchange, plan_of_run
 
 PLAN = plan_of_run("20261120T025900Z_000aa", items=2)
 
