@@ -42,7 +42,7 @@ QUICK = {
     "TIMEOUTS__READ_SECONDS": "2.5",
 }
 KILLED = -signal.SIGKILL
-KILL_POINTS = st.tuples(st.integers(1, 14), st.sampled_from(["before", "half", "after"]))
+KILL_POINTS = st.builds("{} {}".format, st.integers(1, 14), st.sampled_from(["before", "half", "after"]))
 LONGEST_STALL_SECONDS = 5.0 if SOAK_LEGS else 0.4
 """The timeout of a call: in the soak, a machine may be stopped until its calls are over their limit."""
 MOMENTS = st.floats(0.05, 0.6)
@@ -96,24 +96,16 @@ class DisturbedRun(RuleBasedStateMachine):
         assert stage.runner.do(f"plan {stage.catalog}") == 0
         self.run_id = stage.world.runs[-1]
 
-    @rule(disturbances=DISTURBANCES)
+    @rule(disturbances=DISTURBANCES, kill=st.just("") | KILL_POINTS)
     @precondition(lambda self: not self.is_complete)
-    def a_leg_runs(self, disturbances: list[Disturbance]) -> None:
-        """It ends in a way that its faults allow."""
+    def a_leg_runs(self, disturbances: list[Disturbance], kill: str) -> None:
+        """It ends in a way that its faults allow, or is killed at a write."""
         self.set_faults(disturbances)
         before = len(self.legs())
-        self.note("leg", code := self.stage.runner.do(f"leg {self.run_id}"))
-        if len(self.legs()) > before:
+        self.note("kill" if kill else "leg", code := self.stage.runner.do(f"leg {self.run_id} {kill}"))
+        if len(self.legs()) > before and code != KILLED:
             assert self.legs()[-1] in self.plausible_endings(), f"{self.legs()} under {self.active}"
-        assert code in {0, 3}, f"a leg under {self.active} ended with {code}"
-
-    @rule(disturbances=DISTURBANCES, kill=KILL_POINTS)
-    @precondition(lambda self: not self.is_complete)
-    def a_leg_is_killed_at_a_write(self, disturbances: list[Disturbance], kill: tuple[int, str]) -> None:
-        """It may end before that write."""
-        self.set_faults(disturbances)
-        self.note("kill", code := self.stage.runner.do(f"leg {self.run_id} {kill[0]} {kill[1]}"))
-        assert code in {0, 3, KILLED}, f"a leg under {self.active} ended with {code}"
+        assert code in {0, 3, KILLED if kill else 0}, f"a leg under {self.active} ended with {code}"
 
     @rule(disturbances=DISTURBANCES, seed=st.integers(0, 10**6))
     @precondition(lambda self: not self.is_complete)

@@ -6,6 +6,7 @@ A bucket that stays unavailable ends the run: tests/buckets/test_runs_in_buckets
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,35 +33,21 @@ def proxy(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interrupt
     proxy.close()
 
 
-@pytest.fixture
-def interrupted_bucket(
-    bucket_world: ForeignWorld, proxy: InterruptibleProxy
-) -> tuple[ForeignWorld, Callable[[str], None], Callable[[], None]]:
-    """A world, what begins an outage of its store in some way, and what ends it."""
-    return bucket_world, lambda way: getattr(proxy, way)(), proxy.restore
-
-
-@pytest.fixture
-def full_disk(
-    bare_world: ForeignWorld, small_disk: Path
-) -> tuple[ForeignWorld, Callable[[str], None], Callable[[], None]]:
-    """The same of a disk."""
-    return bare_world, lambda _way: fill(small_disk / "filler"), (small_disk / "filler").unlink
-
-
 @pytest.mark.parametrize(
-    ("store", "way", "noticed_seconds"),
-    [
-        ("interrupted_bucket", "disconnect", 6.5),  # after five without an answer of the bucket
-        ("interrupted_bucket", "stall", 6.5),
-        ("full_disk", "fill", 4.0),  # a write fails within one
-    ],
+    ("way", "noticed_seconds"),
+    [("disconnect", 6.5), ("stall", 6.5), ("fill", 4.0)],  # a bucket does not answer for five; a write fails within one
 )
 def test_a_run_waits_for_a_store_that_is_unavailable_for_a_time(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, store: str, way: str, noticed_seconds: float
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, way: str, noticed_seconds: float
 ) -> None:
     """The same leg continues, no call is made twice, and none is recorded twice."""
-    world, begin, end = request.getfixturevalue(store)
+    begin: Callable[[], None]
+    if way == "fill":
+        world, filler = request.getfixturevalue("bare_world"), request.getfixturevalue("small_disk") / "filler"
+        begin, end = partial(fill, filler), filler.unlink
+    else:
+        world, proxy = request.getfixturevalue("bucket_world"), request.getfixturevalue("proxy")
+        begin, end = getattr(proxy, way), proxy.restore
     export_settings(monkeypatch, {"RETRY__BREAKER_SECONDS": "60", "PACE__WORKERS": "4", "PACE__FIRST_RATE": "100"})
     started: list[int] = []
 
@@ -70,7 +57,7 @@ def test_a_run_waits_for_a_store_that_is_unavailable_for_a_time(
 
     def fail_for_a_time(number: int, usual: Answer) -> Answer:
         if number == ROWS // 4:
-            begin(way)
+            begin()
             threading.Timer(noticed_seconds, note, [lambda: None]).start()
             threading.Timer(OUTAGE_SECONDS, note, [end]).start()
         if number >= ROWS // 4 and len(started) < 2:

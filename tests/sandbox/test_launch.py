@@ -42,13 +42,8 @@ def test_a_sandbox_ends_with_the_process_that_launched_it(tmp_path: Path) -> Non
         "print(running.base_url, flush=True); os.kill(os.getpid(), 9)"
     )
     # Both processes share standard error, so reading it to its end also waits for the sandbox.
-    parent = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "home")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = [sys.executable, "-c", program, str(tmp_path / "home")]
+    parent = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{parent.stdout.strip()}/health", trust_env=False)

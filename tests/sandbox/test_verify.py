@@ -72,13 +72,8 @@ def test_an_upload_of_another_tenant_does_not_exist(
     running: sandbox.Running, operator: sandbox.Operator, upload: Callable[[bytes], str]
 ) -> None:
     """An uploadId is valid for its own tenant only."""
-    other = operator.add_tenant("another")
+    body, headers = {"uploadId": upload(b"some audio")}, {"x-api-key": operator.add_tenant("another").api_key}
 
-    answer = httpx.post(
-        f"{running.base_url}/verify",
-        json={"uploadId": upload(b"some audio")},
-        headers={"x-api-key": other.api_key},
-        trust_env=False,
-    )
+    answer = httpx.post(f"{running.base_url}/verify", json=body, headers=headers, trust_env=False)
 
     assert answer.status_code == 404

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -252,27 +252,19 @@ class _Handler(BaseHTTPRequestHandler):
             service.taken_in_part -= 1
             self.rfile.read(_PART_BYTES)
             self._send(call, Answer(204))
-        elif len(self._read_body(call, size)) == size:
-            self._send(call, service.answer(call, self))
+        else:
+            self.body = b"".join(self._pieces(size, service.storage_rate if call == "slot" else None))
+            if len(self.body) == size:
+                self._send(call, service.answer(call, self))
         self.close_connection = True
 
-    def _read_body(self, call: str, size: int) -> bytes:
-        self.body = self._slowly(size) if call == "slot" else self.rfile.read(size)
-        return self.body
-
-    def _slowly(self, size: int) -> bytes:
-        """Read at the rate of the storage, a tenth of a second's bytes at once."""
-        body = bytearray()
-        while len(body) < size:
-            rate = self.server.service.storage_rate
-            at_once = size if rate is None else int(rate / 10)
-            piece = self.rfile.read(min(at_once, size - len(body)))
-            if not piece:
-                break
-            body += piece
-            if rate is not None and len(body) < size:
+    def _pieces(self, size: int, rate: float | None) -> Iterator[bytes]:
+        """Read at some bytes per second, a tenth of a second's at once."""
+        while size and (piece := self.rfile.read(size if rate is None else min(size, int(rate / 10)))):
+            yield piece
+            size -= len(piece)
+            if rate is not None and size:
                 time.sleep(0.1)
-        return bytes(body)
 
     def _send(self, call: str, answer: Answer) -> None:
         service = self.server.service

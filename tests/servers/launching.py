@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-STOP_SECONDS = 10
-
 
 @contextmanager
 def launched(command: Sequence[str | Path], log: Path, environment: dict[str, str]) -> Iterator[str]:
@@ -31,18 +29,11 @@ def launched(command: Sequence[str | Path], log: Path, environment: dict[str, st
             assert line is not None, f"{command[1]} did not start: {log.read_text(errors='replace')[-2000:]}"
             yield line[line.index("http://") :].strip()
     finally:
-        _wait_for_end(process)
+        process.kill()
+        process.wait()
 
 
 def need(is_there: object, part: str) -> None:
     """Skip the test where a part is missing."""
     if not is_there:
         pytest.skip(f"needs {part}")
-
-
-def _wait_for_end(process: subprocess.Popen[str]) -> None:
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -21,9 +21,8 @@ class _LikeS3(DomainDispatcherApplication):
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         if re.search(r"/(?!us-east-1)[a-z0-9-]+/s3/aws4_request", environ.get("HTTP_AUTHORIZATION", "")):
-            start_response(
-                "400 Bad Request", [("Content-Type", "application/xml")]
-            )  # as S3 does; moto takes any region
+            # as S3 does; moto takes any region
+            start_response("400 Bad Request", [("Content-Type", "application/xml")])
             return [b"<Error><Code>AuthorizationHeaderMalformed</Code></Error>"]
         if "HTTP_IF_NONE_MATCH" not in environ:
             return super().__call__(environ, start_response)
