@@ -20,6 +20,7 @@ import pytest
 
 from ..servers.foreign_service import Answer, answer_after
 from ..worlds.command_world import Row
+from ..worlds.core import remaining
 from ..worlds.foreign_world import ForeignWorld
 from ..worlds.waiting import LONGEST_WAIT_SECONDS
 from .bare_runner import Runner
@@ -146,29 +147,36 @@ def test_a_run_that_is_killed_anywhere_has_each_row_once(
     assert repeated <= soak.kills.total() * (2 * WORKERS + _most_calls_in_a_second(world)) + _retries(world)
 
 
-def test_calls_of_items_that_wait_outlive_a_kill(bare_world: ForeignWorld) -> None:
-    """They are in the journal within a second, though no row is finished."""
+def test_a_leg_that_is_killed_among_its_rows_keeps_what_it_had(bare_world: ForeignWorld) -> None:
+    """Its rows, and the calls of items that wait for an answer, are in the journal or in a part within a second."""
     world, runner, released = bare_world, Runner(), threading.Event()
 
-    def wait(_number: int, usual: Answer) -> Answer:
-        assert released.wait(LONGEST_WAIT_SECONDS)
+    def wait(number: int, usual: Answer) -> Answer:
+        assert number < ROWS // 3 or released.wait(LONGEST_WAIT_SECONDS)
         return usual
 
+    def published() -> set[str]:
+        return {row["request_id"] for row in world.table("exchanges")}
+
     world.service.changes["verify"] = wait
-    assert runner.do(f"plan {world.catalog(*VERDICTS * 3)}") == 0
-    process = runner.begin(f"leg {world.runs[0]}")
-    world.wait_for(lambda: world.service.received["verify"] >= WORKERS)
-    ids = world.service.ids(calls={"uploads"})
-    world.wait_for(lambda: ids <= world.journalled_ids())
+    assert runner.do(f"plan {world.catalog(*VERDICTS * (ROWS // len(VERDICTS)))}") == 0
+    (run_id,) = world.runs
+    process = runner.begin(f"leg {run_id}")
+    world.wait_for(lambda: world.service.received["verify"] >= ROWS // 3 + WORKERS)
+    ids = world.service.ids(calls={"uploads", "verify"})
+    world.wait_for(lambda: ids <= world.journalled_ids() | published() and remaining(run_id) == ROWS * 2 // 3)
     os.kill(process, signal.SIGKILL)
     runner.exit_code()
     released.set()
 
-    code = runner.do(f"leg {world.runs[0]}")
+    code = runner.do(f"leg {run_id}")
 
     assert code == 0
-    assert ids <= {row["request_id"] for row in world.table("exchanges")}
-    assert [leg["ended_by"] for leg in world.legs()] == ["killed", "complete"]
+    assert [row["manifest_row"] for row in world.rows()] == list(range(ROWS))
+    assert ids <= published()
+    assert [(leg["ended_by"], leg["remaining"]) for leg in world.legs()] == [("killed", ROWS * 2 // 3), ("complete", 0)]
+    assert world.service.received["verify"] <= ROWS + WORKERS
+    _check_counts(world)
 
 
 def _check_counts(world: ForeignWorld) -> None:
