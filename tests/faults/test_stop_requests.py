@@ -76,7 +76,7 @@ def test_uploads_that_would_take_minutes_are_aborted_however_a_run_is_stopped(
 
     world.service.storage_rate = None
     assert [*codes, world.run("resume")] == [6, 6, 6, 0, 6, 6, 0], world.logs
-    assert "the leg was killed" in status
+    assert "stopped: its process or its machine is gone" in status
     assert calls["uploads"] == calls["slot"] > 0
     assert f"leg 3 has ended (cancelled). {LARGE} of {SMALL + LARGE} rows remain: proofsweep resume " in stopped
     assert "It was stopped by `proofsweep stop`, asked on " in world.logs
