@@ -40,7 +40,6 @@ class RunningComposition:
     operator: sandbox.Operator
 
     def run(self, *command: str) -> str:
-        """Run a command in the checkout; give what it prints."""
         ended = subprocess.run(
             command, cwd=self.folder, check=False, capture_output=True, text=True, timeout=COMMAND_SECONDS
         )

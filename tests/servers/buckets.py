@@ -31,8 +31,6 @@ PAGE_KEYS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """An empty bucket."""
-
     url: str  # as a command takes it
     environment: Mapping[str, str]  # the variables that lead to it, credentials included
     store: obstore.store.ObjectStore  # the tests' own client

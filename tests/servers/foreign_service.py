@@ -29,8 +29,6 @@ _RESET = b"\x01\0\0\0\0\0\0\0"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer."""
-
     status: int = 200
     document: Any = b""  # the body, as JSON; bytes are sent as they are
     headers: dict[str, str] = field(default_factory=dict)

@@ -24,7 +24,6 @@ class BucketWorld(SandboxWorld):
 
     @property
     def results_url(self) -> str:
-        """What a command is given as the place of the results."""
         return f"{self.bucket.url}/results"
 
     def table(self, name: str) -> list[Row]:
@@ -32,7 +31,6 @@ class BucketWorld(SandboxWorld):
         return open_results(self.results_url).table(name).to_pylist()
 
     def journalled(self, leg: int) -> bool:
-        """Return whether a leg has written finished rows to its journal."""
         journal = f"/journal/{leg:03}/"
         return any(journal in key and "verdicts" in key for key in self.bucket.keys("results/_runs"))
 

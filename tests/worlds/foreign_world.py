@@ -23,7 +23,6 @@ class ForeignWorld(CommandWorld):
 
     @property
     def results_url(self) -> str:
-        """What a command is given as the place of the results."""
         return str(self.folder / "results") if self.bucket is None else f"{self.bucket.url}/results"
 
     @property
