@@ -61,6 +61,7 @@ class Attribution:
     _has_said_so: bool = False
     _wrong_at: float = -math.inf
     _lost_roots: dict[str, tuple[str, list[Finished]]] = field(default_factory=dict)  # why, and what was missing
+    _roots_until: float = math.inf  # when they are no longer waited for, in this round or a later one
     _lock: threading.Lock = field(default_factory=threading.Lock)  # for what is kept here
     _checking: threading.Lock = field(default_factory=threading.Lock)  # for the thread that makes checks
 
@@ -107,13 +108,14 @@ class Attribution:
         with self._checking:
             while self._waiting:
                 self._settle(self._waiting[0].question)
-            lost_at = self.dispatcher.clock() + self.outage_seconds
+            self._roots_until = min(self._roots_until, self.dispatcher.clock() + self.outage_seconds)
             for root, (_, missing) in list(self._lost_roots.items()):
                 while self._awaited(partial(self.checks.look_at_root, root, missing)).finding is CheckFinding.WRONG:
-                    if self.dispatcher.clock() >= lost_at:
+                    if self.dispatcher.clock() >= self._roots_until:
                         return
                     self.stop.rest(_LOOK_AGAIN_SECONDS)
                 del self._lost_roots[root]
+            self._roots_until = math.inf
 
     def restore(self) -> None:
         """Return when the open circuit is closed, since a probe was answered; RunMustStop if the leg ends."""
