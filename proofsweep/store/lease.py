@@ -31,6 +31,7 @@ from proofsweep.store import layout
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
 
 HEARTBEAT_SECONDS = 10  # time between two heartbeats
+_TERMS_KEPT = 100  # of those that follow one another without a run: the listing of all would grow each day
 STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
 
 
@@ -220,6 +221,11 @@ class Lease:
         except NameTaken as taken:
             raise self.active_error(number) from taken
 
+    def forget(self, number: int) -> None:
+        """Delete an old term: a folder that is watched has fifty thousand of them in a year."""
+        for name_of in (layout.heartbeat_name, layout.receipt_name, layout.lease_name):
+            self.store.delete(name_of(self.name, number))
+
     def release(self, number: int) -> None:
         """Give back this process's term that could not begin, so that the term does not exist."""
         with suppress(ResultsError):  # then it is stale soon, or at once when this process ends
@@ -242,8 +248,9 @@ class Lease:
         return self.store.read(layout.lease_name(self.name, number)) is not None
 
     def is_superseded(self, number: int) -> bool:
-        """Whether another process has taken a term over: it has taken the next one, or ended this one."""
-        return self.is_taken(self.after(number)) or self.receipt(number) is not None
+        """Whether another process has taken a term over: it has taken the next one, or ended or forgotten this one."""
+        is_over = self.is_taken(self.after(number)) or self.receipt(number) is not None
+        return is_over or not self.is_taken(number)
 
     def holder(self, number: int) -> Holder | None:
         """Read who holds a term; None if that cannot be read."""
@@ -320,6 +327,8 @@ def sole_process(lease: Lease, facts: Row | None = None) -> Iterator[int]:
     finally:
         with suppress(NameTaken):
             lease.write_receipt(number, {"ended_at": lease.clock().isoformat()})
+            if number > _TERMS_KEPT:
+                lease.forget(number - _TERMS_KEPT)
 
 
 @dataclass(frozen=True, slots=True)

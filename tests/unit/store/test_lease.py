@@ -176,6 +176,17 @@ def test_who_comes_while_a_lease_is_held_is_told_by_whom(lease: Lease) -> None:
     assert busy.last_over() == 1
 
 
+def test_old_terms_are_forgotten_and_a_process_that_held_one_has_lost_it(lease: Lease) -> None:
+    """A folder that is looked at every ten minutes would have a listing of thousands."""
+    for _ in range(102):
+        with sole_process(lease):
+            pass
+
+    there = [number for number in range(1, 104) if lease.is_taken(number)]
+    assert (there, lease.last_over()) == ([*range(3, 103)], 102)
+    assert lease.is_superseded(1)
+
+
 @pytest.mark.parametrize("content", [b"[]", b"null", b"{"])
 def test_a_receipt_that_is_no_object_is_damaged(lease: Lease, content: bytes) -> None:
     """It is not taken for none: the leg would seem to last."""
