@@ -253,7 +253,8 @@ class CallQueue:
         self.pacer.is_shared = share.part < 1.0
         if share.rate is not None:
             self.pacer.assume(share.rate, now)
-        self.pacer.pause(now, share.pause_seconds)
+        if share.pause_seconds:  # else each look would pass for the end of a pause, and slow a search
+            self.pacer.pause(now, share.pause_seconds)
 
     def _close(self, ticket: Ticket) -> None:
         if ticket.is_over:

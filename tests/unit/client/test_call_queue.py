@@ -7,6 +7,7 @@ import pytest
 
 from proofsweep.client.call_queue import CallQueue, ConcurrencyLimit, Priority, Ticket
 from proofsweep.client.pacer import Pacer
+from proofsweep.client.rate_share import Share
 
 
 def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
@@ -159,6 +160,22 @@ def test_what_a_small_concurrency_limit_taught_of_the_rate_is_forgotten() -> Non
     assert limit.most == 3
     assert queue.pacer.learned_rate is None
     assert answered > 0.9 * 30 * 3 / 0.75
+
+
+def test_a_look_at_other_processes_without_a_pause_slows_no_search() -> None:
+    """A process looks each second, and the pace doubles every one and a half."""
+    paces = []
+    for is_shared in (False, True):
+        queue = CallQueue(Pacer())
+        for step in range(600):
+            if is_shared and step % 100 == 0:
+                queue.take(Share(part=0.5, rate=None, pause_seconds=0.0, lease=None), 0.01 * step)
+            queue.enter(Priority.OTHER, object())
+            if (ticket := queue.take_next(0.01 * step)) is not None:
+                queue.was_answered(ticket)
+        paces.append(queue.pacer.pace)
+
+    assert paces[0] == paces[1] > 50.0
 
 
 def test_probes_go_before_all_others_and_also_while_those_are_held() -> None:
