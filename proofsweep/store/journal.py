@@ -139,6 +139,7 @@ class CompletedRows:
         self._plan = plan
         self._partition = partition
         self._done = bytearray(plan.items)
+        self._few: Sequence[WorkItem] = ()
 
     @classmethod
     def load(cls, results: Results, plan: Plan) -> Self:
@@ -168,15 +169,21 @@ class CompletedRows:
         return self._done.count(0, self.own.start, self.own.stop)
 
     def batches(self) -> list[range]:
-        """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run."""
-        batches = [range(row, row + 1) for row in self.own] if self._plan.is_small else self._plan.batches
+        """Cut what remains into Prefect tasks: the rows of an object of items, or each row of a small run.
+
+        The few items of a small run are read here: no task of it needs a store that may be away.
+        """
+        batches = self._plan.batches
+        if self._plan.is_small:
+            self._few = self._few or list(self._results.items(self._plan))
+            batches = [range(row, row + 1) for row in self.own]
         own = [range(max(each.start, self.own.start), min(each.stop, self.own.stop)) for each in batches]
         return [rows for rows in own if self._done.find(0, rows.start, rows.stop) >= 0]
 
     def items(self, rows: range | None = None) -> Iterator[WorkItem]:
         """Yield the items that remain one by one, in manifest order: of these rows, or of all."""
         for batch in self.batches() if rows is None else [rows]:
-            items = self._results.items(self._plan, batch)
+            items = self._few[batch.start : batch.stop] if self._few else self._results.items(self._plan, batch)
             yield from (item for item in items if not self._done[item.manifest_row])
 
     def _is_own(self, leg: int) -> bool:

@@ -157,7 +157,7 @@ def test_no_secret_is_printed(api: ScriptedServer, new_client: NewClient, answer
     with pytest.raises(CallFailed) as failed:
         client.partner.proof("SECRET")
 
-    assert "SECRET" not in f"{failed.value!r}{failed.value}{failed.value.facts}{request!r}{client.exchanges!r}"
+    assert "SECRET" not in f"{failed.value!r}{failed.value}{vars(failed.value)}{request!r}{client.exchanges!r}"
     assert "SECRET" not in f"{client.partner!r}{Reply(client.exchanges[0], {'apiKey': 'SECRET'})!r}"
 
 
