@@ -9,11 +9,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from proofsweep.config.load import (
-    PROFILES,
-    Settings,
-    load_settings,
-)
+from proofsweep.config.load import PROFILES, Settings, load_settings
 from proofsweep.config.sections import PaceSettings
 from proofsweep.domain.errors import ConfigError
 

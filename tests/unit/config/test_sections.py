@@ -3,13 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from proofsweep.config.sections import (
-    BoundsSettings,
-    CatalogSettings,
-    DaskSettings,
-    ResultsSettings,
-    ServiceSettings,
-)
+from proofsweep.config.sections import BoundsSettings, CatalogSettings, DaskSettings, ResultsSettings, ServiceSettings
 
 
 def service(base_url: str, *, allow_plain_http: bool = False) -> ServiceSettings:
@@ -70,12 +64,7 @@ def test_a_base_url_over_tls_or_on_loopback_is_accepted(url: str, base_url: str)
 def test_all_that_is_unsafe_is_said_at_once() -> None:
     """A person who corrects the one is not refused for the other afterwards."""
     with pytest.raises(ValidationError, match=r"plain http.*give only one of"):
-        ServiceSettings(
-            base_url="http://partner.example/v1",
-            environment="sandbox",
-            api_key_env="A",
-            api_key_block="b",
-        )
+        ServiceSettings(base_url="http://partner.example/v1", environment="sandbox", api_key_env="A", api_key_block="b")
 
 
 @pytest.mark.parametrize("url", ["s3://key:SECRET@bucket/prefix", "https://SECRET@host/x"])

@@ -5,13 +5,7 @@ from pathlib import Path
 import pytest
 
 from proofsweep.domain.outcomes import Verdict
-from proofsweep.domain.reasons import (
-    AtFault,
-    Heals,
-    Reason,
-    about,
-    reason_entries,
-)
+from proofsweep.domain.reasons import AtFault, Heals, Reason, about, reason_entries
 from proofsweep.ingest.rules import stands
 
 CATALOGS = Path(__file__).parents[3] / "docs" / "catalogs.md"

@@ -7,15 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.runs import (
-    Bounds,
-    Plan,
-    closing_of,
-    duration_of,
-    instant_of,
-    left_of,
-    new_run_id,
-)
+from proofsweep.domain.runs import Bounds, Plan, closing_of, duration_of, instant_of, left_of, new_run_id
 from proofsweep.domain.text import reset_clause
 
 from ...worlds.ended_runs import plan_of_run

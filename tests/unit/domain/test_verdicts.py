@@ -3,13 +3,7 @@
 import pytest
 
 from proofsweep.domain.models import VerifyResponse
-from proofsweep.domain.outcomes import (
-    VERDICT_ACTIONS,
-    Answer,
-    Rejected,
-    Verdict,
-    outcome_of,
-)
+from proofsweep.domain.outcomes import VERDICT_ACTIONS, Answer, Rejected, Verdict, outcome_of
 from proofsweep.domain.reasons import Reason
 
 THE_CONTRACT_S_TABLE = {

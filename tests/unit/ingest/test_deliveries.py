@@ -78,11 +78,7 @@ TAKE, SETTLING, WAITS = Decision.TAKE, Decision.SETTLING, Decision.INCOMPLETE_BA
     ],
 )
 def test_files_of_a_batch_wait_for_each_other(
-    completion: str | None,
-    changes: dict[str, object],
-    decision: Decision,
-    early: list[Decision],
-    late: list[Decision],
+    completion: str | None, changes: dict[str, object], decision: Decision, early: list[Decision], late: list[Decision]
 ) -> None:
     """Until the batch is complete, or has waited long enough; without a completion file for ever."""
     for now, expected in ((NOW, early), (LATE, late)):

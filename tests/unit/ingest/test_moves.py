@@ -114,11 +114,7 @@ def test_a_file_that_changed_since_is_gone(disposal: Disposal, pair: Verified, t
 
     assert placed.disposition is Disposition.GONE
     assert "not the one that was verified" in (placed.detail or "")
-    assert files_in(tmp_path) == {
-        "in/a.wav": b"the next version",
-        "in/a.sidecar": b"proof",
-        "ok/a.sidecar": b"proof",
-    }
+    assert files_in(tmp_path) == {"in/a.wav": b"the next version", "in/a.sidecar": b"proof", "ok/a.sidecar": b"proof"}
     Path(pair.item.audio).unlink()
     assert place(disposal, pair).disposition is Disposition.GONE
 

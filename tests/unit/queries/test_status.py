@@ -9,12 +9,7 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan, new_run_id
-from proofsweep.queries.status import (
-    describe_run,
-    meant_run,
-    run_worked_on_by,
-    unfinished_runs,
-)
+from proofsweep.queries.status import describe_run, meant_run, run_worked_on_by, unfinished_runs
 from proofsweep.store.journal import Journal
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore, open_store

@@ -10,13 +10,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.queries.page_facts import catalog_facts, run_facts
 from proofsweep.queries.selected_rows import ShownFile
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.pages import (
-    catalog_page,
-    percent_of,
-    run_page,
-    shown_name,
-    write_page,
-)
+from proofsweep.reports.pages import catalog_page, percent_of, run_page, shown_name, write_page
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights

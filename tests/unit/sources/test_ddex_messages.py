@@ -10,14 +10,7 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.ddex_message import (
-    MOST_BYTES,
-    ErnMessage,
-    NamedFile,
-    examine,
-    read_message,
-    read_xml,
-)
+from proofsweep.sources.ddex_message import MOST_BYTES, ErnMessage, NamedFile, examine, read_message, read_xml
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
 from tests.unit.sources.held_file import HeldFile
