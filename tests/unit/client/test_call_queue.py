@@ -14,13 +14,12 @@ def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
     return CallQueue(Pacer(known_rate=1e6), limit)
 
 
-def limit_of(most: int) -> ConcurrencyLimit:
-    limit = ConcurrencyLimit()
-    for time in (-4.0, -2.0, 0.0):
-        for _ in range(most):
-            limit.was_admitted(most)
-        limit.was_refused(most + 1, time)
-    return limit
+def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> None:
+    """Refuse a call at each time, after others with fewer in flight have gone through."""
+    for time in times:
+        for _ in range(in_flight - 1):
+            limit.was_admitted(in_flight - 1)
+        limit.was_refused(in_flight, time)
 
 
 def served(queue: CallQueue, now: float = 1.0) -> list[Ticket]:
@@ -124,8 +123,8 @@ def test_a_slot_that_is_not_used_makes_room() -> None:
 
 def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> None:
     """All calls pause nevertheless."""
-    limit = limit_of(2)
-    queue = fast_queue(limit)
+    queue = fast_queue(limit := ConcurrencyLimit())
+    refuse(limit, 3, -4.0, -2.0, 0.0)
     for holder in range(3):
         queue.enter(Priority.OTHER, holder)
     *_, beyond = served(queue, now=200.0)  # long after the last refusal the limit is tested
@@ -208,16 +207,6 @@ def test_a_probe_is_not_held_back_by_uploads() -> None:
     queue.enter(Priority.PROBE, "probe", is_for_slot=True)
 
     assert [ticket.priority for ticket in served(queue, now=2.0)] == [Priority.PROBE]
-
-
-def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> list[bool]:
-    """Refuse a call at each time, after others with fewer in flight have gone through."""
-    explained = []
-    for time in times:
-        for _ in range(in_flight - 1):
-            limit.was_admitted(in_flight - 1)
-        explained.append(limit.was_refused(in_flight, time))
-    return explained
 
 
 def test_a_limit_that_shrinks_is_followed() -> None:

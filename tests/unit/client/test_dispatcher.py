@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -67,7 +68,6 @@ def test_a_pause_holds_everybody_back(world: World) -> None:
 
 
 def test_many_threads_keep_the_pace(world: World) -> None:
-    """Each call goes once, and at the pace."""
     world.pacer.pace = 400.0
     world.dispatcher.remember(400.0)
     tickets: list[Ticket] = []
@@ -220,29 +220,19 @@ RESET = datetime(2026, 12, 1, tzinfo=UTC)
 OUTAGE = RunMustStop("The service is down.", ended_by="breaker", quota_reset=RESET)
 
 
-def test_the_first_reason_stays() -> None:
-    """A run ended for its first reason; later ones follow from it."""
+def test_the_first_reason_stays_and_each_thread_gets_an_error_of_its_own() -> None:
+    """Later reasons follow from it; one exception in two threads would collect both tracebacks."""
     stop = StopSwitch()
     stop.pull(OUTAGE)
 
     stop.pull(RunMustStop("Ctrl-C.", ended_by="cancelled"))
 
     assert stop.reason is OUTAGE
-    with pytest.raises(RunMustStop, match="down") as raised:
-        stop.check()
-    assert raised.value.ended_by == "breaker"
-
-
-def test_each_thread_gets_an_error_of_its_own() -> None:
-    """One exception in two threads would collect both tracebacks."""
-    stop = StopSwitch()
-    stop.pull(OUTAGE)
-
-    with pytest.raises(RunMustStop) as raised:
-        stop.rest(0.0)
-
-    assert raised.value is not OUTAGE
-    assert (raised.value.ended_by, raised.value.quota_reset) == ("breaker", RESET)
+    for look in (stop.check, partial(stop.rest, 0.0)):
+        with pytest.raises(RunMustStop, match="down") as raised:
+            look()
+        assert raised.value is not OUTAGE
+        assert (raised.value.ended_by, raised.value.quota_reset) == ("breaker", RESET)
 
 
 def test_it_wakes_threads_that_wait() -> None:

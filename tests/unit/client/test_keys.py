@@ -13,7 +13,6 @@ KEY = "pk_SECRET-1"
 
 
 def test_a_missing_key_file_is_named(tmp_path: Path) -> None:
-    """The message says which file, and why it cannot be read."""
     with pytest.raises(ConfigError, match=r"nowhere cannot be read \(No such file"):
         key_file(tmp_path / "nowhere")()
 
@@ -40,7 +39,6 @@ def test_a_fingerprint_tells_keys_apart_and_reveals_none() -> None:
 
 
 def test_a_key_in_use_is_not_printed() -> None:
-    """Neither by repr nor by str."""
     key = CurrentKey(lambda: SecretStr(KEY))
 
     assert KEY not in f"{key!r}{key}{key.current!r}{key.current}"

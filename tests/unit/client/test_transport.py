@@ -212,7 +212,6 @@ BROKEN = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_an_answer_that_breaks_the_rules_is_a_failure(api: ScriptedServer, send: Send, kind: str) -> None:
-    """The reply says so, and holds no document."""
     broken, failure = BROKEN[kind]
     api.script = [broken]
 

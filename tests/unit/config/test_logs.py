@@ -25,20 +25,13 @@ def logs_as_before() -> Iterator[None]:
 
 
 def test_an_event_is_a_sentence_with_its_fields(caplog: pytest.LogCaptureFixture) -> None:
-    """It is written to the standard logger, which the orchestrator reads and gives a level and a time."""
-    log(Event.LEG_OPENED, run_id="r1", items=1000)
+    """It is written to the standard logger, which the orchestrator reads. A fact may quote what the partner sent."""
+    log(Event.LEG_OPENED, run_id="1\n\x1b[2J\u202e", items=1000)
 
     (record,) = caplog.records
     assert (record.name, record.levelname) == (LOGGER, "INFO")
-    wanted = "A leg of the run began. event='leg_opened' items=1000 run_id='r1'"
+    wanted = "A leg of the run began. event='leg_opened' items=1000 run_id='1\\n\\x1b[2J\\u202e'"
     assert record.getMessage() == wanted
-
-
-def test_a_value_cannot_forge_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """A fact may quote what the partner sent."""
-    log(Event.UPDATE_MISSED, value="1\nevent='leg_closed'\x1b[2J\u202e")
-
-    assert all(char.isprintable() for char in caplog.records[0].getMessage())
 
 
 def test_an_event_is_a_line_of_json_where_a_worker_writes_it() -> None:

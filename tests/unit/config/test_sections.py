@@ -79,7 +79,6 @@ def test_a_results_url_with_credentials_is_refused(url: str) -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("until", "soon"), ("max_duration", "7")])
 def test_an_unreadable_window_is_refused_when_settings_are_read(name: str, text: str) -> None:
-    """The message says what to write instead."""
     with pytest.raises(ValidationError, match="write it like"):
         BoundsSettings.model_validate({name: text})
 
@@ -97,7 +96,6 @@ def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:
 
 
 def test_known_good_files_stand_alone_or_with_their_sidecars() -> None:
-    """A pair is a list of two."""
     given = {"base_url": "https://a.example/v1", "environment": "beta"}
     given["known_good"] = ["song.wav", ["song.mp3", "song.mp3.sidecar"]]  # type: ignore[assignment]
 
@@ -109,7 +107,6 @@ def test_known_good_files_stand_alone_or_with_their_sidecars() -> None:
 
 @pytest.mark.parametrize("known_good", ["song.wav", [["a", "b", "c"]], [""], [7], [[]], {"a": "b"}])
 def test_what_is_no_list_of_files_and_pairs_is_refused(known_good: object) -> None:
-    """In words that show how it is written."""
     with pytest.raises(ValidationError, match="must be a list of files, and of pairs like"):
         ServiceSettings.model_validate(
             {"base_url": "https://a.example/v1", "environment": "beta", "known_good": known_good}

@@ -82,7 +82,6 @@ def test_a_retry_date_is_measured_by_the_partner_s_own_clock() -> None:
 
 
 def test_the_reset_is_an_instant_and_the_limit_a_plain_count() -> None:
-    """X-RateLimit-Reset holds epoch seconds, the other two hold calls."""
     headers = read(x_ratelimit_reset="1795176000", x_ratelimit_limit="100000", x_ratelimit_remaining="0")
 
     assert headers.rate_reset == datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -88,7 +88,6 @@ def test_algorithms_have_many_names(name: str, algorithm: str | None) -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_digest_is_read_in_hex_and_in_base64(algorithm: str) -> None:
-    """Both spellings of a digest give the same lower-case hex."""
     content = hashlib.new(algorithm, b"audio").digest()
     assert hex_digest(algorithm, content.hex().upper()) == content.hex()
     assert hex_digest(algorithm, base64.b64encode(content).decode()) == content.hex()

@@ -55,7 +55,6 @@ def test_a_number_is_finite_or_absent(value: object, number: float | None) -> No
     ("value", "count"), [(12, 12), ("12", 12), (12.0, 12), (12.5, None), (2**63, None), (-(2**63), None), (True, None)]
 )
 def test_a_count_is_whole_and_fits_64_bits(value: object, count: int | None) -> None:
-    """A number that the table's column cannot hold is absent."""
     assert count_of(value) == count
 
 
@@ -100,7 +99,6 @@ def test_text_can_always_be_stored() -> None:
 
 @given(ANY_JSON)
 def test_canonical_json_reads_back_as_the_same_value(value: object) -> None:
-    """Writing it loses nothing."""
     assert json_of(canonical_json(value).encode()) == value
 
 
@@ -132,7 +130,6 @@ def test_a_body_that_is_not_standard_json_is_none(body: bytes) -> None:
 
 @given(st.binary())
 def test_no_body_raises(body: bytes) -> None:
-    """Any bytes give a value or None."""
     json.dumps(json_of(body))
 
 
@@ -200,7 +197,6 @@ def test_what_decides_must_be_there_and_of_its_type(kind: type[Resource], docume
 
 
 def test_what_may_be_secret_is_never_printed() -> None:
-    """No repr shows a slot's URL and fields, a new key or a sidecar."""
     resources = [
         models.UploadResponse.model_validate({"uploadId": "u", "url": "SECRET", "fields": {"policy": "SECRET"}}),
         models.RotatedKeyResponse.model_validate({"apiKey": "SECRET", "keyId": "k"}),
@@ -214,7 +210,6 @@ def test_what_may_be_secret_is_never_printed() -> None:
 
 @given(document=JSON | st.dictionaries(st.sampled_from(MEMBERS), JSON))
 def test_reading_raises_only_a_validation_error(document: object) -> None:
-    """Any JSON is read or refused, as each kind of answer; it never crashes the reader."""
     for kind in RESOURCES:
         with suppress(ValidationError):
             kind.model_validate(document)

@@ -21,7 +21,6 @@ def plan_of(items: int) -> Plan:
 
 @pytest.mark.parametrize("items", [0, 1, 9_999, 10_000, 10_001, 25_000])
 def test_batches_cover_every_row_once(items: int) -> None:
-    """At any size of the run, no row is left out and none is done twice."""
     batches = plan_of(items).batches
 
     assert [row for batch in batches for row in batch] == list(range(items))
@@ -68,7 +67,6 @@ def test_a_window_closes_when_the_clock_there_shows_the_time(until: str, now: st
 
 @pytest.mark.parametrize("until", ["", "25:00", "6", "soon", "06:00 Europe/Berlim", "06:00 ../etc/passwd", "06:61"])
 def test_an_unreadable_time_is_refused_in_one_line(until: str) -> None:
-    """The line says what to write instead."""
     with pytest.raises(UsageError, match="write it like") as refused:
         instant_of(until, utc("11-20T21:00"), BERLIN)
 
@@ -79,7 +77,6 @@ def test_an_unreadable_time_is_refused_in_one_line(until: str) -> None:
     ("text", "minutes"), [("7h", 420), ("90m", 90), ("1h30m", 90), ("90s", 1.5), ("1d", 1440), ("1h 5min", 65)]
 )
 def test_a_duration_is_read(text: str, minutes: float) -> None:
-    """It has days, hours, minutes and seconds."""
     assert duration_of(text) == timedelta(minutes=minutes)
 
 
@@ -124,7 +121,6 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
 @pytest.mark.parametrize("reset", [None, NOW, NOW - timedelta(days=1)])
 def test_a_reset_that_is_past_or_missing_says_nothing(reset: datetime | None) -> None:
-    """A reset time in the past is stale."""
     assert reset_clause(reset, NOW) == "its reset time is not known"
     assert reset_clause(NOW + timedelta(days=11), NOW) == "it resets 2026-12-01 00:00 UTC"
 

@@ -194,7 +194,6 @@ def test_copies_that_were_there_before_stay(batch: MovedBatch) -> None:
 
 
 def test_a_batch_that_is_nowhere_is_gone(batch: MovedBatch) -> None:
-    """There is nothing to do."""
     for name in NAMES:
         batch.take(name, "in/B1")
 

@@ -12,7 +12,6 @@ def test_what_a_person_must_know_of_single_files_fits_on_a_screen() -> None:
 
 
 def test_markdown_escapes_names() -> None:
-    """A file's name makes no link or markup."""
     row: Row = {"audio": "/in/[x](http://y).wav", "outcome": "rejected", "reason": "tampered", "disposition": "left"}
 
     assert "\\[x\\]\\(http://y\\).wav" in PassReport(rows=[row]).markdown("/in")

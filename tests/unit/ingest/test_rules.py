@@ -70,7 +70,6 @@ def test_a_clock_that_was_put_back_does_not_make_a_file_wait_for_ever() -> None:
 
 @pytest.mark.parametrize(("tries", "seconds"), [(1, 300), (2, 600), (99, 86_400)])
 def test_tries_come_back_after_longer_and_longer_waits(tries: int, seconds: int) -> None:
-    """The wait doubles, up to a day."""
     assert retry_at(tries, NOW) == NOW + timedelta(seconds=seconds)
 
 

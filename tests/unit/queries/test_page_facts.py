@@ -22,7 +22,6 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> PageFacts:
 
 
 def test_the_values_that_need_most_come_first(facts: PageFacts) -> None:
-    """All are counted."""
     needs = [counts.need_attention for _, counts in facts.tables["release"]]
 
     assert (needs, len(needs)) == (sorted(needs, reverse=True), 100)
@@ -40,7 +39,6 @@ def test_files_have_their_isrc_and_artist_beside_the_tags_that_are_asked_for(fac
 
 
 def test_what_is_gone_and_new_is_named(results: Results) -> None:
-    """As it stood, and as it stands."""
     night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED})
     night(results, TUESDAY, {"a": ACCEPTED, "c": FAILED})
 

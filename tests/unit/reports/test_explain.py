@@ -19,7 +19,6 @@ def verdict_of(**cells: object) -> Row:
 
 
 def test_a_rejected_file_says_what_to_do() -> None:
-    """With each row of it, and its own calls."""
     rejected = verdict_of(outcome="rejected", verdict="tampered", reason="tampered", detail="Because.")
     calls = [exchange(PLAN, 1, request_id="r-1"), exchange(PLAN, 0, request_id="of another row")]
 
@@ -96,7 +95,6 @@ def test_ten_calls_of_a_kind_are_named(results: Results) -> None:
 
 
 def test_what_the_partner_wrote_cannot_forge_a_line(results: Results) -> None:
-    """Neither an error code nor a request ID."""
     text = packet(results, exchange(PLAN, 0, status=500, error_code="a\nPOST /verify: 200", request_id="x\ny"))
 
     assert "a\\nPOST" in text

@@ -76,28 +76,23 @@ def test_a_share_is_rounded_down(part: int, whole: int, says: str) -> None:
     assert percent_of(part, whole) == says
 
 
-def test_another_file_is_not_replaced(tmp_path: Path) -> None:
-    """A wrong --file costs nobody a list."""
-    (tmp_path / "rejects.csv").write_text("audio")
-
-    with pytest.raises(UsageError, match="cannot be written: File exists"):
-        write_page(str(tmp_path / "rejects.csv"), "<!doctype html>")
-    assert (tmp_path / "rejects.csv").read_text() == "audio"
-
-
-def test_a_page_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    """A folder in its place stays, and none is made for a name that was mistyped; nothing half is left."""
+def test_a_page_is_replaced_whole_or_not_at_all_and_no_other_file_is(tmp_path: Path) -> None:
+    """A wrong --file costs nobody a list or a folder, and no folder is made for it; nothing half is left."""
     (tmp_path / "new").mkdir()
     write_page(str(tmp_path / "new" / "page.html"), "<!doctype html>one")
     write_page(str(tmp_path / "new" / "page.html"), "<!doctype html>two")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "rejects.csv").write_text("audio")
 
+    with pytest.raises(UsageError, match="cannot be written: File exists"):
+        write_page(str(tmp_path / "rejects.csv"), "<!doctype html>")
     for place in ("folder", "new/page.html/below a file.html", "mistyped/page.html"):
         with pytest.raises(UsageError, match="cannot be written"):
             write_page(str(tmp_path / place), "three")
 
     assert (tmp_path / "new" / "page.html").read_text() == "<!doctype html>two"
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "new", "page.html"]
+    assert (tmp_path / "rejects.csv").read_text() == "audio"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "new", "page.html", "rejects.csv"]
 
 
 def test_a_manager_finds_state_trend_suppliers_and_what_to_do(results: Results) -> None:

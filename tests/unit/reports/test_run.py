@@ -88,7 +88,6 @@ def test_the_markdown_names_what_needs_attention(plan: Plan) -> None:
 
 
 def test_one_line_says_how_the_run_stands(plan: Plan) -> None:
-    """Its ending, its outcomes, what remains and why."""
     refused = status_of(plan, leg_of(1, ended_by="breaker", why="Ten calls in a row failed."))
     whole = status_of(plan, leg_of(1, ended_by="complete"), groups=(replace(ACCEPTED, rows=4),))
 

@@ -28,30 +28,15 @@ def report_of(*rows: Written) -> CompletionReport:
     return CompletionReport(names, OWN, cells, len(rows))
 
 
-def write_csv(path: Path, report: CompletionReport) -> None:
+def write(path: Path, *rows: Written) -> None:
     with path.open("wb") as file:
-        sheets.write_csv(file, report)
-
-
-def write_xlsx(path: Path, report: CompletionReport) -> None:
-    with path.open("wb") as file:
-        sheets.write_xlsx(file, report)
+        (sheets.write_csv if path.suffix == ".csv" else sheets.write_xlsx)(file, report_of(*rows))
 
 
 def row_of(audio: str = "/m/a.wav", item_id: str = "1", **tags: str) -> Written:
     own = {"file": "a.wav", "outcome": "rejected", "audio": audio, "id": item_id, "audio_bytes": 7}
     own |= {"finished_at": datetime(2026, 11, 20, 10, tzinfo=UTC), "what_to_do": "ask", "run_id": "r"}
     return tags, [own.get(name) for name in OWN]
-
-
-def test_a_csv_file_is_utf_8_with_a_mark_and_defused_cells(tmp_path: Path) -> None:
-    """A spreadsheet shows the letters right, and runs nothing."""
-    write_csv(tmp_path / "a.csv", report_of(row_of(item_id="=1+1", **{"=tag": "ß"})))
-
-    content = (tmp_path / "a.csv").read_bytes()
-    assert content.startswith(b"\xef\xbb\xbffile,'=tag,outcome,")
-    assert b"\r\na.wav,\xc3\x9f,rejected," in content
-    assert b",/m/a.wav,,'=1+1," in content
 
 
 def sheet_of(path: Path) -> ET.Element:
@@ -73,7 +58,7 @@ def test_the_rows_have_a_frozen_header_a_filter_real_dates_and_no_formula(tmp_pa
     """Dates sort as dates; text that looks like a formula, a link or an escape stays text."""
     hostile = ["=1+1", "http://x.example", "_x0041_", "a\nb", "\udcff", "<b>&\u202e", "'=1"]
 
-    write_xlsx(tmp_path / "a.xlsx", report_of(*(row_of(f"/m/{text}", text, t=text) for text in hostile)))
+    write(tmp_path / "a.xlsx", *(row_of(f"/m/{text}", text, t=text) for text in hostile))
 
     sheet = sheet_of(tmp_path / "a.xlsx")
     pane = sheet.find(f".//{MAIN}pane")
@@ -96,7 +81,7 @@ def test_a_disk_that_is_full_is_one_error(tmp_path: Path) -> None:
     try:
         for rows in (1, 2_000):  # the file itself, and what is put together before
             with pytest.raises(OSError, match="File too large"):
-                write_xlsx(tmp_path / "a.xlsx", report_of(*[row_of()] * rows))
+                write(tmp_path / "a.xlsx", *[row_of()] * rows)
         gc.collect()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -106,17 +91,20 @@ def test_more_rows_than_a_sheet_holds_are_refused(tmp_path: Path, monkeypatch: p
     """A sheet that ends early would hide files."""
     monkeypatch.setattr(sheets, "_SHEET_ROWS", 3)
 
-    write_xlsx(tmp_path / "two.xlsx", report_of(row_of(), row_of()))
+    write(tmp_path / "two.xlsx", row_of(), row_of())
     with pytest.raises(UsageError, match="at most 2 rows"):
-        write_xlsx(tmp_path / "three.xlsx", report_of(row_of(), row_of(), row_of()))
+        write(tmp_path / "three.xlsx", row_of(), row_of(), row_of())
 
 
-def test_a_cell_with_a_separator_of_some_spreadsheet_is_quoted(tmp_path: Path) -> None:
-    """Wherever it is cut, no cell is a formula; and a reader of CSV gets the cells back."""
-    write_csv(tmp_path / "a.csv", report_of(row_of(item_id="x;=1+1;y", t='a "b" | c\n=2')))
+def test_a_csv_file_is_utf_8_with_a_mark_and_its_cells_are_quoted_and_run_nothing(tmp_path: Path) -> None:
+    """A spreadsheet shows the letters right. Wherever it cuts a line, no cell is a formula."""
+    write(tmp_path / "a.csv", row_of(item_id="=1+1", **{"=tag": "ß"}), row_of(item_id="x;=1+1;y", t='a "b" | c\n=2'))
 
-    text = (tmp_path / "a.csv").read_text("utf-8-sig")
-    assert 'a.wav,"a ""b"" | c\n\'=2",rejected,' in text
+    assert (tmp_path / "a.csv").read_bytes().startswith(b"\xef\xbb\xbffile,'=tag,t,outcome,")
+    text = (tmp_path / "a.csv").read_bytes().decode("utf-8-sig")
+    assert "\r\na.wav,ß,,rejected," in text
+    assert ",/m/a.wav,,'=1+1," in text
+    assert 'a.wav,,"a ""b"" | c\n\'=2",rejected,' in text
     assert '/m/a.wav,,"x;\'=1+1;y",' in text
     for delimiter in ",;\t":
         cells = [cell for line in csv.reader(StringIO(text, newline=""), delimiter=delimiter) for cell in line]

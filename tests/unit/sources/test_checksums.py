@@ -113,7 +113,6 @@ def written(folder: Path, files: Mapping[str, bytes | str]) -> Path:
 
 
 def opened(location: Path | str, *checksums: str) -> Catalog:
-    """Open a catalog with these lists."""
     return open_catalog(str(location), CatalogSettings(checksums=checksums_of(checksums)))
 
 
@@ -193,7 +192,6 @@ def test_a_named_list_is_relative_to_itself_or_to_the_root(tmp_path: Path, place
 
 
 def test_a_named_list_that_says_nothing_is_refused(tmp_path: Path) -> None:
-    """In one line, which names it."""
     written(tmp_path, {"drop/a.wav": A, "page": "<html>\n"})
 
     for name, words in {"gone": "There is no such file.", "page": "there is no checksum in it"}.items():

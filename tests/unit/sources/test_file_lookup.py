@@ -100,7 +100,6 @@ def test_sizes_of_many_objects_cost_no_look_at_any(files: CountedFiles) -> None:
 
 
 def test_what_a_listing_does_not_hold_is_missing(files: CountedFiles) -> None:
-    """It is known without asking."""
     wanted = ObjectLookup(["s3://b/drop/00/0000 %.wav", "s3://b/drop/00/zz.wav", "s3://b/nowhere/a.wav"], files)
 
     for name in ("drop/00/zz.wav", "nowhere/a.wav", "caf\udce9.wav"):

@@ -21,15 +21,10 @@ FRAME = b"\xff\xfb\x90\x00" + bytes(413)  # MPEG 1 layer III, 128 kbit/s at 44.1
 MP3_BYTES = FRAME * 4
 
 
-def chunk(label: bytes, body: bytes, *, pad: bool = True, order: str = "<") -> bytes:
-    """Make a chunk; an odd one has a pad byte unless it is left out."""
-    return label + struct.pack(f"{order}I", len(body)) + body + (b"\0" if pad and len(body) % 2 else b"")
-
-
-def wave(*more: bytes, mark: bytes = b"RIFF", size: int | None = None, order: str = "<") -> bytes:
-    """Make a WAV with further chunks behind its format; `size` is what its header says, the truth by default."""
-    form = chunk(b"fmt ", struct.pack(f"{order}HHIIHH", 1, 1, 44_100, 88_200, 2, 16), order=order)
-    body = b"WAVE" + form + b"".join(more) + chunk(b"data", NOISE[:400], order=order)
+def wave(*, mark: bytes = b"RIFF", size: int | None = None, order: str = "<") -> bytes:
+    """Make a WAV; `size` is what its header says, the truth by default."""
+    form = b"fmt " + struct.pack(f"{order}IHHIIHH", 16, 1, 1, 44_100, 88_200, 2, 16)
+    body = b"WAVE" + form + b"data" + struct.pack(f"{order}I", 400) + NOISE[:400]
     return mark + struct.pack(f"{order}I", len(body) if size is None else size) + body
 
 
@@ -48,11 +43,7 @@ def movie(brand: bytes, *boxes: bytes) -> bytes:
 EDGES = {
     # WAV, whatever its sizes say: the service judges.
     "wav": (wave(), WAV),
-    "wav whose size is 0": (wave(size=0), WAV),
-    "wav whose size is all ones": (wave(size=0xFFFFFFFF), WAV),
     "wav whose size spells ftyp": (wave(size=int.from_bytes(b"ftyp", "little")), WAV),
-    "wav with an odd chunk and no pad": (wave(chunk(b"LIST", b"odd", pad=False)), WAV),
-    "wav that ends within a chunk": (wave()[:-100], WAV),
     "wav of big endian": (wave(mark=b"RIFX", order=">"), WAV),
     "wav behind an id3 tag": (tag(40) + wave(), WAV),
     "rf64": (wave(mark=b"RF64", size=0xFFFFFFFF), AudioFormat.RF64),

@@ -85,7 +85,6 @@ def test_cells_are_text_whatever_holds_them(tmp_path: Path, name: str, content: 
 @pytest.mark.parametrize(("name", "text"), [("m.csv", "audio\r\nkäse.wav\r\n"), ("m.jsonl", '{"audio": "käse.wav"}\n')])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_text_is_read_as_it_is_encoded(tmp_path: Path, name: str, text: str, encoding: str) -> None:
-    """In lines of every kind."""
     assert cells_of(written(tmp_path, name, text.encode(encoding))) == [["käse.wav"]]
 
 
@@ -153,7 +152,6 @@ def test_a_broken_manifest_is_told_in_one_line(tmp_path: Path, name: str, conten
     ],
 )
 def test_each_record_knows_its_line(tmp_path: Path, name: str, content: bytes, lines: list[int]) -> None:
-    """A person finds it in the file."""
     path = written(tmp_path, name, content)
 
     assert [line for line, _, _ in manifest_at(path).records()] == lines

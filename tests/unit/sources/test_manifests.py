@@ -200,7 +200,6 @@ def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) ->
 
 
 def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: Path) -> None:
-    """By the location of its audio."""
     (tmp_path / "m.csv").write_text("audio,isrc\nAlba/a.wav,X\nb.wav,Y\n")
 
     catalog = open_catalog(str(tmp_path / "m.csv"), CatalogSettings(supplier_from=1))

@@ -88,7 +88,6 @@ def music(tmp_path: Path) -> Path:
 
 
 def chosen(location: Path, where: str | None = None, newer_than: datetime | None = None) -> list[str]:
-    """Name the rows that are chosen of a catalog."""
     catalog = open_catalog(str(location))
     choice = RowChoice(where, newer_than, catalog_name=catalog.name, tag_names=catalog.tag_names)
     judged = list(choice.judged(catalog.rows()))
@@ -118,7 +117,6 @@ def test_a_condition_chooses_rows_by_their_columns(music: Path, where: str, name
 
 
 def test_a_folder_has_what_is_known_of_its_files(music: Path) -> None:
-    """Name, folder, size and time."""
     (music / "new").mkdir()
     (music / "new" / "c.wav").write_bytes(b"RIFF")
 
@@ -158,7 +156,6 @@ def test_two_spellings_are_one_column(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_condition_is_refused_in_one_line(music: Path, where: str, message: str) -> None:
-    """With the columns that there are."""
     with pytest.raises(UsageError, match=message) as raised:
         chosen(music / "music.csv", where)
 

@@ -211,7 +211,6 @@ def test_entities_are_refused_before_they_grow() -> None:
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), min_size=1, max_size=20))
 def test_a_damaged_workbook_is_a_value_error(changes: list[tuple[int, int]]) -> None:
-    """Whichever bytes are wrong."""
     content = bytearray(packed().getvalue())
     for at, byte in changes:
         content[at % len(content)] = byte
@@ -223,7 +222,6 @@ def test_a_damaged_workbook_is_a_value_error(changes: list[tuple[int, int]]) -> 
 
 
 def test_a_part_that_is_too_large_or_locked_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its size stands in the archive."""
     locked = bytearray(packed().getvalue())
     for at in (found.start() for found in re.finditer(b"PK\x01\x02", locked)):
         locked[at + 8] |= 1

@@ -54,7 +54,6 @@ def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:
 
 
 def test_no_row_is_lost_or_doubled_under_concurrency(results: Results) -> None:
-    """Many threads add while two flush."""
     journal, over = Journal(results, "r", 1, "w"), threading.Event()
 
     def add(first: int) -> None:
@@ -105,7 +104,6 @@ def left(completed: CompletedRows, rows: range | None = None) -> list[int]:
 
 
 def test_rows_in_parts_of_any_leg_are_left_out(results: Results, new_leg: LegBuilder) -> None:
-    """Whichever leg finished them, and in whichever order."""
     plan = new_leg.plan(6, batch_items=3)
     write_part(results, plan, 1, 0, [1])
     write_part(results, plan, 2, 0, [5, 0])

@@ -51,7 +51,6 @@ def three_runs(tmp_path: Path) -> Results:
 def test_only_other_runs_since_the_plan_answer_for_a_run(
     three_runs: Results, run: Plan, items: list[str], *, are_known: bool
 ) -> None:
-    """Its own rows do not, nor do older ones."""
     assert are_known_since(three_runs, run, items) is are_known
 
 

@@ -85,7 +85,6 @@ def test_a_term_is_superseded_by_the_next_one_or_by_its_receipt(lease: Lease) ->
 
 
 def test_a_leg_that_ends_while_it_is_listened_to_is_not_active(lease: Lease, clock: Clock) -> None:
-    """The next one may begin."""
     held_by_another(lease, machine="another")
     clock.jump(3_600)
     clock.meanwhile = lambda: lease.write_receipt(1, {"ended_by": "quota"}) if clock.uptime_seconds == 105 else None
@@ -252,7 +251,6 @@ def test_a_leg_that_ended_or_was_released_keeps_nobody_out(store: Store, catalog
 
 
 def test_catalogs_and_environments_do_not_meet(store: Store, catalog: CatalogLease) -> None:
-    """Each has a lease of its own."""
     catalog.take(plan_of_run(A, 1), 1)
 
     assert CatalogLease(store, "beta", "/other").last_over() == ""
@@ -326,7 +324,6 @@ def progress_of(legs: Legs) -> LegProgress | None:
 
 
 def test_progress_is_read_as_it_was_written(store: Store) -> None:
-    """In the JSON of a heartbeat."""
     legs = Legs(store, A)
     legs.beat(1, PROGRESS)
 

@@ -52,7 +52,6 @@ def test_the_kind_is_known_by_the_id(results: Results, kind: OperationKind) -> N
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"started_at": 1}'])
 def test_damage_is_one_line(results: Results, content: bytes) -> None:
-    """It names the object."""
     results.store.create(f"_runs/{FIRST.operation_id}/plan.json", content)
 
     with pytest.raises(ResultsError, match=rf"_runs/{FIRST.operation_id}.* is damaged"):

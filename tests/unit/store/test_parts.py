@@ -22,7 +22,6 @@ PLAN = plan_of_run(
 
 
 def row_of(manifest_row: int, **cells: object) -> Row:
-    """Make a whole verdicts row."""
     return dict.fromkeys(SCHEMAS["verdicts"].names) | left_behind.verdict(PLAN, 1, manifest_row, **cells)
 
 
