@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import new, sha256
 from itertools import product
 from pathlib import Path
@@ -15,7 +15,7 @@ from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResourceShortage, SourceError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Declared, FileFacts, WorkItem
-from proofsweep.domain.outcomes import Accepted, Deferred, Failed, Finished, Rejected, word_for
+from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Rejected, word_for
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
@@ -36,80 +36,93 @@ FLOW = [Call.ASSET, Call.DOWNLOAD, *THREE_CALLS]
 LONG = b"RIFF\x24\0\0\0WAVEfmt " + bytes(3 * PIECE_BYTES)
 
 
-@pytest.fixture
-def item(wav: Path) -> WorkItem:
-    return WorkItem(manifest_row=7, item_id="a", audio=str(wav))
+@dataclass
+class Trial:
+    """A WAV, the service that it is sent to, and what it is verified with."""
+
+    service: ScriptedService
+    context: VerifyContext
+    item: WorkItem
+
+    @property
+    def path(self) -> Path:
+        return Path(self.item.audio)
+
+    def version_of(self, location: str) -> str:
+        facts = self.context.files.facts(location)
+        assert facts is not None
+        return facts.version
+
+    def with_sidecar(self) -> WorkItem:
+        sidecar = self.path.with_name("a.sidecar")
+        sidecar.write_bytes(b"proof")
+        return replace(self.item, sidecar=str(sidecar))
+
+    def finished(self, item: WorkItem | None = None, **changes: object) -> Finished:
+        """Verify an item in a changed context, and see that it was finished."""
+        done = verify_item(item or self.item, replace(self.context, **changes))
+        assert isinstance(done, Finished)
+        return done
 
 
 @pytest.fixture
-def pair(item: WorkItem, tmp_path: Path) -> WorkItem:
-    sidecar = tmp_path / "a.sidecar"
-    sidecar.write_bytes(b"proof")
-    return replace(item, sidecar=str(sidecar))
+def trial(service: ScriptedService, verify_context: VerifyContext, wav: Path) -> Trial:
+    return Trial(service, verify_context, WorkItem(manifest_row=7, item_id="a", audio=str(wav)))
 
 
-def finished(item: WorkItem, context: VerifyContext, **changes: object) -> Finished:
-    """Verify an item in a changed context, and see that it was finished."""
-    done = verify_item(item, replace(context, **changes))
-    assert isinstance(done, Finished)
-    return done
+def read_of(done: Finished) -> AudioRead:
+    assert done.read is not None
+    return done.read
 
 
 def reason_of(done: Finished) -> tuple[str, str | None]:
     return word_for(done.outcome), None if isinstance(done.outcome, Accepted) else str(done.outcome.reason)
 
 
-def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(
-    service: ScriptedService, verify_context: VerifyContext, pair: WorkItem
-) -> None:
+def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(trial: Trial) -> None:
     """The target refuses halfway: neither the audio's part nor the sidecar was sent, and verify is not called."""
-    Path(pair.audio).write_bytes(LONG)
-    service.script[Call.SLOT] = [Scripted(status=413)]
-    service.slot_pieces = 2  # of four
+    trial.path.write_bytes(LONG)
+    trial.service.script[Call.SLOT] = [Scripted(status=413)]
+    trial.service.slot_pieces = 2  # of four
 
-    done = finished(pair, verify_context)
+    done = trial.finished(trial.with_sidecar())
 
-    assert PIECE_BYTES < len(service.uploads[0]) < 3 * PIECE_BYTES
+    assert PIECE_BYTES < len(trial.service.uploads[0]) < 3 * PIECE_BYTES
     assert reason_of(done) == ("failed", Reason.SLOT_REFUSED)
-    assert Call.VERIFY not in service.calls
-    assert done.read is not None
-    assert (done.read.audio_format, done.read.sha256, done.read.sidecar_sha256) == ("wav", None, None)
+    assert Call.VERIFY not in trial.service.calls
+    read = read_of(done)
+    assert (read.audio_format, read.sha256, read.sidecar_sha256) == ("wav", None, None)
 
 
-def test_a_file_that_is_still_missing_has_the_words_of_its_plan(verify_context: VerifyContext, item: WorkItem) -> None:
+def test_a_file_that_is_still_missing_has_the_words_of_its_plan(trial: Trial) -> None:
     """They say what names it: a line of a manifest, a message or a bag."""
     planned = Ineligible(Reason.MISSING_AUDIO, "m.csv, line 2: There is no audio at this location.")
-    missing = replace(item, audio="/nowhere.wav", ineligible=planned)
+    missing = replace(trial.item, audio="/nowhere.wav", ineligible=planned)
 
-    assert finished(missing, verify_context).outcome == planned
+    assert trial.finished(missing).outcome == planned
 
 
 @pytest.mark.parametrize("reason", [Reason.MISSING_AUDIO, Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN])
-def test_a_file_that_the_listing_did_not_show_may_be_there_now(
-    verify_context: VerifyContext, item: WorkItem, reason: Reason
-) -> None:
+def test_a_file_that_the_listing_did_not_show_may_be_there_now(trial: Trial, reason: Reason) -> None:
     """Its folder or bucket was away when the run was planned."""
-    unseen = replace(item, ineligible=Ineligible(reason, "Not there."))
+    unseen = replace(trial.item, ineligible=Ineligible(reason, "Not there."))
 
-    assert isinstance(finished(unseen, verify_context).outcome, Accepted)
+    assert isinstance(trial.finished(unseen).outcome, Accepted)
 
 
-def test_only_the_planned_version_is_sent_where_that_is_asked(
-    verify_context: VerifyContext, service: ScriptedService, pair: WorkItem
-) -> None:
+def test_only_the_planned_version_is_sent_where_that_is_asked(trial: Trial) -> None:
     """A file of a watched folder that changed since it settled may still be written: no call is made for it."""
-    audio, proof = (verify_context.files.facts(location) for location in (pair.audio, str(pair.sidecar)))
-    assert audio is not None
-    assert proof is not None
-    planned = replace(pair, audio_version=audio.version, sidecar_version=proof.version)
+    pair = trial.with_sidecar()
+    audio, proof = (trial.version_of(location) for location in (pair.audio, str(pair.sidecar)))
+    planned = replace(pair, audio_version=audio, sidecar_version=proof)
     others = [replace(planned, audio_version="v0"), replace(planned, sidecar_version="v0")]
 
-    done = [finished(other, verify_context, is_as_planned=True) for other in others]
+    done = [trial.finished(other, is_as_planned=True) for other in others]
 
     assert [reason_of(one) for one in done] == [("failed", Reason.SOURCE_CHANGED)] * 2
-    assert service.calls == []
-    assert isinstance(finished(planned, verify_context, is_as_planned=True).outcome, Accepted)
-    assert isinstance(finished(others[0], verify_context).outcome, Accepted)
+    assert trial.service.calls == []
+    assert isinstance(trial.finished(planned, is_as_planned=True).outcome, Accepted)
+    assert isinstance(trial.finished(others[0]).outcome, Accepted)
 
 
 @pytest.mark.parametrize(
@@ -120,44 +133,31 @@ def test_only_the_planned_version_is_sent_where_that_is_asked(
     ],
 )
 def test_a_rejected_file_that_changed_meanwhile_has_failed_for_now(
-    service: ScriptedService,
-    verify_context: VerifyContext,
-    pair: WorkItem,
-    *,
-    which: str,
-    when: Call,
-    change: Callable[[Path], None],
+    trial: Trial, which: str, when: Call, change: Callable[[Path], None]
 ) -> None:
     """A part of a delivery, of which the sidecar may come last, says nothing: nobody is told to reject it."""
-    service.usual[Call.VERIFY] = REJECTED
-    service.on_answer = lambda call: call is when and change(Path(getattr(pair, which)))
-    sent = sha256(Path(pair.audio).read_bytes()).hexdigest()
+    pair = trial.with_sidecar()
+    trial.service.usual[Call.VERIFY] = REJECTED
+    trial.service.on_answer = lambda call: call is when and change(Path(getattr(pair, which)))
+    sent = sha256(trial.path.read_bytes()).hexdigest()
 
-    done = finished(pair, verify_context)
+    done = trial.finished(pair)
 
-    assert reason_of(done) == ("failed", Reason.SOURCE_CHANGED)
-    assert done.read is not None
-    assert done.read.sha256 == sent
+    assert (*reason_of(done), read_of(done).sha256) == ("failed", Reason.SOURCE_CHANGED, sent)
 
 
-def test_an_acceptance_counts_for_the_bytes_that_were_sent(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
+def test_an_acceptance_counts_for_the_bytes_that_were_sent(trial: Trial) -> None:
     """What came after them is another version, and the row names the one that was accepted."""
-    service.on_answer = lambda call: call is Call.VERIFY and append_to(Path(item.audio))
-    sent = verify_context.files.facts(item.audio)
+    trial.service.on_answer = lambda call: call is Call.VERIFY and append_to(trial.path)
+    sent = trial.version_of(trial.item.audio)
 
-    done = finished(item, verify_context)
+    done = trial.finished()
 
     assert isinstance(done.outcome, Accepted)
-    assert done.read is not None
-    assert sent is not None
-    assert done.read.version == sent.version
+    assert read_of(done).version == sent
 
 
-def test_a_rejection_stands_where_the_file_cannot_be_compared(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
+def test_a_rejection_stands_where_the_file_cannot_be_compared(trial: Trial) -> None:
     """The service has answered; a source that is away now takes nothing from it."""
 
     class Away(Files):
@@ -166,9 +166,9 @@ def test_a_rejection_stands_where_the_file_cannot_be_compared(
         def facts(self, location: str) -> FileFacts | None:
             raise SourceError(f"{location} is away.", reason=Reason.SOURCE_UNAVAILABLE)
 
-    service.usual[Call.VERIFY] = REJECTED
+    trial.service.usual[Call.VERIFY] = REJECTED
 
-    assert isinstance(finished(item, verify_context, files=Away()).outcome, Rejected)
+    assert isinstance(trial.finished(files=Away()).outcome, Rejected)
 
 
 @pytest.mark.parametrize(
@@ -183,22 +183,22 @@ def test_a_rejection_stands_where_the_file_cannot_be_compared(
     ],
 )
 def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, *, reason: Reason, word: str
+    trial: Trial, *, reason: Reason, word: str
 ) -> None:
     """Another attempt at the run may read a file that changes; no attempt mends one that is archived."""
-    done = finished(item, verify_context, files=ClosedFiles(SourceError("No luck.", reason=reason)))
+    done = trial.finished(files=ClosedFiles(SourceError("No luck.", reason=reason)))
 
     assert reason_of(done) == (word, reason)
     assert isinstance(done.outcome, Failed | Ineligible)
     assert done.outcome.detail == "No luck."
-    assert service.calls == []
+    assert trial.service.calls == []
 
 
-def test_a_file_that_this_process_cannot_open_now_has_no_outcome(verify_context: VerifyContext, item: WorkItem) -> None:
+def test_a_file_that_this_process_cannot_open_now_has_no_outcome(trial: Trial) -> None:
     """Too few open files are left: that says nothing about it, and its row remains."""
     files = ClosedFiles(ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE))
 
-    assert isinstance(verify_item(item, replace(verify_context, files=files)), Deferred)
+    assert isinstance(verify_item(trial.item, replace(trial.context, files=files)), Deferred)
 
 
 def declared_of(path: Path, algorithm: str = "md5") -> Declared:
@@ -226,63 +226,51 @@ def either_way(request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("algorithm", ["md5", "sha256"])
-def test_a_file_as_declared_is_verified(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, algorithm: str
-) -> None:
+def test_a_file_as_declared_is_verified(trial: Trial, algorithm: str) -> None:
     """Its row has the sha256 of the bytes that were sent, whatever was declared."""
-    path = Path(item.audio)
-
-    done = finished(replace(item, declared=declared_of(path, algorithm)), verify_context)
+    done = trial.finished(replace(trial.item, declared=declared_of(trial.path, algorithm)))
 
     assert isinstance(done.outcome, Accepted)
-    assert service.calls == THREE_CALLS
-    assert done.read is not None
-    assert done.read.sha256 == sha256(path.read_bytes()).hexdigest()
+    assert trial.service.calls == THREE_CALLS
+    assert read_of(done).sha256 == sha256(trial.path.read_bytes()).hexdigest()
 
 
-def test_a_damaged_local_file_costs_no_call(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
+def test_a_damaged_local_file_costs_no_call(trial: Trial) -> None:
     """Its row names both digests with their algorithm, or both sizes."""
-    size, found = Path(item.audio).stat().st_size, declared_of(Path(item.audio)).digests["md5"]
+    size, found = trial.path.stat().st_size, declared_of(trial.path).digests["md5"]
 
-    digests = finished(replace(item, declared=WRONG), verify_context)
-    sizes = finished(replace(item, declared=Declared(size_bytes=size + 1_000)), verify_context)
+    digests = trial.finished(replace(trial.item, declared=WRONG))
+    sizes = trial.finished(replace(trial.item, declared=Declared(size_bytes=size + 1_000)))
 
     assert damage_of(digests) == f"The delivery declares the MD5 {'0' * 32}, and the file has {found}."
     assert damage_of(sizes) == (
         f"The delivery declares a size of {size + 1_000:,}, in bytes or kilobytes, and the file has {size:,} bytes."
     )
-    assert service.calls == []
+    assert trial.service.calls == []
 
 
 @pytest.mark.usefixtures("sent_at_once")
 @pytest.mark.parametrize("algorithm", ["md5", "sha256"])
-def test_damage_that_is_seen_while_it_is_sent_stops_before_the_verdict(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, algorithm: str
-) -> None:
+def test_damage_that_is_seen_while_it_is_sent_stops_before_the_verdict(trial: Trial, algorithm: str) -> None:
     """One slot is asked for, and its form never ends: the storage target keeps nothing of it."""
-    Path(item.audio).write_bytes(LONG)
+    trial.path.write_bytes(LONG)
 
-    done = finished(replace(item, declared=Declared(digests={algorithm: new(algorithm).hexdigest()})), verify_context)
+    done = trial.finished(replace(trial.item, declared=Declared(digests={algorithm: new(algorithm).hexdigest()})))
 
     assert new(algorithm, LONG).hexdigest() in damage_of(done)
-    assert Call.VERIFY not in service.calls
-    assert service.calls.count(Call.UPLOADS) == 1
-    assert done.read is not None
-    assert done.read.sha256 is None
+    assert Call.VERIFY not in trial.service.calls
+    assert trial.service.calls.count(Call.UPLOADS) == 1
+    assert read_of(done).sha256 is None
 
 
-def test_no_digest_is_read_of_a_format_that_is_not_sent_but_of_what_is_no_audio_any_more(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem
-) -> None:
+def test_no_digest_is_read_of_a_format_that_is_not_sent_but_of_what_is_no_audio_any_more(trial: Trial) -> None:
     """The digest explains zeros better than the format does; a hundred thousand FLAC files are not read for it."""
     reasons = []
     for content in (bytes(4096), b"fLaC" + bytes(64)):
-        Path(item.audio).write_bytes(content)
-        reasons.append(reason_of(finished(replace(item, declared=WRONG), verify_context))[1])
+        trial.path.write_bytes(content)
+        reasons.append(reason_of(trial.finished(replace(trial.item, declared=WRONG)))[1])
 
-    assert (reasons, service.calls) == ([Reason.DAMAGED_IN_DELIVERY, Reason.UNLISTED_FORMAT], [])
+    assert (reasons, trial.service.calls) == ([Reason.DAMAGED_IN_DELIVERY, Reason.UNLISTED_FORMAT], [])
 
 
 @pytest.mark.usefixtures("sent_at_once")
@@ -294,52 +282,42 @@ def test_no_digest_is_read_of_a_format_that_is_not_sent_but_of_what_is_no_audio_
     ],
 )
 def test_a_file_that_changes_while_it_is_sent_is_not_damaged(
-    service: ScriptedService,
-    verify_context: VerifyContext,
-    item: WorkItem,
-    change: Callable[[Path], object],
-    declared: Declared | None,
+    trial: Trial, change: Callable[[Path], object], declared: Declared | None
 ) -> None:
     """A delivery that still goes on has another digest than its end will have; none is kept of a part of it."""
-    service.on_call = lambda call: call is Call.SLOT and change(Path(item.audio))
+    trial.service.on_call = lambda call: call is Call.SLOT and change(trial.path)
 
-    done = finished(replace(item, declared=declared), verify_context)
+    done = trial.finished(replace(trial.item, declared=declared))
 
-    assert reason_of(done) == ("failed", Reason.SOURCE_CHANGED)
-    assert done.read is not None
-    assert done.read.sha256 is None
+    assert (*reason_of(done), read_of(done).sha256) == ("failed", Reason.SOURCE_CHANGED, None)
 
 
 @pytest.mark.parametrize("declared", [Declared(size_bytes=7_000), WRONG])
-def test_a_file_that_changed_since_it_was_listed_is_not_damaged(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, declared: Declared
-) -> None:
+def test_a_file_that_changed_since_it_was_listed_is_not_damaged(trial: Trial, declared: Declared) -> None:
     """The next listing shows the version that is judged."""
-    done = finished(replace(item, audio_version="v0", declared=declared), verify_context)
+    done = trial.finished(replace(trial.item, audio_version="v0", declared=declared))
 
     assert reason_of(done) == ("failed", Reason.SOURCE_CHANGED)
-    assert service.calls == []
+    assert trial.service.calls == []
 
 
 @pytest.mark.usefixtures("either_way")
-def test_a_damaged_copy_takes_no_answer_of_the_whole_file(
-    service: ScriptedService, verify_context: VerifyContext, item: WorkItem, stop: StopSwitch
-) -> None:
+def test_a_damaged_copy_takes_no_answer_of_the_whole_file(trial: Trial, stop: StopSwitch) -> None:
     """Neither of a file with the same beginning, nor of the very same bytes under another declaration."""
-    path, copy = Path(item.audio), Path(item.audio).with_name("copy.wav")
+    path, copy = trial.path, trial.path.with_name("copy.wav")
     path.write_bytes(LONG)
     copy.write_bytes(LONG[:-1] + b"x")
-    context = replace(verify_context, duplicates=DuplicateCache(stop))
-    whole = replace(item, declared=declared_of(path))
+    trial.context = replace(trial.context, duplicates=DuplicateCache(stop))
+    whole = replace(trial.item, declared=declared_of(path))
 
-    first = finished(whole, context)
-    second = finished(replace(whole, manifest_row=8, audio=str(copy)), context)
-    third = finished(replace(whole, manifest_row=9, declared=WRONG), context)
+    first = trial.finished(whole)
+    second = trial.finished(replace(whole, manifest_row=8, audio=str(copy)))
+    third = trial.finished(replace(whole, manifest_row=9, declared=WRONG))
 
     assert isinstance(first.outcome, Accepted)
     assert damage_of(second)
     assert damage_of(third)
-    assert service.calls == THREE_CALLS
+    assert trial.service.calls == THREE_CALLS
 
 
 @pytest.fixture
@@ -350,53 +328,41 @@ def asset(service: ScriptedService) -> None:
 
 
 @pytest.mark.usefixtures("asset")
-def test_the_asset_goes_into_a_fresh_slot(verify_context: VerifyContext, service: ScriptedService) -> None:
+def test_the_asset_goes_into_a_fresh_slot(trial: Trial) -> None:
     """Its bytes are hashed when they are sent; nothing is kept of its URL, and the file is gone."""
-    done = finished(PROOF, verify_context)
+    done = trial.finished(PROOF)
 
     assert isinstance(done.outcome, Accepted)
-    assert (service.calls, service.bodies) == (FLOW, [{"uploadId": "u"}])
-    assert WAV in service.uploads[0]
-    assert done.read is not None
-    assert (done.read.sha256, done.read.size_bytes) == (sha256(WAV).hexdigest(), len(WAV))
-    assert (done.read.audio_format, done.read.version) == ("wav", None)
+    assert (trial.service.calls, trial.service.bodies) == (FLOW, [{"uploadId": "u"}])
+    assert WAV in trial.service.uploads[0]
+    read = read_of(done)
+    assert (read.sha256, read.size_bytes) == (sha256(WAV).hexdigest(), len(WAV))
+    assert (read.audio_format, read.version) == ("wav", None)
     assert [exchange.call for exchange in done.exchanges] == FLOW
     assert "SECRET" not in repr(done)
 
 
-def no_asset(service: ScriptedService) -> None:
-    service.script[Call.ASSET] = [Scripted(status=404)]
-
-
-def larger(service: ScriptedService) -> None:
-    service.download = lambda: [WAV, WAV]
-
-
-def flac(service: ScriptedService) -> None:
-    service.download = lambda: [b"fLaC" + bytes(5_000)]
-
-
 @pytest.mark.usefixtures("asset")
 @pytest.mark.parametrize(
-    ("given", "reason", "calls"), [(no_asset, "no_asset", 1), (larger, "too_large", 2), (flac, "unlisted_format", 2)]
+    ("status", "pieces", "reason", "calls"),
+    [
+        (404, [], "no_asset", 1),
+        (200, [WAV, WAV], "too_large", 2),
+        (200, [b"fLaC" + bytes(5_000)], "unlisted_format", 2),
+    ],
 )
 def test_a_proof_whose_asset_cannot_be_sent_is_ineligible(
-    verify_context: VerifyContext,
-    service: ScriptedService,
-    given: Callable[[ScriptedService], None],
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    reason: str,
-    calls: int,
+    trial: Trial, monkeypatch: pytest.MonkeyPatch, *, status: int, pieces: list[bytes], reason: str, calls: int
 ) -> None:
     """A legacy pair's has none; without a Content-Length nobody knows its size before. No slot is asked for."""
-    given(service)
+    trial.service.script[Call.ASSET] = [replace(LINK, status=status)]
+    trial.service.download = lambda: pieces
     monkeypatch.setattr("proofsweep.verify.item.SLOT_BYTES", len(WAV))
 
-    outcome = finished(PROOF, verify_context).outcome
+    outcome = trial.finished(PROOF).outcome
 
     assert isinstance(outcome, Ineligible)
-    assert (outcome.reason, service.calls) == (reason, FLOW[:calls])
+    assert (outcome.reason, trial.service.calls) == (reason, FLOW[:calls])
 
 
 @pytest.mark.usefixtures("asset")
@@ -413,22 +379,21 @@ def test_a_proof_whose_asset_cannot_be_sent_is_ineligible(
     ],
 )
 def test_the_url_is_the_named_member_or_the_only_one(
-    verify_context: VerifyContext, service: ScriptedService, members: object, field: str | None, expected: str | None
+    trial: Trial, members: object, field: str | None, expected: str | None
 ) -> None:
     """The contract does not show its name; without TLS it is no URL."""
-    service.script[Call.ASSET] = [Scripted(document=members)]
-    session = verify_context.partner.session
+    trial.service.script[Call.ASSET] = [Scripted(document=members)]
+    session = trial.context.partner.session
     settings = session.context.service.model_copy(update={"asset_field": field})
     named = Partner(replace(session, context=replace(session.context, service=settings)))
-    context = replace(verify_context, partner=named)
 
-    outcome = finished(PROOF, context).outcome
+    outcome = trial.finished(PROOF, partner=named).outcome
 
     assert (outcome.reason if isinstance(outcome, Failed) else None) == expected
 
 
 @pytest.mark.usefixtures("asset")
-def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, service: ScriptedService) -> None:
+def test_a_download_that_breaks_off_begins_again(trial: Trial) -> None:
     """From the same URL, as often as any call is repeated; then the row has failed."""
 
     def broken() -> Iterator[bytes]:
@@ -436,17 +401,16 @@ def test_a_download_that_breaks_off_begins_again(verify_context: VerifyContext, 
         raise httpx.ReadError("gone")
 
     pieces: list[Iterable[bytes]] = [broken(), [WAV]]
-    service.download = lambda: pieces.pop(0) if pieces else broken()
-    done = finished(PROOF, verify_context)
+    trial.service.download = lambda: pieces.pop(0) if pieces else broken()
+    done = trial.finished(PROOF)
 
     assert isinstance(done.outcome, Accepted)
-    assert done.read is not None
-    assert done.read.size_bytes == len(WAV), "what broke off has left nothing"
-    assert service.calls == [Call.ASSET, Call.DOWNLOAD, *FLOW[1:]]
-    outcome = finished(PROOF, verify_context).outcome
+    assert read_of(done).size_bytes == len(WAV), "what broke off has left nothing"
+    assert trial.service.calls == [Call.ASSET, Call.DOWNLOAD, *FLOW[1:]]
+    outcome = trial.finished(PROOF).outcome
 
     assert isinstance(outcome, Failed)
-    assert (outcome.reason, service.uploads[1:]) == ("bad_answer", [])
+    assert (outcome.reason, trial.service.uploads[1:]) == ("bad_answer", [])
 
 
 def test_a_file_has_no_name_and_a_body_beyond_the_bound_is_not_read(
