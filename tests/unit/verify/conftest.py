@@ -2,15 +2,56 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from proofsweep.domain.errors import SourceError
+from proofsweep.domain.items import WorkItem
+from proofsweep.domain.outcomes import Finished
 from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem, PastAnswers
+from proofsweep.verify.item import VerifyContext, verify_item
 
+from ..scripted_service import ScriptedService
 from ..wired import app, catalog, change, config, service, settings
 
 __all__ = ["app", "catalog", "change", "config", "service", "settings"]
+
+
+@dataclass
+class Trial:
+    """A WAV, the service that it is sent to, and what it is verified with."""
+
+    service: ScriptedService
+    context: VerifyContext
+    item: WorkItem
+
+    @property
+    def path(self) -> Path:
+        return Path(self.item.audio)
+
+    def version_of(self, location: str) -> str:
+        facts = self.context.files.facts(location)
+        assert facts is not None
+        return facts.version
+
+    def with_sidecar(self) -> WorkItem:
+        sidecar = self.path.with_name("a.sidecar")
+        sidecar.write_bytes(b"proof")
+        return replace(self.item, sidecar=str(sidecar))
+
+    def finished(self, item: WorkItem | None = None, **changes: object) -> Finished:
+        """Verify an item in a changed context, and see that it was finished."""
+        done = verify_item(item or self.item, replace(self.context, **changes))
+        assert isinstance(done, Finished)
+        return done
+
+
+@pytest.fixture
+def trial(service: ScriptedService, verify_context: VerifyContext, wav: Path) -> Trial:
+    return Trial(service, verify_context, WorkItem(manifest_row=7, item_id="a", audio=str(wav)))
 
 
 class KnownPast(PastAnswers):

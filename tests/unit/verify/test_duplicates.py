@@ -15,10 +15,10 @@ from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.files import Files
 from proofsweep.verify.duplicates import DuplicateCache, DuplicateKey
-from proofsweep.verify.item import VerifyContext, verify_item
 from proofsweep.verify.service import Workers
 
-from ..scripted_service import NOW, Scripted, ScriptedService
+from ..scripted_service import NOW, Scripted
+from .conftest import Trial, append_to
 
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 ACCEPTED = Accepted(Answer(VerifyResponse(good=True, verdict="valid"), "0" * 64))
@@ -106,34 +106,22 @@ def test_the_oldest_answers_are_forgotten(path: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def context(verify_context: VerifyContext, stop: StopSwitch) -> VerifyContext:
-    return replace(verify_context, duplicates=DuplicateCache(stop))
+def caching(trial: Trial, stop: StopSwitch) -> Trial:
+    trial.context = replace(trial.context, duplicates=DuplicateCache(stop))
+    return trial
 
 
-@pytest.fixture
-def item(wav: Path) -> WorkItem:
-    return WorkItem(manifest_row=7, item_id="a", audio=str(wav))
-
-
-def verified(item: WorkItem, context: VerifyContext) -> Finished:
-    done = verify_item(item, context)
-    assert isinstance(done, Finished)
-    return done
-
-
-def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
-    service: ScriptedService, context: VerifyContext, item: WorkItem, tmp_path: Path
-) -> None:
+def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(caching: Trial, tmp_path: Path) -> None:
     """A slot expires, and the sidecar is corrected before the next one: only the corrected one is accepted."""
-    sidecars = [tmp_path / "a.sidecar", tmp_path / "copy.sidecar"]
+    service, sidecars = caching.service, [tmp_path / "a.sidecar", tmp_path / "copy.sidecar"]
     for sidecar in sidecars:
         sidecar.write_bytes(b"damaged")
     service.script[Call.SLOT] = [Scripted(status=403)]
     service.on_answer = lambda call: call is Call.SLOT and sidecars[0].write_bytes(b"proof")
 
-    first = verified(replace(item, sidecar=str(sidecars[0])), context)
+    first = caching.finished(replace(caching.item, sidecar=str(sidecars[0])))
     service.usual[Call.VERIFY] = REJECTED
-    second = verified(replace(item, manifest_row=8, sidecar=str(sidecars[1])), context)
+    second = caching.finished(replace(caching.item, manifest_row=8, sidecar=str(sidecars[1])))
 
     assert isinstance(first.outcome, Accepted)
     assert isinstance(second.outcome, Rejected)
@@ -141,26 +129,23 @@ def test_a_copy_with_the_sidecar_that_was_not_answered_is_sent_itself(
     assert service.bodies == [{"uploadId": "u", "sidecar": base64} for base64 in ("cHJvb2Y=", "ZGFtYWdlZA==")]
 
 
-def test_a_copy_that_grows_does_not_take_over_a_rejection(
-    service: ScriptedService, context: VerifyContext, item: WorkItem, tmp_path: Path
-) -> None:
+def test_a_copy_that_grows_does_not_take_over_a_rejection(caching: Trial, tmp_path: Path) -> None:
     """It had the same bytes as a rejected file when it was read, and its delivery went on."""
     copy = tmp_path / "copy.wav"
-    copy.write_bytes(Path(item.audio).read_bytes())
+    copy.write_bytes(caching.path.read_bytes())
 
     class Growing(Files):
         """Files of which the copy has grown whenever its facts are asked for."""
 
         def facts(self, location: str) -> FileFacts | None:
             if location == str(copy):
-                copy.write_bytes(copy.read_bytes() + bytes(8))
+                append_to(copy)
             return super().facts(location)
 
-    service.usual[Call.VERIFY] = REJECTED
-    growing = replace(context, files=Growing())
+    caching.service.usual[Call.VERIFY] = REJECTED
 
-    first = verified(item, growing)
-    second = verified(replace(item, manifest_row=8, audio=str(copy)), growing)
+    first = caching.finished(files=Growing())
+    second = caching.finished(replace(caching.item, manifest_row=8, audio=str(copy)), files=Growing())
 
     assert isinstance(first.outcome, Rejected)
     assert isinstance(second.outcome, Failed)

@@ -11,31 +11,13 @@ import pytest
 
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.errors import ResultsError, RunMustStop
-from proofsweep.store.journal import Journal
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import Results
 from proofsweep.verify.leg import Heartbeat
 
 from ...worlds.waiting import wait_for
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-@dataclass
-class SlowJournal(Journal):
-    """A journal whose flush takes its time, on a clock that a test reads."""
-
-    seconds: float = 0.0
-    now: float = 100.0
-    error: ResultsError | None = None
-    during: Callable[[], object] = field(default=lambda: None)
-
-    def flush(self) -> None:
-        self.now += self.seconds
-        self.during()
-        if self.error is not None:
-            raise self.error
 
 
 class CountingStore(FolderStore):
@@ -54,39 +36,44 @@ class CountingStore(FolderStore):
 
 @dataclass
 class Leg:
-    """A leg with its heartbeat."""
+    """A leg whose flush takes its time, on a clock that a test reads."""
 
-    journal: SlowJournal
-    stop: StopSwitch
-    heartbeat: Heartbeat
-    legs: Legs
     store: CountingStore
+    stop: StopSwitch = field(default_factory=StopSwitch)
+    seconds: float = 0.0  # what a flush takes
+    now: float = 100.0
+    error: ResultsError | None = None
+    during: Callable[[], object] = lambda: None
+
+    def __post_init__(self) -> None:
+        self.legs = Legs(self.store, "r", lambda: NOW + timedelta(seconds=self.now))
+        self.legs.take(1)
+        self.heartbeat = Heartbeat(
+            legs=self.legs,
+            leg=1,
+            flush=self.flush,
+            budget=SimpleNamespace(stop_at_closing=lambda: None),  # type: ignore[arg-type]  # all that it asks for
+            stop=self.stop,
+            store_outage_seconds=20.0,
+            uptime=lambda: self.now,
+        )
+
+    def flush(self) -> None:
+        self.now += self.seconds
+        self.during()
+        if self.error is not None:
+            raise self.error
 
 
 @pytest.fixture
 def leg(tmp_path: Path) -> Leg:
-    store = CountingStore(tmp_path)
-    results = Results(store)
-    journal = SlowJournal(results, "r", 1, "w")
-    legs = Legs(results.store, "r", lambda: NOW + timedelta(seconds=journal.now))
-    legs.take(1)
-    stop, open_window = StopSwitch(), SimpleNamespace(stop_at_closing=lambda: None)
-    heartbeat = Heartbeat(
-        legs=legs,
-        leg=1,
-        flush=journal.flush,
-        budget=open_window,  # type: ignore[arg-type]  # all of a budget that a heartbeat asks for
-        stop=stop,
-        store_outage_seconds=20.0,
-        uptime=lambda: journal.now,
-    )
-    return Leg(journal, stop, heartbeat, legs, store)
+    return Leg(CountingStore(tmp_path))
 
 
 @pytest.mark.parametrize(("seconds", "writes", "expected"), [(1.0, 9, 0), (1.0, 11, 1), (1.0, 31, 3), (6.0, 5, 2)])
 def test_a_heartbeat_is_due_by_the_clock(leg: Leg, seconds: float, writes: int, expected: int) -> None:
     """Not by the number of flushes: a slow store makes few."""
-    leg.journal.seconds = seconds
+    leg.seconds = seconds
 
     for _ in range(writes):
         leg.heartbeat.write()
@@ -97,7 +84,7 @@ def test_a_heartbeat_is_due_by_the_clock(leg: Leg, seconds: float, writes: int, 
 @pytest.mark.parametrize("seconds", [-3_600.0, 3_600.0])
 def test_a_heartbeat_is_due_after_the_clock_was_set(leg: Leg, seconds: float) -> None:
     """As it is after a machine has slept: another one may have taken the leg over."""
-    leg.journal.now += seconds
+    leg.now += seconds
 
     leg.heartbeat.write()
 
@@ -108,9 +95,9 @@ def test_a_leg_that_is_settled_stays_alive(leg: Leg) -> None:
     """The parts of a long run take minutes. Its own receipt, which comes before the end, stops nothing."""
     over = threading.Event()
     leg.legs.write_receipt(1, {"ended_by": "complete"})
-    leg.journal.error = ResultsError("The journal is complete.")
+    leg.error = ResultsError("The journal is complete.")
     keeper = threading.Thread(target=leg.heartbeat.send_heartbeats, args=(over,))
-    leg.journal.now += 10.0
+    leg.now += 10.0
     keeper.start()
     wait_for(lambda: leg.store.heartbeats == 1)
     over.set()
@@ -127,7 +114,7 @@ def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg, how: 
         leg.legs.take(2)
     else:
         leg.legs.write_receipt(1, {"ended_by": "killed"})
-    leg.journal.now += 10.0
+    leg.now += 10.0
 
     leg.heartbeat.write()
 
@@ -142,7 +129,7 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
     leg: Leg, store_outage_seconds: float, ended_by: str, *, is_asked_to_stop: bool
 ) -> None:
     """A person who stops the run does not want to wait, and patience has an end."""
-    leg.journal.error, leg.heartbeat.store_outage_seconds = ResultsError("It is full."), store_outage_seconds
+    leg.error, leg.heartbeat.store_outage_seconds = ResultsError("It is full."), store_outage_seconds
     if is_asked_to_stop:
         leg.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
@@ -159,7 +146,7 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
 def test_nothing_begins_while_a_write_is_unanswered(leg: Leg, seconds: float, *, is_well: bool) -> None:
     """After five seconds the store counts as failing, though it has not said so."""
     said: list[bool] = []
-    leg.journal.seconds, leg.journal.during = seconds, lambda: said.append(leg.heartbeat.store_is_well)
+    leg.seconds, leg.during = seconds, lambda: said.append(leg.heartbeat.store_is_well)
 
     leg.heartbeat.write()
 
@@ -169,7 +156,7 @@ def test_nothing_begins_while_a_write_is_unanswered(leg: Leg, seconds: float, *,
 
 def test_a_request_to_stop_is_seen_although_nothing_can_be_written(leg: Leg) -> None:
     """A person stops a run because its disk is full."""
-    leg.journal.error = ResultsError("It is full.")
+    leg.error = ResultsError("It is full.")
     ask(leg)
 
     leg.heartbeat.write()
@@ -190,13 +177,13 @@ def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seco
     """Files are abandoned once, and their rows remain; a leg of a night makes some thousands of requests."""
     found: list[float] = []
     leg.heartbeat.drain_seconds = 12.0
-    leg.heartbeat.abort = lambda: found.append(leg.journal.now)
+    leg.heartbeat.abort = lambda: found.append(leg.now)
     if is_asked:
         ask(leg)
 
     for _ in range(60):
         leg.heartbeat.write()
-        leg.journal.now += 1.0
+        leg.now += 1.0
 
     assert found == aborted
     assert is_asked or leg.store.reads == 15
@@ -211,7 +198,7 @@ def test_another_holder_of_the_same_leg_is_not_stopped(leg: Leg) -> None:
     leg.heartbeat.write()
     before = leg.stop.reason
     ask(leg)
-    leg.journal.now += 5.0
+    leg.now += 5.0
     leg.heartbeat.write()
 
     assert before is None

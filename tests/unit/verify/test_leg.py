@@ -1,7 +1,7 @@
 """A leg is begun, kept alive, and settled however the work ends."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
@@ -37,57 +37,69 @@ BEGUN: Row = {"key_fingerprint": "abc", "flow_run_id": "flow-7", "quota_before":
 BEGUN |= {"service_commit": "c0ffee", "service_deployed_at": NOW}
 
 
-@pytest.fixture
-def plan(new_leg: LegBuilder) -> Plan:
+@dataclass
+class Run:
     """A run of four files, whose next leg a test begins."""
-    return new_leg.plan(4)
+
+    new_leg: LegBuilder
+    plan: Plan
+
+    @property
+    def results(self) -> Results:
+        return self.new_leg.results
+
+    def work(self, act: Callable[[Leg], object] = lambda _: None) -> None:
+        """Begin a leg, do something in it, and verify all that remains."""
+        leg = self.new_leg.leg(self.plan, open_leg(self.results, self.plan, lambda: NOW, {}))
+        leg.budget.take_reading(1_000, RESET)
+        with leg_session(leg, BEGUN, lambda: NOW):
+            act(leg)
+            for piece in leg.completed.batches():
+                verify_batch(leg, piece)
+
+    def open_next(self) -> int:
+        return open_leg(self.results, self.plan, lambda: NOW, dict(FACTS))
+
+    def begin_next(self) -> int:
+        leg = self.open_next()
+        settle_legs_before(self.results, self.plan, lambda: NOW, leg)
+        return leg
+
+    def receipt(self, leg: int = 1) -> dict[str, object]:
+        return self.new_leg.legs(self.plan).receipt(leg) or {}
+
+    def rows(self) -> list[dict[str, object]]:
+        """Read its rows of `runs`."""
+        return self.results.table("runs", self.results.parts_of("runs", self.plan)).to_pylist()
+
+    def row(self) -> dict[str, object]:
+        (row,) = self.rows()
+        return row
 
 
-def run(new_leg: LegBuilder, plan: Plan, work: Callable[[Leg], object] = lambda _: None) -> None:
-    """Begin a leg, do something in it, and verify all that remains."""
-    leg = new_leg.leg(plan, open_leg(new_leg.results, plan, lambda: NOW, {}))
-    leg.budget.take_reading(1_000, RESET)
-    with leg_session(leg, BEGUN, lambda: NOW):
-        work(leg)
-        for piece in leg.completed.batches():
-            verify_batch(leg, piece)
-
-
-def receipt_of(new_leg: LegBuilder, plan: Plan) -> dict[str, object]:
-    receipt = new_leg.legs(plan).receipt(1)
-    assert receipt is not None
-    return receipt
-
-
-def runs_rows(results: Results, plan: Plan) -> list[dict[str, object]]:
-    return results.table("runs", results.parts_of("runs", plan)).to_pylist()
-
-
-def row_of(results: Results, plan: Plan) -> dict[str, object]:
-    (row,) = runs_rows(results, plan)
-    return row
+@pytest.fixture
+def run(new_leg: LegBuilder) -> Run:
+    return Run(new_leg, new_leg.plan(4))
 
 
 def end_by(ended_by: str) -> Callable[[Leg], None]:
     return lambda leg: leg.stop.pull(RunMustStop("Enough.", ended_by=ended_by))
 
 
-def test_the_row_of_a_leg_says_how_it_began_and_ended(new_leg: LegBuilder, plan: Plan) -> None:
+def test_the_row_of_a_leg_says_how_it_began_and_ended(run: Run) -> None:
     """What the service said, the quota before and after, the key's fingerprint and the flow run."""
-    run(new_leg, plan, lambda leg: leg.dispatcher.remember(500.0))
+    run.work(lambda leg: leg.dispatcher.remember(500.0))
 
-    row = row_of(new_leg.results, plan)
+    row = run.row()
     told = {"quota_before": 1_000, "quota_after": 900, "key_fingerprint": "abc", "flow_run_id": "flow-7"}
     told |= {"service_version": "7", "service_commit": "c0ffee", "service_deployed_at": NOW}
     told |= {"started_at": NOW, "finished_at": NOW, "rate_learned": 500.0, "ended_by": "complete", "accepted": 4}
     assert {name: row[name] for name in told} == told
-    assert receipt_of(new_leg, plan)["quota_reset"] == str(RESET)
+    assert run.receipt()["quota_reset"] == str(RESET)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
-def test_work_that_breaks_off_ends_the_leg_as_an_error(
-    new_leg: LegBuilder, plan: Plan, error: type[BaseException]
-) -> None:
+def test_work_that_breaks_off_ends_the_leg_as_an_error(run: Run, error: type[BaseException]) -> None:
     """It is raised again; what was finished is published, and the run can be resumed."""
 
     def break_off(leg: Leg) -> None:
@@ -95,11 +107,11 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
         raise error
 
     with pytest.raises(error):
-        run(new_leg, plan, break_off)
+        run.work(break_off)
 
-    receipt = receipt_of(new_leg, plan)
+    receipt = run.receipt()
     assert (receipt["ended_by"], receipt["why"]) == ("error", "The work broke off.")
-    assert rows_of(new_leg.results, plan) == [1]
+    assert rows_of(run.results, run.plan) == [1]
 
 
 @pytest.mark.parametrize(
@@ -107,17 +119,17 @@ def test_work_that_breaks_off_ends_the_leg_as_an_error(
     [("cancelled", 900, 1), ("window", 900, 1), ("quota", 0, 0), ("breaker", None, 0), ("key_refused", None, 0)],
 )
 def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
-    new_leg: LegBuilder, plan: Plan, service: ScriptedService, *, ended_by: str, quota_after: int | None, asks: int
+    run: Run, service: ScriptedService, ended_by: str, quota_after: int | None, asks: int
 ) -> None:
     """A service that said that nothing is left has said so."""
-    run(new_leg, plan, end_by(ended_by))
+    run.work(end_by(ended_by))
 
-    assert row_of(new_leg.results, plan)["quota_after"] == quota_after
+    assert run.row()["quota_after"] == quota_after
     assert service.calls.count(Call.USAGE) == asks
 
 
 def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
-    new_leg: LegBuilder, plan: Plan, service: ScriptedService
+    run: Run, service: ScriptedService
 ) -> None:
     """Its last reading counts, less the calls since."""
 
@@ -127,115 +139,88 @@ def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
         leg.budget.ran_out = RunMustStop("The quota is spent.", ended_by="quota")
         leg.stop.pull(leg.budget.ran_out)
 
-    run(new_leg, plan, run_out)
+    run.work(run_out)
 
-    assert row_of(new_leg.results, plan)["quota_after"] == 7
+    assert run.row()["quota_after"] == 7
 
 
-def test_the_end_writes_what_is_in_memory_and_names_the_rows_in_doubt(
-    new_leg: LegBuilder, plan: Plan, service: ScriptedService
-) -> None:
+def test_the_end_writes_what_is_in_memory_and_names_the_rows_in_doubt(run: Run, service: ScriptedService) -> None:
     """Exchanges of no row too, of which the last is that of the quota; the next leg tries last what was in doubt."""
-    new_leg.service.unattributed.append(exchange(Call.HEALTH))
+    run.new_leg.service.unattributed.append(exchange(Call.HEALTH))
     service.script[Call.VERIFY] = [Scripted(status=422), Scripted(status=503), Scripted(status=503)]
 
     def two_files(leg: Leg) -> None:
         verify_batch(leg, range(1, 3))
-        new_leg.service.unattributed.append(exchange(Call.HEALTH))
+        run.new_leg.service.unattributed.append(exchange(Call.HEALTH))
         end_by("cancelled")(leg)
 
-    run(new_leg, plan, two_files)
+    run.work(two_files)
 
-    assert receipt_of(new_leg, plan)["in_doubt"] == [1, 2]
-    assert row_of(new_leg.results, plan)["remaining"] == 4
-    assert rows_of(new_leg.results, plan, "exchanges").count(None) == 3
-
-
-def break_down(*_arguments: object) -> None:
-    raise ZeroDivisionError
+    assert run.receipt()["in_doubt"] == [1, 2]
+    assert run.row()["remaining"] == 4
+    assert rows_of(run.results, run.plan, "exchanges").count(None) == 3
 
 
 @pytest.mark.parametrize(
     ("thread", "kind", "work"), [("heartbeat", Heartbeat, "keep"), ("quota", Budget, "keep_probing")]
 )
 def test_a_helper_thread_that_fails_ends_the_leg(
-    new_leg: LegBuilder,
-    plan: Plan,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    thread: str,
-    kind: type,
-    work: str,
+    run: Run, monkeypatch: pytest.MonkeyPatch, thread: str, kind: type, work: str
 ) -> None:
     """Without it the leg would be unwatched, or overspend: the rest remains, and the error is raised."""
-    monkeypatch.setattr(kind, work, break_down)
+    monkeypatch.setattr(kind, work, lambda *_: 1 / 0)
 
     def wait_for_the_end(leg: Leg) -> None:
         with pytest.raises(RunMustStop):
             leg.stop.rest(10.0)
 
     with pytest.raises(ZeroDivisionError):
-        run(new_leg, plan, wait_for_the_end)
+        run.work(wait_for_the_end)
 
-    receipt = receipt_of(new_leg, plan)
+    receipt = run.receipt()
     assert receipt["ended_by"] == "error"
     assert receipt["why"] == f"The thread {thread} failed through a mistake of this program (ZeroDivisionError)."
-    assert row_of(new_leg.results, plan)["remaining"] == 4
+    assert run.row()["remaining"] == 4
 
 
-def open_next(results: Results, plan: Plan) -> int:
-    return open_leg(results, plan, lambda: NOW, dict(FACTS))
-
-
-def begin_next(results: Results, plan: Plan) -> int:
-    leg = open_next(results, plan)
-    settle_legs_before(results, plan, lambda: NOW, leg)
-    return leg
-
-
-def test_all_dead_legs_are_settled_in_order(results: Results, plan: Plan, new_leg: LegBuilder) -> None:
+def test_all_dead_legs_are_settled_in_order(run: Run) -> None:
     """Each journal becomes a part of its leg, each lease's facts a row in `runs`, and the ending is `killed`."""
     for leg, numbers in enumerate(([2, 0], [3]), start=1):
-        open_next(results, plan)
-        write_journal(results, plan, leg, numbers)
-        let_holder_die(results, plan, leg)
+        run.open_next()
+        write_journal(run.results, run.plan, leg, numbers)
+        let_holder_die(run.results, run.plan, leg)
 
-    leg = begin_next(results, plan)
+    leg = run.begin_next()
 
-    receipts = [new_leg.legs(plan).receipt(number) or {} for number in (1, 2)]
-    rows = [
-        (row["ended_by"], row["accepted"], row["remaining"], row["quota_before"]) for row in runs_rows(results, plan)
-    ]
-    assert (leg, rows_of(results, plan)) == (3, [0, 2, 3])
-    assert [receipt["ended_by"] for receipt in receipts] == ["killed"] * 2
+    cells = ("ended_by", "accepted", "remaining", "quota_before")
+    rows = [tuple(row[name] for name in cells) for row in run.rows()]
+    assert (leg, rows_of(run.results, run.plan)) == (3, [0, 2, 3])
+    assert [run.receipt(number)["ended_by"] for number in (1, 2)] == ["killed"] * 2
     assert rows == [("killed", 2, 2, 900), ("killed", 1, 1, 900)]
-    assert journal_rows(results, plan, 1) == []
-    assert [entry.name for entry in Ledger(results.store).entries()] == [
-        layout.receipt_name(plan.run_id, number) for number in (1, 2)
+    assert journal_rows(run.results, run.plan, 1) == []
+    assert [entry.name for entry in Ledger(run.results.store).entries()] == [
+        layout.receipt_name(run.plan.run_id, number) for number in (1, 2)
     ]
 
 
-def test_an_entry_that_is_missing_comes_before_that_of_the_leg(
-    new_leg: LegBuilder, plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_entry_that_is_missing_comes_before_that_of_the_leg(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process was killed after the last receipt of a run: nobody goes on with it, and its answers are older."""
-    results = new_leg.results
-    whole = audited_store.planned(results, "20201103T120000Z_000aa", "q")
+    whole = audited_store.planned(run.results, "20201103T120000Z_000aa", "q")
     with monkeypatch.context() as patched:
         patched.setattr(Ledger, "append", _killed)
         with pytest.raises(KeyboardInterrupt):
-            audited_store.end_leg(results, whole, "q", [0])
+            audited_store.end_leg(run.results, whole, "q", [0])
 
-    run(new_leg, plan)
+    run.work()
 
-    names = [entry.name for entry in Ledger(results.store).entries()]
-    assert names == [layout.receipt_name(run_id, 1) for run_id in (whole.run_id, plan.run_id)]
-    assert results.store.names(layout.table_folder("runs", whole.run_date))
+    names = [entry.name for entry in Ledger(run.results.store).entries()]
+    assert names == [layout.receipt_name(run_id, 1) for run_id in (whole.run_id, run.plan.run_id)]
+    assert run.results.store.names(layout.table_folder("runs", whole.run_date))
 
 
-def test_legs_of_other_partitions_are_left_alone(results: Results, plan: Plan) -> None:
+def test_legs_of_other_partitions_are_left_alone(run: Run) -> None:
     """Of two partitions, the first one's leg was killed, and the second one's works: a leg of the first goes on."""
-    plan = replace(plan, partitions=2)
+    results, plan = run.results, replace(run.plan, partitions=2)
     for leg, row in ((1, 0), (2, 2)):
         open_leg(results, plan, lambda: NOW, {}, leg - 1)
         write_journal(results, plan, leg, [row])
@@ -255,23 +240,21 @@ def test_legs_of_other_partitions_are_left_alone(results: Results, plan: Plan) -
         settle_last_legs(results, plan, lambda: NOW)
 
 
-def test_a_row_is_written_before_a_later_leg_is_settled(
-    results: Results, plan: Plan, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_is_written_before_a_later_leg_is_settled(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is killed while it settles leaves no leg with a receipt behind one without a row."""
     for leg in (1, 2):
-        begin_next(results, plan)
-        let_holder_die(results, plan, leg)
-    settle_last_legs(results, plan, lambda: NOW)
-    results.store.delete(layout.runs_name(plan.run_id, plan.run_date, 2))
-    open_next(results, plan)
-    let_holder_die(results, plan, 3)
+        run.begin_next()
+        let_holder_die(run.results, run.plan, leg)
+    settle_last_legs(run.results, run.plan, lambda: NOW)
+    run.results.store.delete(layout.runs_name(run.plan.run_id, run.plan.run_date, 2))
+    run.open_next()
+    let_holder_die(run.results, run.plan, 3)
     monkeypatch.setattr(attempt, "settle_leg", _killed)
 
     with pytest.raises(KeyboardInterrupt):
-        settle_last_legs(results, plan, lambda: NOW)
+        settle_last_legs(run.results, run.plan, lambda: NOW)
 
-    assert [row["leg"] for row in runs_rows(results, plan)] == [1, 2]
+    assert [row["leg"] for row in run.rows()] == [1, 2]
 
 
 def _killed(*_arguments: object) -> None:

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import new, sha256
 from itertools import product
 from pathlib import Path
@@ -21,10 +21,10 @@ from proofsweep.sources.audio import PIECE_BYTES
 from proofsweep.sources.files import Files
 from proofsweep.verify import item as steps
 from proofsweep.verify.duplicates import DuplicateCache
-from proofsweep.verify.item import AssetFile, VerifyContext, verify_item
+from proofsweep.verify.item import AssetFile, verify_item
 
 from ..scripted_service import Scripted, ScriptedService
-from .conftest import ClosedFiles, append_to, replace_whole
+from .conftest import ClosedFiles, Trial, append_to, replace_whole
 
 REJECTED = Scripted(document={"good": False, "verdict": "unreadable"})
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
@@ -34,40 +34,6 @@ PROOF = WorkItem(manifest_row=0, item_id="item", audio="proof:p/1")
 LINK = Scripted(document={"url": "https://assets.example/a?sig=SECRET", "expiresAt": 7})
 FLOW = [Call.ASSET, Call.DOWNLOAD, *THREE_CALLS]
 LONG = b"RIFF\x24\0\0\0WAVEfmt " + bytes(3 * PIECE_BYTES)
-
-
-@dataclass
-class Trial:
-    """A WAV, the service that it is sent to, and what it is verified with."""
-
-    service: ScriptedService
-    context: VerifyContext
-    item: WorkItem
-
-    @property
-    def path(self) -> Path:
-        return Path(self.item.audio)
-
-    def version_of(self, location: str) -> str:
-        facts = self.context.files.facts(location)
-        assert facts is not None
-        return facts.version
-
-    def with_sidecar(self) -> WorkItem:
-        sidecar = self.path.with_name("a.sidecar")
-        sidecar.write_bytes(b"proof")
-        return replace(self.item, sidecar=str(sidecar))
-
-    def finished(self, item: WorkItem | None = None, **changes: object) -> Finished:
-        """Verify an item in a changed context, and see that it was finished."""
-        done = verify_item(item or self.item, replace(self.context, **changes))
-        assert isinstance(done, Finished)
-        return done
-
-
-@pytest.fixture
-def trial(service: ScriptedService, verify_context: VerifyContext, wav: Path) -> Trial:
-    return Trial(service, verify_context, WorkItem(manifest_row=7, item_id="a", audio=str(wav)))
 
 
 def read_of(done: Finished) -> AudioRead:
