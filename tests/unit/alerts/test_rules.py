@@ -6,13 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proofsweep.alerts.rules import (
-    ALERTED_STATES,
-    EVENTS,
     About,
     Alert,
     FlowEnd,
     ProbeFacts,
-    alerts_of_end,
     alerts_of_probes,
     did_its_work,
     harmless,
@@ -27,33 +24,6 @@ from proofsweep.domain.runs import Rotation
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
     about = About(environment="beta", catalog=subject, results_url="s3://label/results")
     return FlowEnd(flow, state, about=about, details=["It said: `so`"])
-
-
-SILENT_STATES = ("Completed", "Cancelled", "AlreadyActive")
-
-
-@pytest.mark.parametrize("state", [*ALERTED_STATES, *SILENT_STATES])
-def test_each_state_is_decided(state: str) -> None:
-    """Told by the event's title and advice, or not at all, whatever the flow; and what is told is not over."""
-    flow = "check-ingest"
-    alerts = alerts_of_end(ended(flow, state))
-
-    if state in SILENT_STATES:
-        assert alerts == []
-        return
-    (alert,) = alerts
-    event = EVENTS[ALERTED_STATES[state]]
-    title = "the quota is spent or reserved" if state == "QuotaSpent" else event.title
-    assert alert.subject == f"proofsweep: {title} (beta)"
-    assert alert.body.splitlines() == [
-        f"Flow `{flow}` ended as {state}.",
-        "It said: `so`",
-        "Environment `beta`.",
-        f"If nobody acts: {event.unattended}",
-        f"To do: {event.advice}",
-        "Tables: `s3://label/results`",
-    ]
-    assert not [over for over in over_after_end(ended(flow, state)) if alert.cause.startswith(over)]
 
 
 def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
 from proofsweep.client.keys import fingerprint
-from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
+from proofsweep.domain.errors import ConfigError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.verify.service import bind_key
 
@@ -53,16 +53,6 @@ def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Pat
     assert stopped.value.ended_by == "key_refused"
     assert service.calls.count(Call.USAGE) == 1
     assert fingerprint_of("pk_test") == before
-
-
-def test_a_key_that_another_service_has_taken_is_not_read_for_this_one(app: App) -> None:
-    """The message shows no key."""
-    bind_key(app.store, fingerprint_of("pk_test"), "https://two.example/v1")
-
-    with pytest.raises(ResultsError, match=r"used with https://two\.example/v1 before; it is not sent to") as refused:
-        _ = app.service
-
-    assert "pk_test" not in refused.value.message
 
 
 def test_the_service_is_examined_once(app: App, service: ScriptedService) -> None:

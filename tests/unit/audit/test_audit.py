@@ -14,7 +14,6 @@ from proofsweep.audit.check import Audit, audit_store, checked_head
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.store.layout import receipt_name
-from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
 from proofsweep.store.parts import Results, parquet_of
 
@@ -36,16 +35,6 @@ Change = Callable[[Path], object]
 
 def wrong(done: Audit) -> list[str]:
     return [f"{finding.where} {finding.what}" for finding in done.wrong]
-
-
-def test_an_untouched_store_passes(results: Results) -> None:
-    """Killed legs, resumed runs and pruned parts are what their receipts say."""
-    done = audit_store(results)
-
-    assert wrong(done) == []
-    assert (done.runs, done.legs, done.rows) == (3, 4, 13)
-    assert done.parts_pruned == 2
-    assert done.head == Ledger(results.store).head()
 
 
 def test_a_single_run_is_checked_without_the_others(results: Results, root: Path) -> None:

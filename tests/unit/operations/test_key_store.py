@@ -12,25 +12,7 @@ from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.operations.key_store import KeyStore
 
-OLD, NEW = SecretStr("pk_old"), SecretStr("pk_new")
-
-
-@pytest.fixture
-def key_store(tmp_path: Path) -> KeyStore:
-    (tmp_path / "key").write_text("pk_old\n")
-    return KeyStore(tmp_path / "key")
-
-
-def test_a_key_waits_until_it_is_promoted(key_store: KeyStore) -> None:
-    """It may be kept twice."""
-    key_store.check()
-    for _ in range(2):
-        key_store.keep(NEW)
-    assert (key_store.current(), key_store.waiting()) == (OLD, NEW)
-
-    key_store.promote()
-
-    assert (key_store.current(), key_store.waiting()) == (NEW, None)
+NEW = SecretStr("pk_new")
 
 
 @pytest.mark.parametrize(

@@ -93,13 +93,8 @@ def test_a_command_that_is_repeated_rotates_no_second_time(here: Installation) -
 
 def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(here: Installation) -> None:
     """Whether the key was rotated is not known, so the message promises nothing but the repeat."""
-    here.service.lost = 9
+    _lose_the_answer(here)
 
-    with pytest.raises(RunMustStop, match=r"not known\. Run the same command") as stopped:
-        here.rotate()
-    here.service.lost = 0
-
-    assert stopped.value.ended_by == "breaker"
     assert here.rotate().rotation.replayed
     written = here.results.table("exchanges", here.results.all_parts("exchanges"))
     assert written["call"].to_pylist() == [call.value for call in here.service.calls]  # of both commands
@@ -138,9 +133,10 @@ def test_a_new_key_file_leaves_the_old_key_where_it_is(here: Installation) -> No
 
 def _lose_the_answer(here: Installation) -> None:
     here.service.lost = 9
-    with pytest.raises(RunMustStop):
+    with pytest.raises(RunMustStop, match=r"not known\. Run the same command") as stopped:
         here.rotate()
     here.service.lost = 0
+    assert stopped.value.ended_by == "breaker"
 
 
 def test_a_key_that_is_lost_is_said_with_what_remains(here: Installation) -> None:
@@ -191,14 +187,22 @@ def test_a_key_file_that_is_a_link_stays_one(here: Installation) -> None:
     assert target.read_text() == "pk_new_1\n"
 
 
-def test_a_new_key_that_the_service_does_not_know_yet_is_tried_again(here: Installation) -> None:
-    """Gateways know keys with a delay."""
-    here.service.refused_trials = 3
+@pytest.mark.parametrize(
+    ("refused_trials", "answers", "waits"),
+    [
+        (3, [], [1.0, 2.0, 4.0]),  # gateways know keys with a delay
+        (0, [Scripted(status=429, remaining=0, retry_after=900_000.0)], []),  # only a known key has a quota
+    ],
+)
+def test_a_new_key_takes_its_place_when_the_service_knows_it(
+    here: Installation, refused_trials: int, answers: list[Scripted], waits: list[float]
+) -> None:
+    """The old key ends in three days, whatever the quota does."""
+    here.service.refused_trials, here.service.script[Call.USAGE] = refused_trials, answers
 
     here.rotate()
 
-    assert here.waits == [1.0, 2.0, 4.0]
-    assert here.key_file.read_text() == "pk_new_1\n"
+    assert (here.waits, here.key_file.read_text()) == (waits, "pk_new_1\n")
 
 
 def test_a_new_key_that_is_refused_replaces_nothing(here: Installation) -> None:
@@ -214,15 +218,6 @@ def test_a_new_key_that_is_refused_replaces_nothing(here: Installation) -> None:
 
     assert here.key_file.read_text() == "pk_new_1\n"
     assert here.service.calls.count(Call.ROTATE) == before == 1
-
-
-def test_a_used_up_quota_does_not_keep_the_new_key_from_its_place(here: Installation) -> None:
-    """Only a known key has a quota; and the old key ends in three days, whatever the quota does."""
-    here.service.script[Call.USAGE] = [Scripted(status=429, remaining=0, retry_after=900_000.0)]
-
-    here.rotate()
-
-    assert here.key_file.read_text() == "pk_new_1\n"
 
 
 @pytest.mark.parametrize("forgotten", ["previousKeyExpiresAt", "keyId", "name"])

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
-from proofsweep.domain.runs import Plan
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.selection import ALL_ROWS
 from proofsweep.store import layout
@@ -19,23 +18,11 @@ from ..scripted_service import NOW
 class OrderedStore(FolderStore):
     """A store that notes what is created, in order."""
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(root)
-        self.created: list[str] = []
+    created: tuple[str, ...] = ()
 
     def create(self, name: str, content: bytes) -> None:
-        self.created.append(name)
+        self.created += (name,)
         super().create(name, content)
-
-
-def planner(results: Results) -> Planner:
-    url = "https://partner.example/v1"
-    service = ServiceSettings(base_url=url, environment="beta", sidecar_field="sidecar")
-    return Planner(results=results, service=service, catalogs=CatalogSettings(), clock=lambda: NOW)
-
-
-def plan_of(catalog: Path, results: Results) -> Plan:
-    return planner(results).plan(open_catalog(str(catalog)), ALL_ROWS, lambda: None)
 
 
 @pytest.fixture
@@ -49,23 +36,22 @@ def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_every_row_is_planned_once_and_in_order(manifest: Path, results: Results) -> None:
-    """In objects of so many; what cannot be sent is planned with its reason."""
-    plan = plan_of(manifest, results)
+def test_every_row_is_planned_once_and_in_order_and_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
+    """In objects of so many; what cannot be sent is planned with its reason.
+
+    A planning that breaks off leaves nothing that anybody takes for a run.
+    """
+    results = Results(store := OrderedStore(tmp_path / "results"))
+    service = ServiceSettings(base_url="https://partner.example/v1", environment="beta", sidecar_field="sidecar")
+    planner = Planner(results=results, service=service, catalogs=CatalogSettings(), clock=lambda: NOW)
+
+    plan = planner.plan(open_catalog(str(manifest)), ALL_ROWS, lambda: None)
 
     batches = [list(results.items(plan, batch)) for batch in plan.batches]
     assert [len(batch) for batch in batches] == [1_000, 1_000, 345]
+    planned = (*(layout.items_name(plan.run_id, number) for number in range(3)), layout.plan_name(plan.run_id))
+    assert store.created[:4] == planned  # an index of all runs follows
     items = list(results.items(plan))
     assert [item.manifest_row for item in items] == list(range(2_345))
     assert [item.item_id for item in items] == [f"n{number}" for number in range(2_345)]
     assert [item.manifest_row for item in items if item.ineligible] == [0, 1_000, 2_000]
-
-
-def test_the_plan_is_written_last(manifest: Path, tmp_path: Path) -> None:
-    """Until it is there, the run is not: a planning that breaks off leaves nothing that anybody takes for a run."""
-    store = OrderedStore(tmp_path / "results")
-
-    plan = plan_of(manifest, Results(store))
-
-    items = [layout.items_name(plan.run_id, number) for number in range(3)]
-    assert store.created[:4] == [*items, layout.plan_name(plan.run_id)]  # an index of all runs follows
