@@ -27,7 +27,10 @@ def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
 
 
 def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
-    """Of its catalog, and of flow runs that could not begin; and the key works. Work that was begun ends only these."""
+    """Of its catalog, and of flow runs that could not begin; and the key works. Work that was begun ends only these.
+
+    What is told is not over.
+    """
     whole, begun = (
         set(over_after_end(ended("verify-catalog", state, "music"))) for state in ("Completed", "QuotaSpent")
     )
@@ -35,6 +38,7 @@ def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
     no_beginning = {"outage\tbeta\tverify-catalog\tOutage", "key_refused\tbeta"}
     assert no_beginning | {"outage\tbeta\tmusic\tOutage", "failed\tbeta\tmusic\tSomeFailed"} <= whole
     assert no_beginning <= begun
+    assert "failed\tbeta\tmusic\tSomeFailed" not in over_after_end(ended("verify-catalog", "SomeFailed", "music"))
     assert not [cause for cause in begun if "music" in cause]
 
 
