@@ -8,7 +8,7 @@ another step, so a further process must be able to recover the leg from every st
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -35,7 +35,7 @@ from ..scripted_service import NOW
 PLAN = plan_of_run("20261120T120000Z_000aa", items=5)
 JOURNAL = layout.journal_folder(PLAN.run_id, 1)
 TABLES = ("verdicts", "exchanges")
-_COLUMNS = {"verdicts": ["run_id", "leg", "manifest_row"], "exchanges": ["run_id", "leg", "manifest_row"]}
+COLUMNS = ("run_id", "leg", "manifest_row")
 SWITCHES = int(os.environ.get("PROOFSWEEP_SOAK_SWITCHES", "2"))
 """How often a process that could go on is stopped for another one; with 99, every order is played, in minutes."""
 
@@ -162,16 +162,9 @@ class Steps:
         return None
 
 
-@dataclass
-class Frozen:
-    """The store of a process that nobody interrupts, on what a state has."""
-
-    memory: Memory
-
-    def alone(self) -> Results:
-        process = Process("recovering", lambda _: None, self.memory)
-        process.step = lambda _operation, _name, act: act()  # type: ignore[method-assign]
-        return Results(Steps(process))  # type: ignore[arg-type]
+def uninterrupted(memory: Memory) -> Results:
+    """Open the store for a process whose steps are not counted."""
+    return Results(Steps(Process("recovering", lambda _: None, memory, is_free=True)))  # type: ignore[arg-type]
 
 
 def names_in(objects: dict[str, bytes], folder: str) -> list[str]:
@@ -225,12 +218,12 @@ def check_recovery(memory: Memory) -> None:
     """From this state, a process that finds the leg dead ends it, and the next leg knows what is finished."""
     copy = Memory(dict(memory.objects), set(memory.journalled))
     with suppress(RunIsActive):
-        take_over(Frozen(copy).alone())
+        take_over(uninterrupted(copy))
     check(copy)
     verdicts = set(rows_in_parts(copy.objects, "verdicts"))
     if not closing_parts(memory.objects, "verdicts"):
         assert verdicts >= memory.journalled, "a journalled row was lost"
-    completed = CompletedRows.load(Frozen(copy).alone(), PLAN)
+    completed = CompletedRows.load(uninterrupted(copy), PLAN)
     assert PLAN.items - completed.remaining == len(verdicts)
     assert names_in(copy.objects, JOURNAL) == [] or verdicts == set(rows_in_parts(memory.objects, "verdicts"))
 
@@ -290,12 +283,11 @@ Order = tuple[tuple[int, str | None], ...]
 class Exploration:
     """Runs some processes in every order, each order from its beginning."""
 
-    begin: Callable[[], tuple[Memory, list[Process]]]
+    works: Sequence[Callable[[Results], None]]
     faults: int  # writes in each order that may end in an error
     switches: int  # how often a process that could go on has to wait for another one
     seen: set[tuple[object, ...]] = field(default_factory=set)
     checked: set[object] = field(default_factory=set)
-    orders: int = 0
 
     def run(self) -> None:
         todo: list[Order] = [()]
@@ -304,8 +296,8 @@ class Exploration:
 
     def _follow(self, order: Order) -> Iterator[Order]:
         """Take these steps, then always the first choice, as long as the states are new; give the other choices."""
-        self.orders += 1
-        memory, processes = self.begin()
+        memory = Memory({layout.plan_name(PLAN.run_id): b"{}", layout.lease_name(PLAN.run_id, 1): b"{}"})
+        processes = [Process(str(number), work, memory) for number, work in enumerate(self.works)]
         others = []
         try:
             for process in processes:
@@ -361,8 +353,8 @@ class Exploration:
 @pytest.fixture(autouse=True)
 def _small_leg(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of few columns, one request at a time, and no counts: only the commit is played."""
-    for table, columns in _COLUMNS.items():
-        monkeypatch.setitem(SCHEMAS, table, pa.schema([SCHEMAS[table].field(column) for column in columns]))
+    for table in TABLES:
+        monkeypatch.setitem(SCHEMAS, table, pa.schema([SCHEMAS[table].field(column) for column in COLUMNS]))
     for module in ("journal", "objects"):
         monkeypatch.setattr(f"proofsweep.store.{module}.some_at_once", lambda items, work, _: map(work, items))
     monkeypatch.setattr(commit, "count_leg", lambda *_: ({"finished_at": None}, {}))
@@ -370,12 +362,7 @@ def _small_leg(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def explored(*works: Callable[[Results], None], faults: int = 0, switches: int = SWITCHES) -> None:
-    def begin() -> tuple[Memory, list[Process]]:
-        memory = Memory({layout.plan_name(PLAN.run_id): b"{}", layout.lease_name(PLAN.run_id, 1): b"{}"})
-        return memory, [Process(str(number), work, memory) for number, work in enumerate(works)]
-
-    exploration = Exploration(begin, faults, switches)
-    exploration.run()
+    Exploration(works, faults, switches).run()
 
 
 @pytest.mark.parametrize(
