@@ -78,9 +78,7 @@ def test_answers_of_another_environment_do_not_count(results: Results) -> None:
     assert rows_of(results, listed("p"), environment="production")["p"]["state"] == "matched"
 
 
-def test_a_service_that_is_down_leaves_no_half_inventory(
-    operator: Operator, service: ScriptedService, results: Results
-) -> None:
+def test_a_service_that_is_down_leaves_no_half_inventory(operator: Operator, service: ScriptedService) -> None:
     """Half a list would name proofs as missing."""
     service.script[Call.PROOFS] = [page("a", cursor="1"), Scripted(status=503), Scripted(status=503)]
 
@@ -88,7 +86,7 @@ def test_a_service_that_is_down_leaves_no_half_inventory(
         inventory_proofs(operator)
 
     assert stopped.value.ended_by == "breaker"
-    assert len(results.table("proofs", results.all_parts("proofs"))) == 0
+    assert len(operator.results.table("proofs", operator.results.all_parts("proofs"))) == 0
 
 
 def page(*proof_ids: str | None, cursor: str | None = None) -> Scripted:
@@ -96,15 +94,13 @@ def page(*proof_ids: str | None, cursor: str | None = None) -> Scripted:
     return Scripted(document=document if cursor is None else document | {"nextCursor": cursor})
 
 
-def test_a_list_that_shifts_gives_each_proof_once(
-    operator: Operator, service: ScriptedService, results: Results
-) -> None:
+def test_a_list_that_shifts_gives_each_proof_once(operator: Operator, service: ScriptedService) -> None:
     """New proofs come first, so what was read comes again; a page may be short or empty before the last."""
     service.script[Call.PROOFS] = [page("c", "b", cursor="1"), page(cursor="2"), page("b", "a", cursor="3"), page()]
 
     inventory_proofs(operator)
 
-    listed = results.table("proofs", results.all_parts("proofs"))["proof_id"].to_pylist()
+    listed = operator.results.table("proofs", operator.results.all_parts("proofs"))["proof_id"].to_pylist()
     assert sorted(listed) == ["a", "b", "c"]
 
 

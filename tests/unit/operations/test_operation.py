@@ -11,7 +11,6 @@ from proofsweep.domain.runs import Bounds, OperationKind
 from proofsweep.operations.operation import Operator, end_killed
 from proofsweep.store.layout import journal_folder
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.parts import Results
 
 from ..ended_operations import call_of, leave_operation, operation_named, receipt_of
 from ..scripted_service import Scripted, ScriptedService
@@ -20,44 +19,42 @@ KIND = OperationKind.INVENTORY
 KILLED = operation_named("20261120T010000Z_000aa")
 
 
-def test_calls_and_rows_end_in_parts_that_the_receipt_names(
-    operator: Operator, results: Results, service: ScriptedService
-) -> None:
+def test_calls_and_rows_end_in_parts_that_the_receipt_names(operator: Operator, service: ScriptedService) -> None:
     """The operation's name stands in each row; a call belongs to no row of a catalog."""
     service.usual[Call.PROOFS] = Scripted(document={"items": []})
     with operator.begun(KIND) as work:
         work.ask(Call.PROOFS, lambda partner: partner.proofs())
         work.add({"proof_id": "p", "state": "no_file"})
 
-    receipt = receipt_of(results)
+    receipt = receipt_of(operator.results)
     operation_id = receipt["run_id"]
     names = [part["name"] for part in receipt["parts"]]
-    (row,) = results.table("proofs", names[:1]).to_pylist()
-    (call,) = results.table("exchanges", names[1:]).to_pylist()
-    (entry,) = Ledger(results.store).entries()
+    (row,) = operator.results.table("proofs", names[:1]).to_pylist()
+    (call,) = operator.results.table("exchanges", names[1:]).to_pylist()
+    (entry,) = Ledger(operator.results.store).entries()
     assert [name.partition("/")[0] for name in names] == ["proofs", "exchanges"]
     assert (receipt["ended_by"], receipt["counts"]["calls"]) == ("complete", 1)
     assert (call["run_id"], call["leg"], call["manifest_row"]) == (operation_id, 1, None)
     assert (call["environment"], call["request_id"]) == ("beta", "id-1")
     assert (row["operation_id"], row["environment"], row["proof_id"]) == (operation_id, "beta", "p")
     assert entry.name == f"_runs/{operation_id}/legs/001/receipt.json"
-    assert results.store.names(journal_folder(operation_id, 1)) == []
+    assert operator.results.store.names(journal_folder(operation_id, 1)) == []
 
 
-def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator, results: Results) -> None:
+def test_a_killed_one_is_ended_by_the_next_of_its_kind(operator: Operator) -> None:
     """Its rows and calls come into parts; one of another kind, or whose process is alive, is left alone."""
     rows = {"proofs": [{"proof_id": "p", "state": "no_file"}]}
-    leave_operation(results, KILLED, [call_of(KILLED, "r-1")], rows, is_killed=True)
-    end_killed(results, OperationKind.RECOVERY, operator.service.clock)
-    assert receipt_of(results) == {}
+    leave_operation(operator.results, KILLED, [call_of(KILLED, "r-1")], rows, is_killed=True)
+    end_killed(operator.results, OperationKind.RECOVERY, operator.service.clock)
+    assert receipt_of(operator.results) == {}
 
     with operator.begun(KIND):
-        assert receipt_of(results, KILLED.operation_id)["ended_by"] == "killed"
-        end_killed(results, KIND, operator.service.clock)
+        assert receipt_of(operator.results, KILLED.operation_id)["ended_by"] == "killed"
+        end_killed(operator.results, KIND, operator.service.clock)
 
-    table = results.table("proofs", results.all_parts("proofs"))
+    table = operator.results.table("proofs", operator.results.all_parts("proofs"))
     assert table["proof_id"].to_pylist() == ["p"]
-    assert len([*Ledger(results.store).entries()]) == 2
+    assert len([*Ledger(operator.results.store).entries()]) == 2
 
 
 def ask_in_vain(operator: Operator, times: int = 1) -> None:
@@ -72,13 +69,8 @@ def ask_in_vain(operator: Operator, times: int = 1) -> None:
     ("answer", "error", "ended_by"),
     [(Scripted(status=403), RunMustStop, "key_refused"), (Scripted(status=500), CallFailed, "error")],
 )
-def test_an_operation_that_fails_has_a_receipt_too(  # noqa: PLR0917 - fixtures and what they are told
-    operator: Operator,
-    results: Results,
-    service: ScriptedService,
-    answer: Scripted,
-    error: type[Exception],
-    ended_by: str,
+def test_an_operation_that_fails_has_a_receipt_too(
+    operator: Operator, service: ScriptedService, answer: Scripted, error: type[Exception], ended_by: str
 ) -> None:
     """Its calls were made, whatever became of them."""
     service.usual[Call.PROOFS] = answer
@@ -86,13 +78,11 @@ def test_an_operation_that_fails_has_a_receipt_too(  # noqa: PLR0917 - fixtures 
     with pytest.raises(error):
         ask_in_vain(operator)
 
-    receipt = receipt_of(results)
+    receipt = receipt_of(operator.results)
     assert (receipt["ended_by"], receipt["counts"]["calls"] > 0, receipt["why"] is not None) == (ended_by, True, True)
 
 
-def test_without_a_key_nothing_is_written(
-    operator: Operator, results: Results, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_key_nothing_is_written(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     """The line says what is missing."""
 
     def no_key(_service: object) -> str:
@@ -102,7 +92,7 @@ def test_without_a_key_nothing_is_written(
     with pytest.raises(ConfigError), operator.begun(KIND):
         raise AssertionError
 
-    assert results.store.folders("_runs") == []
+    assert operator.results.store.folders("_runs") == []
 
 
 def test_calls_in_flight_are_counted_before_another_begins(operator: Operator, service: ScriptedService) -> None:
