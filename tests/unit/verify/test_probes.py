@@ -1,6 +1,7 @@
 """A check takes something whose answer is known: our own silence, files that were accepted, or files that were read."""
 
 import threading
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -77,19 +78,12 @@ def sent_names(service: ScriptedService, *names: str) -> list[str]:
 
 @pytest.mark.parametrize(("call", "answer", "finding", "ended_by"), PROBES)
 def test_silence_shows_whether_the_service_works(
-    leg: Leg,
-    checks: Checks,
-    service: ScriptedService,
-    *,
-    call: Call,
-    answer: Scripted,
-    finding: CheckFinding,
-    ended_by: EndedBy,
+    leg: Leg, service: ScriptedService, call: Call, answer: Scripted, *, finding: CheckFinding, ended_by: EndedBy
 ) -> None:
     """One row, one answer; the comments in the table say why. Its exchanges belong to no row."""
     service.usual[call] = answer
 
-    result = checks.probe_service(ONE_FILE)
+    result = leg.attribution.checks.probe_service(ONE_FILE)
     leg.trail.flush()
 
     assert (result.finding, result.ended_by) == (finding, ended_by)
@@ -189,44 +183,38 @@ def test_a_pair_is_sent_if_its_sidecar_has_not_changed_either(
     assert sent == ([{"uploadId", "sidecar"}] if finding is RIGHT else [])
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "drop"
-    folder.mkdir()
-    return folder
+@dataclass
+class Drop:
+    """A root, what earlier legs and runs have left behind of it, and the files that are known."""
+
+    root: Path
+    past: KnownPast = field(default_factory=KnownPast)
+
+    def __post_init__(self) -> None:
+        self.root.mkdir()
+        self.known = KnownFiles(str(self.root), self.past)
+
+    def deliver(self, *names: str) -> list[str]:
+        for name in names:
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).mkdir() if name.endswith("/") else (self.root / name).write_bytes(WAV)
+        return [str(self.root / name) for name in names]
+
+    def note_read(self, *locations: str) -> None:
+        read, failed = AudioRead(audio_format="wav", size_bytes=8, version="v"), Failed(reason="", detail="")
+        for location in locations:
+            item = WorkItem(manifest_row=0, item_id="a", audio=location)
+            self.known.note(Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW, read=read))
+
+    def is_there(self, suspect: str, ineligible: Ineligible | None = None, files: Files | None = None) -> bool:
+        """Look at the root for a file that could not be read; the listing showed it, unless it is ineligible."""
+        item = WorkItem(manifest_row=0, item_id="a", audio=f"{self.root}/{suspect}", ineligible=ineligible)
+        return not self.known.is_away(str(self.root), [item], files or Files())
 
 
 @pytest.fixture
-def past() -> KnownPast:
-    return KnownPast()
-
-
-@pytest.fixture
-def known(root: Path, past: KnownPast) -> KnownFiles:
-    return KnownFiles(str(root), past)
-
-
-def deliver(root: Path, *names: str) -> list[str]:
-    for name in names:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith("/"):
-            (root / name).mkdir()
-        else:
-            (root / name).write_bytes(WAV)
-    return [str(root / name) for name in names]
-
-
-def is_there(known: KnownFiles, suspect: str, ineligible: Ineligible | None = None, files: Files | None = None) -> bool:
-    """Look at the root for a file that could not be read; the listing showed it, unless it is ineligible."""
-    item = WorkItem(manifest_row=0, item_id="a", audio=f"{known.root}/{suspect}", ineligible=ineligible)
-    return not known.is_away(str(known.root), [item], files or Files())
-
-
-def note_read(known: KnownFiles, location: str) -> None:
-    item = WorkItem(manifest_row=0, item_id="a", audio=location)
-    read = AudioRead(audio_format="wav", size_bytes=8, version="v")
-    failed = Failed(reason="", detail="")
-    known.note(Finished(item=item, outcome=failed, started_at=NOW, finished_at=NOW, read=read))
+def drop(tmp_path: Path) -> Drop:
+    return Drop(tmp_path / "drop")
 
 
 @pytest.mark.parametrize(
@@ -248,53 +236,50 @@ def note_read(known: KnownFiles, location: str) -> None:
         ("here/a.wav away/", "", "", "here/b.wav", True),
     ],
 )
-def test_a_root_is_there_or_away(
-    known: KnownFiles, root: Path, *, there: str, read: str, lost: str, suspect: str, expected: bool
-) -> None:
+def test_a_root_is_there_or_away(drop: Drop, there: str, read: str, lost: str, suspect: str, *, expected: bool) -> None:
     """By what stands in it now, and by what was read of it."""
-    for location in deliver(root, *lost.split(), *read.split()):
-        note_read(known, location)
+    drop.note_read(*drop.deliver(*lost.split(), *read.split()))
     for name in lost.split():
-        (root / name).unlink()
-    deliver(root, *there.split())
+        (drop.root / name).unlink()
+    drop.deliver(*there.split())
 
-    assert is_there(known, suspect) is expected
+    assert drop.is_there(suspect) is expected
 
 
-def test_a_root_that_never_held_a_file_is_taken_as_it_is(known: KnownFiles) -> None:
+def test_a_root_that_never_held_a_file_is_taken_as_it_is(drop: Drop) -> None:
     """The listing did not show the file either."""
-    assert is_there(known, "a.wav", ineligible=MISSING)
+    assert drop.is_there("a.wav", ineligible=MISSING)
 
 
-def test_what_was_read_before_counts_where_a_leg_has_read_nothing_yet(
-    known: KnownFiles, past: KnownPast, root: Path
-) -> None:
+def test_what_was_read_before_counts_where_a_leg_has_read_nothing_yet(drop: Drop) -> None:
     """A mount went between two legs, or two nights. Files that lie elsewhere say nothing."""
-    past.was_read = ["/elsewhere/a.wav"]
-    past.items = [AcceptedItem(8, str(root / "night.wav"), None, "d", None)]
-    deliver(root, "catalog.csv")
-    gone_since_last_night = is_there(known, "a.wav", ineligible=MISSING)
-    past.was_read += deliver(root, "leg.wav", "other.wav")
+    drop.past.was_read = ["/elsewhere/a.wav"]
+    drop.past.items = [AcceptedItem(8, str(drop.root / "night.wav"), None, "d", None)]
+    drop.deliver("catalog.csv")
+    gone_since_last_night = drop.is_there("a.wav", ineligible=MISSING)
+    drop.past.was_read += drop.deliver("leg.wav", "other.wav")
 
-    assert (gone_since_last_night, is_there(known, "a.wav")) == (False, True)
+    assert (gone_since_last_night, drop.is_there("a.wav")) == (False, True)
 
 
-def test_what_was_accepted_in_a_drop_folder_was_moved_away(past: KnownPast, root: Path) -> None:
+def test_what_was_accepted_in_a_drop_folder_was_moved_away(drop: Drop) -> None:
     """A file that a supplier takes back beside others is gone, and its folder is there."""
-    past.items = [AcceptedItem(8, str(root / f"{number}.wav"), None, "d", None) for number in range(5)]
-    deliver(root, "next.wav")
-
-    found = [is_there(KnownFiles(str(root), past, is_emptied=emptied), "back.wav") for emptied in (False, True)]
+    drop.past.items = [AcceptedItem(8, str(drop.root / f"{number}.wav"), None, "d", None) for number in range(5)]
+    drop.deliver("next.wav")
+    found = []
+    for is_emptied in (False, True):
+        drop.known.is_emptied = is_emptied
+        found.append(drop.is_there("back.wav"))
 
     assert found == [False, True]
 
 
-def test_a_process_that_is_short_of_open_files_cannot_look(known: KnownFiles, root: Path) -> None:
+def test_a_process_that_is_short_of_open_files_cannot_look(drop: Drop) -> None:
     """That says nothing of the files."""
-    note_read(known, *deliver(root, "a.wav"))
+    drop.note_read(*drop.deliver("a.wav"))
 
     with pytest.raises(ResourceShortage):
-        is_there(known, "b.wav", files=ClosedFiles(ResourceShortage("Short.", reason="")))
+        drop.is_there("b.wav", files=ClosedFiles(ResourceShortage("Short.", reason="")))
 
 
 @pytest.mark.parametrize(
@@ -308,6 +293,6 @@ def test_a_process_that_is_short_of_open_files_cannot_look(known: KnownFiles, ro
         ("/a.wav", "/"),
     ],
 )
-def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(past: KnownPast, location: str, expected: str) -> None:
+def test_a_root_is_the_bucket_the_catalogs_folder_or_a_mount(location: str, expected: str) -> None:
     """Mounts outside the catalog lie one or two folders deep, mostly."""
-    assert KnownFiles("/in/drop", past).root_of(location) == expected
+    assert KnownFiles("/in/drop", KnownPast()).root_of(location) == expected
