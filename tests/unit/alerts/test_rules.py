@@ -118,7 +118,6 @@ def _rotation(expires_at: datetime | None) -> Rotation:
 def test_the_end_of_a_rotated_key_is_told_before_it_and_after_it_only_to_who_uses_it(
     hours_left: int, key_in_use: str | None, expected: str | None
 ) -> None:
-    """Others have nothing to do about a key that has ended."""
     alerts = rotated_key_ends(_rotation(NOW + timedelta(hours=hours_left)), key_in_use, NOW)
 
     assert len(alerts) == (expected is not None)
@@ -178,8 +177,7 @@ WELL: list[str | None] = [None] * 9
         (["key_refused"] * 3, ["key_refused"]),
     ],
 )
-def test_one_failed_probe_is_no_alarm(troubles: list[str | None], expected: list[str]) -> None:
-    """Three in a row are."""
+def test_one_failed_probe_is_no_alarm_and_three_in_a_row_are(troubles: list[str | None], expected: list[str]) -> None:
     assert kinds(*probes(troubles)) == expected
 
 

@@ -175,7 +175,6 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
 def test_a_leg_is_bounded_as_its_caller_says_or_as_the_settings_have_it(
     config: str, run_id: str, change: Change
 ) -> None:
-    """Duplicates are as in the settings."""
     change(BOUNDS__MAX_CALLS=70, CATALOG__DEDUPE="true")
 
     with held(run_id, config) as usual:

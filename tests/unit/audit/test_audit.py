@@ -49,7 +49,6 @@ def test_a_single_run_is_checked_without_the_others(results: Results, root: Path
 
 @pytest.mark.parametrize("text", ["", "abc", "g" * 64, "a" * 63, "a" * 64 + "+", "a" * 128])
 def test_what_is_no_head_is_refused(text: str) -> None:
-    """Before anything is read."""
     with pytest.raises(UsageError, match=r"^A head is one digest of 64 hex digits"):
         checked_head(text)
 
@@ -194,8 +193,9 @@ def test_a_forged_pruning_is_found(results: Results, root: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"null", b"{}", b"\xff", b'{"run_id": "r", "leg": []}'])
-def test_what_is_no_receipt_is_one_finding(results: Results, root: Path, content: bytes) -> None:
-    """Even if the ledger has its digest."""
+def test_what_is_no_receipt_is_one_finding_even_if_the_ledger_has_its_digest(
+    results: Results, root: Path, content: bytes
+) -> None:
     (root / RECEIPT).write_bytes(content)
     assert places(audit_store(results)) == {RECEIPT}
 
@@ -213,7 +213,6 @@ def test_what_is_no_receipt_is_one_finding(results: Results, root: Path, content
 def test_what_a_killed_process_did_not_come_to_is_a_note(
     results: Results, root: Path, change: Change, where: str
 ) -> None:
-    """Who comes next does it."""
     change(root)
 
     done = audit_store(results)
@@ -267,8 +266,9 @@ def test_rows_that_contradict_the_plan_are_found(
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", parquet_of(pa.table({"run_id": [NEWEST], "leg": [1]}))])
-def test_bytes_that_are_no_part_are_found(results: Results, root: Path, content: bytes) -> None:
-    """Even if the receipt names their digest."""
+def test_bytes_that_are_no_part_are_found_even_if_the_receipt_names_their_digest(
+    results: Results, root: Path, content: bytes
+) -> None:
     rewrite_part(root, content, 5)
 
     assert f"{PART} cannot be read as a part of its table" in wrong(audit_store(results, NEWEST))
@@ -309,7 +309,6 @@ ADDED = f"proofs/run_date=2026-11-20/{OPERATION.operation_id}-00002-001.parquet"
     ],
 )
 def test_what_was_changed_of_an_operation_is_found(tmp_path: Path, change: Change, where: str) -> None:
-    """Removed, changed, replaced, added or damaged."""
     results = Results(FolderStore(tmp_path))
     rows: list[Row] = [{"proof_id": "p", "state": "no_file"}]
     leave_operation(results, OPERATION, [call_of(OPERATION, "r-1"), call_of(OPERATION, "r-2")], {"proofs": rows})

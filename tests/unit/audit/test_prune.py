@@ -125,7 +125,6 @@ def test_other_readers_are_right_afterwards(results: Results, tmp_path: Path, de
 
 
 def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_path: Path) -> None:
-    """The run is pruned a second time."""
     prune_all(results)
     finish(results, plan_of_run("20250106T120000Z_000aa", items=1, batch_items=2), "x")
 

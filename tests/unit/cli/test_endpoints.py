@@ -15,7 +15,6 @@ RENDER = runpy.run_path(str(PAGE.with_name("render.py")))
 
 
 def test_the_table_names_only_what_exists() -> None:
-    """Commands, flows and tables."""
     root = typer.main.get_command(whole_app())
     for commands, flow, tables in RENDER["USES"].values():
         for command in commands:

@@ -47,7 +47,6 @@ def test_a_leg_is_shown_in_a_few_lines() -> None:
 
 
 def test_what_it_waits_for_is_said() -> None:
-    """As the leg's own process tells it."""
     stopping = replace(TOLD, waiting="stopping, 12 files in flight: The window closed.")
 
     assert text_of(replace(LEG, progress=stopping))[-2] == "waits: stopping, 12 files in flight: The window closed."

@@ -52,7 +52,6 @@ def music(operator: Operator, service: ScriptedService, tmp_path: Path) -> Music
 def test_a_missing_sidecar_is_written_and_one_that_is_there_costs_no_call(
     music: Music, service: ScriptedService
 ) -> None:
-    """Whatever it holds."""
     music.pairs("a.wav", "b.wav")
     there = music.folder / "b.wav.sidecar"
     there.write_bytes(b"damaged")
@@ -81,7 +80,6 @@ def test_where_the_audio_is_gone_nothing_is_written(
 
 
 def test_a_place_that_cannot_be_written_is_told(music: Music, tmp_path: Path) -> None:
-    """The others go on."""
     music.pairs("a.wav")
     (tmp_path / "to").write_text("a file, and no folder")
 
@@ -104,7 +102,6 @@ def test_a_place_that_cannot_be_written_is_told(music: Music, tmp_path: Path) ->
 def test_without_sealed_bytes_nothing_is_written(
     music: Music, service: ScriptedService, answer: Scripted, outcome: str
 ) -> None:
-    """The row says why."""
     service.usual[Call.PROOF] = answer
     music.pairs("a.wav")
 

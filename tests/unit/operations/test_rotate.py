@@ -254,7 +254,6 @@ def test_a_third_key_that_somebody_put_in_place_is_not_replaced(here: Installati
 def test_what_is_in_the_way_is_found_before_the_call(
     here: Installation, name: str, new_key_file: str | None, why: str
 ) -> None:
-    """And is left as it is."""
     here.new_key_file = None if new_key_file is None else here.folder / new_key_file
     (here.folder / name).write_text("pk_other")
 

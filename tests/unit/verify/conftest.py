@@ -55,8 +55,6 @@ def trial(service: ScriptedService, verify_context: VerifyContext, wav: Path) ->
 
 
 class KnownPast(PastAnswers):
-    """What earlier legs and runs have left behind, as the test says."""
-
     def __init__(self, items: Sequence[AcceptedItem] = ()) -> None:
         self.items, self.was_read = list(items), list[str]()
 
@@ -68,8 +66,6 @@ class KnownPast(PastAnswers):
 
 
 class ClosedFiles(Files):
-    """Files that cannot be opened now, and why."""
-
     def __init__(self, error: SourceError) -> None:
         super().__init__()
         self.error = error

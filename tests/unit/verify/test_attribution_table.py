@@ -230,8 +230,6 @@ class MovingSwitch(StopSwitch):
 
 
 class ScriptedChecks(Checks):
-    """Checks that come out as the test says."""
-
     def __init__(self, world: World) -> None:
         trail: Any = SimpleNamespace(write=world.write)
         verify: Any = SimpleNamespace(duplicates=SimpleNamespace(forget=world.forget))

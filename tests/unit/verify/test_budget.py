@@ -44,6 +44,10 @@ class Leg:
         assert self.quota is not None
         return self.quota - self.charged
 
+    @property
+    def ended_by(self) -> str | None:
+        return None if self.stop.reason is None else self.stop.reason.ended_by
+
     def usage(self, *, days: int) -> tuple[None, AnswerHeaders]:
         assert days == 1
         self.spend(Call.USAGE, None)
@@ -90,8 +94,7 @@ def test_a_limit_of_calls_is_kept_exactly(max_calls: int, items: int, at_once: i
 
     assert leg.verify_all(at_once=at_once) == items
     assert leg.charged + 1 <= max_calls
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "window"
+    assert leg.ended_by == "window"
 
 
 @pytest.mark.parametrize("at_once", [1, 16])
@@ -102,8 +105,7 @@ def test_a_headroom_is_used_up_to_the_reserve(headroom: int, reserve: int, items
 
     assert leg.verify_all(at_once=at_once) == items
     assert 1 <= headroom - reserve - leg.charged <= 2
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "quota"
+    assert leg.ended_by == "quota"
 
 
 def test_without_bounds_and_without_a_quota_everything_may_begin() -> None:

@@ -135,8 +135,6 @@ def test_a_copy_that_grows_does_not_take_over_a_rejection(caching: Trial, tmp_pa
     copy.write_bytes(caching.path.read_bytes())
 
     class Growing(Files):
-        """Files of which the copy has grown whenever its facts are asked for."""
-
         def facts(self, location: str) -> FileFacts | None:
             if location == str(copy):
                 append_to(copy)

@@ -58,6 +58,10 @@ class Leg:
             uptime=lambda: self.now,
         )
 
+    @property
+    def ended_by(self) -> str | None:
+        return None if self.stop.reason is None else self.stop.reason.ended_by
+
     def flush(self) -> None:
         self.now += self.seconds
         self.during()
@@ -118,8 +122,7 @@ def test_a_leg_that_was_taken_over_stops_with_its_next_heartbeat(leg: Leg, how: 
 
     leg.heartbeat.write()
 
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "error"
+    assert leg.ended_by == "error"
 
 
 @pytest.mark.parametrize(
@@ -137,8 +140,7 @@ def test_it_is_not_waited_for_by_a_stopped_leg_or_for_ever(
     over.set()
     leg.heartbeat.keep(over)
 
-    assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == ended_by
+    assert leg.ended_by == ended_by
     assert not leg.heartbeat.store_is_well
 
 

@@ -48,7 +48,6 @@ def entries_of_legs(results: Results) -> dict[str, list[int | None]]:
 
 
 def test_a_leg_that_ended_is_in_the_index_once(results: Results) -> None:
-    """To note it again changes nothing."""
     plan = end(results, RUNS[0])
 
     note_leg(results, plan)

@@ -333,7 +333,6 @@ class Exploration:
         return is_new
 
     def _spent(self, order: Order) -> tuple[int, int]:
-        """How many faults and switches there were."""
         switches = sum(before[0] != after[0] for before, after in pairwise(order))
         return sum(fault is not None for _, fault in order), switches
 

@@ -16,8 +16,6 @@ from ..scripted_service import NOW
 
 
 class OrderedStore(FolderStore):
-    """A store that notes what is created, in order."""
-
     created: tuple[str, ...] = ()
 
     def create(self, name: str, content: bytes) -> None:

@@ -124,7 +124,6 @@ def test_the_quota_is_asked_for_while_all_others_are_held(leg: Leg, checks: Chec
 def test_without_calls_for_it_no_check_is_made_now(
     new_leg: LegBuilder, service: ScriptedService, tmp_path: Path, *, sends_known: bool
 ) -> None:
-    """The leg ends as its bounds say."""
     leg = new_leg.leg(new_leg.plan(1), bounds=Bounds(max_calls=2))
     checks = leg.attribution.checks
     checks.known.past = KnownPast([accepted(tmp_path, "small.wav")])
@@ -174,7 +173,6 @@ def test_files_that_changed_or_are_gone_are_not_sent(checks: Checks, service: Sc
 def test_a_pair_is_sent_if_its_sidecar_has_not_changed_either(
     checks: Checks, service: ScriptedService, tmp_path: Path, *, proof: bytes, finding: CheckFinding
 ) -> None:
-    """The sidecar is what is judged."""
     checks.known.past = KnownPast([accepted(tmp_path, "a.wav", sidecar=b"proof")])
     (tmp_path / "a.wav.proof").write_bytes(proof)
 
@@ -275,7 +273,6 @@ def test_what_was_accepted_in_a_drop_folder_was_moved_away(drop: Drop) -> None:
 
 
 def test_a_process_that_is_short_of_open_files_cannot_look(drop: Drop) -> None:
-    """That says nothing of the files."""
     drop.note_read(*drop.deliver("a.wav"))
 
     with pytest.raises(ResourceShortage):

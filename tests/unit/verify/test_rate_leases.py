@@ -44,7 +44,6 @@ def store(tmp_path: Path) -> FolderStore:
 
 
 def test_two_processes_share_a_rate_and_one_that_ends_leaves_it(store: FolderStore) -> None:
-    """The other has all of it then."""
     one, other = Process(store), Process(store)
 
     with one.leases.shared():
@@ -88,7 +87,6 @@ def test_a_process_that_ends_leaves_word_of_a_pause_that_lasts(store: FolderStor
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"lease": 3}'])
 def test_what_cannot_be_understood_is_ignored(store: FolderStore, content: bytes) -> None:
-    """Such as what another release wrote."""
     store.create(f"{FOLDER}/abc.json", content)
     process = Process(store)
 

@@ -127,8 +127,6 @@ def test_a_rejection_stands_where_the_file_cannot_be_compared(trial: Trial) -> N
     """The service has answered; a source that is away now takes nothing from it."""
 
     class Away(Files):
-        """Files whose facts cannot be had."""
-
         def facts(self, location: str) -> FileFacts | None:
             raise SourceError(f"{location} is away.", reason=Reason.SOURCE_UNAVAILABLE)
 
