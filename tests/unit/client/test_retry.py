@@ -63,13 +63,11 @@ TABLE = [
     (exchange(Call.VERIFY, 503), 2, 0, (Step.RETRY, 1.0)),
     (exchange(Call.VERIFY, 500), 3, 0, "http_500"),
     (exchange(Call.UPLOADS, None, Failure.CONNECTION), 1, 0, (Step.RETRY, 0.5)),
-    (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 2, 0, (Step.RETRY, 1.0)),
     (exchange(Call.UPLOADS, None, Failure.TIMEOUT), 3, 0, "timeout"),
     (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 1, 0, (Step.RETRY, 0.5)),
     (exchange(Call.VERIFY, 200, Failure.BAD_ANSWER), 3, 0, "bad_answer"),
     (exchange(Call.HEALTH, 500), 1, 0, (Step.RETRY, 0.5)),
     (exchange(Call.HEALTH, 429), 1, 0, (Step.RETRY, 0.5)),
-    (exchange(Call.DOWNLOAD, 503), 1, 0, (Step.RETRY, 0.5)),
     # A service that says how long it is down is waited for; a long wait holds all calls back.
     (exchange(Call.VERIFY, 503, retry_after=SHORT), 1, 0, (Step.RETRY, SHORT)),
     (exchange(Call.VERIFY, 503, retry_after=LONG), 1, 0, (Step.PAUSE_ALL, LONG)),
@@ -87,12 +85,10 @@ TABLE = [
     (exchange(Call.VERIFY, 422), 1, 0, "http_422"),
     # A request for a slot names no item: every refusal but a 403 is transient.
     (exchange(Call.UPLOADS, 400), 1, 0, (Step.RETRY, 0.5)),
-    (exchange(Call.UPLOADS, 307), 2, 0, (Step.RETRY, 1.0)),
     (exchange(Call.UPLOADS, 404), 3, 0, "http_404"),
     (exchange(Call.UPLOADS, 403), 1, 0, (Step.RENEW_KEY, 0.0)),
     # Another 4xx of any other call is final at once.
     (exchange(Call.PROOF, 404), 1, 0, "http_404"),
-    (exchange(Call.ROTATE, 409), 1, 0, "http_409"),
     # A slot is never filled twice: an expired slot or a transient failure leads to a fresh one.
     (exchange(Call.SLOT, 404), 1, 0, (Step.FRESH_SLOT, 0.0)),
     (exchange(Call.SLOT, 410), 1, 0, (Step.FRESH_SLOT, 0.0)),

@@ -1,9 +1,21 @@
-"""Locations are understood as a person wrote them."""
+"""Locations are understood as a person wrote them; a new file is whole and takes the place of none."""
+
+from pathlib import Path
 
 import pytest
 
-from proofsweep.config.locations import hint_for, is_within, one_line, path_of, path_within, url_of, without_secrets
-from proofsweep.domain.errors import CatalogError
+from proofsweep.config.locations import (
+    hint_for,
+    is_within,
+    new_file,
+    one_line,
+    path_of,
+    path_within,
+    sync_file,
+    url_of,
+    without_secrets,
+)
+from proofsweep.domain.errors import CatalogError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -157,3 +169,21 @@ def test_a_location_at_which_nothing_is_gets_a_hint(written: str, words: str) ->
     """A person sees what this program does not do; a good location gets none."""
     assert words in hint_for(written)
     assert bool(hint_for(written)) == bool(words)
+
+
+def test_an_existing_file_stays_also_if_it_comes_meanwhile(tmp_path: Path) -> None:
+    """The second writer is refused before it works, or at the end."""
+    (tmp_path / "a").write_bytes(b"old")
+    with pytest.raises(UsageError, match="a cannot be written: File exists"), new_file(tmp_path / "a"):
+        pytest.fail("it works")
+    with pytest.raises(UsageError, match="File exists"), new_file(tmp_path / "b"):
+        (tmp_path / "b").write_bytes(b"other")
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old", "b": b"other"}
+
+
+def test_what_is_in_a_buffer_is_synced_too(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("wb") as file:
+        file.write(b"content")
+        sync_file(file)
+        assert (tmp_path / "a").read_bytes() == b"content"

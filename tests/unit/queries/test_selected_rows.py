@@ -1,13 +1,11 @@
 """Rows are chosen of a run, or of each item the one that says how it stands now."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.queries.selected_rows import SelectedRows, attention_groups, having
-from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 from proofsweep.verify.history import note_leg
 
@@ -18,8 +16,7 @@ PLAN = plan_of_run("20261116T100000Z_a", 6, catalog_root="file:///c")
 
 
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
-    store = Results(open_store(str(tmp_path)))
+def two_nights(results: Results) -> Results:
     monday = ("accepted", "rejected", "accepted", "failed", "rejected", "rejected")
     tuesday = ("accepted", "accepted", "failed", "ineligible", "failed", "ineligible")
     for plan, outcomes in ((MONDAY, monday), (TUESDAY, tuesday)):
@@ -28,9 +25,9 @@ def results(tmp_path: Path) -> Results:
             answered(plan, row, item, outcome, reason=reasons.get(outcome), tags=f'{{"supplier": "{item}"}}')
             for row, (item, outcome) in enumerate(zip("abcdef", outcomes, strict=True))
         ]
-        end_leg(store, plan, rows)
-        note_leg(store, plan)
-    return store
+        end_leg(results, plan, rows)
+        note_leg(results, plan)
+    return results
 
 
 BAD = ("rejected", "failed", "ineligible")
@@ -42,9 +39,9 @@ def items_of(selected: SelectedRows) -> list[tuple[str, object, object]]:
     return sorted((str(row["item_id"]), row["outcome"], row["run_id"]) for row in rows)
 
 
-def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Results) -> None:
+def test_without_a_run_each_item_stands_as_its_newest_answer_says(two_nights: Results) -> None:
     """`b` was accepted since; `e` stays rejected though its last attempt failed; of `c` and `f` the news is told."""
-    assert items_of(SelectedRows.of(results, None, "beta")) == [
+    assert items_of(SelectedRows.of(two_nights, None, "beta")) == [
         ("c", "failed", TUESDAY.run_id),
         ("d", "ineligible", TUESDAY.run_id),
         ("e", "rejected", MONDAY.run_id),
@@ -52,17 +49,16 @@ def test_without_a_run_each_item_stands_as_its_newest_answer_says(results: Resul
     ]
 
 
-def test_a_night_that_the_base_lacks_is_read_too(results: Results) -> None:
+def test_a_night_that_the_base_lacks_is_read_too(two_nights: Results) -> None:
     """Else its rows would be missing from the list in silence."""
     wednesday = plan_of_run("20261118T100000Z_c")
-    end_leg(results, wednesday, [answered(wednesday, 0, "z", "rejected")])
+    end_leg(two_nights, wednesday, [answered(wednesday, 0, "z", "rejected")])
 
-    assert ("z", "rejected", wednesday.run_id) in items_of(SelectedRows.of(results, None, "beta"))
+    assert ("z", "rejected", wednesday.run_id) in items_of(SelectedRows.of(two_nights, None, "beta"))
 
 
 @pytest.fixture
-def selected(tmp_path: Path) -> SelectedRows:
-    results = Results(open_store(str(tmp_path)))
+def selected(results: Results) -> SelectedRows:
     kinds = [
         ("a", "rejected", "tampered", '{"supplier": "Nord"}'),
         ("b", "accepted", None, None),
@@ -118,10 +114,9 @@ def test_a_tag_that_no_row_has_is_refused(selected: SelectedRows) -> None:
     ],
 )
 def test_a_supplier_hears_of_what_is_wrong_with_a_file_alone(
-    tmp_path: Path, reason: str | None, outcome: str, tags: dict[str, str], *, is_told: bool
+    results: Results, reason: str | None, outcome: str, tags: dict[str, str], *, is_told: bool
 ) -> None:
     """What is our own fault, or the service's, is told to nobody; nor is a file that only our catalog names."""
-    results = Results(open_store(str(tmp_path)))
     end_leg(results, PLAN, [answered(PLAN, 0, "a", outcome, reason=reason, tags=json.dumps(tags))])
 
     with SelectedRows.of(results, PLAN.run_id, "").opened() as files:

@@ -16,7 +16,7 @@ from ..ended_operations import call_of, leave_operation, operation_named
 from ..passes_of_monitoring import leave_pass
 
 NEWEST_ROWS = """
-    FROM store.newest
+    SELECT item_id, run_id FROM store.newest
     QUALIFY row_number() OVER (
         PARTITION BY environment, item_id ORDER BY entry DESC, finished_at DESC
     ) = 1
@@ -33,10 +33,13 @@ def test_each_view_says_what_it_is() -> None:
     assert all(view.meaning.endswith(".") and not view.query.startswith("--") for view in views())
 
 
-def coverage(results: Results) -> list[tuple[object, ...]]:
-    query = "SELECT catalog, files, answered, accepted, newest_run_id FROM coverage ORDER BY ALL"
+def asked(results: Results, query: str) -> list[tuple[object, ...]]:
     with opened(results) as store:
         return store.execute(query).fetchall()
+
+
+def pairs(results: Results, query: str = "SELECT item_id, state FROM catalog") -> dict[object, object]:
+    return dict(asked(results, query))  # type: ignore[arg-type]  # it gives pairs
 
 
 def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
@@ -46,7 +49,8 @@ def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
     night(results, TUESDAY, rows, catalog="link", catalog_identity="/cat1")
     night(results, WEDNESDAY, rows | {"again": ACCEPTED | {"item_id": "a"}}, catalog="list.csv")
 
-    assert coverage(results) == [("link", 2, 2, 2, TUESDAY), ("list.csv", 2, 2, 2, WEDNESDAY)]
+    query = "SELECT catalog, files, answered, accepted, newest_run_id FROM coverage ORDER BY ALL"
+    assert asked(results, query) == [("link", 2, 2, 2, TUESDAY), ("list.csv", 2, 2, 2, WEDNESDAY)]
 
 
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
@@ -62,12 +66,11 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
     probes = [call_of(monitoring, "r-3", Call.USAGE, 429), call_of(monitoring, "r-4", Call.HEALTH)]
     leave_pass(results, monitoring.operation_id, probes=probes)
 
-    with opened(results) as store:
-        calls = store.execute("SELECT request_id, run_id FROM exchanges ORDER BY ALL").fetchall()
-        probes = store.execute("SELECT request_id FROM probes ORDER BY ALL").fetchall()
-
-    assert calls == [("r-1", inventory.operation_id), ("r-2", inventory.operation_id)]
-    assert probes == [("r-3",), ("r-4",)]
+    assert asked(results, "SELECT request_id, run_id FROM exchanges ORDER BY ALL") == [
+        ("r-1", inventory.operation_id),
+        ("r-2", inventory.operation_id),
+    ]
+    assert asked(results, "SELECT request_id FROM probes ORDER BY ALL") == [("r-3",), ("r-4",)]
 
 
 @pytest.mark.parametrize("is_noted", [True, False])
@@ -78,28 +81,9 @@ def test_an_answer_of_a_clock_that_was_ahead_is_newest_until_the_next_one(result
     night(results, MONDAY, {"a": REJECTED, "b": ACCEPTED}, is_noted=is_noted)
     night(results, TUESDAY, {"a": FAILED}, is_noted=is_noted)
 
-    with opened(results) as store:
-        found = [
-            dict(store.execute(f"SELECT item_id, run_id FROM {view}").fetchall())  # noqa: S608 - our own text
-            for view in ("latest_answer", f"({NEWEST_ROWS})")
-        ]
-
-    assert found == [{"a": MONDAY, "b": MONDAY, "c": ahead}, {"a": TUESDAY, "b": MONDAY, "c": ahead}]
-
-
-def asked(results: Results, query: str) -> list[tuple[object, ...]]:
-    with opened(results) as store:
-        return store.execute(query).fetchall()
-
-
-def states(results: Results) -> dict[object, object]:
-    return dict(asked(results, "SELECT item_id, state FROM catalog"))  # type: ignore[arg-type]  # pairs
-
-
-def covered(results: Results) -> list[tuple[object, ...]]:
-    return asked(
-        results, "SELECT files, covered, answered, accepted, rejected, failed, ineligible, not_sent, gone FROM coverage"
-    )
+    newest = pairs(results, "SELECT item_id, run_id FROM latest_answer")
+    assert newest == {"a": MONDAY, "b": MONDAY, "c": ahead}
+    assert pairs(results, NEWEST_ROWS) == newest | {"a": TUESDAY}
 
 
 def list_later(results: Results, run_id: str, *items: WorkItem, skipped: int = 0) -> None:
@@ -137,7 +121,8 @@ def test_each_listed_item_has_its_newest_answer_or_why_there_is_none(results: Re
         ("g", "not_sent", False, False),
         ("h", "ineligible", False, True),
     ]
-    assert covered(results) == [(7, 4, 2, 1, 2, 1, 2, 1, 1)]
+    counts = "files, covered, answered, accepted, rejected, failed, ineligible, not_sent, gone"
+    assert asked(results, f"SELECT {counts} FROM coverage") == [(7, 4, 2, 1, 2, 1, 2, 1, 1)]  # noqa: S608 - our own text
     assert asked(
         results, "SELECT item_id, why, file, run_id FROM rejects WHERE outcome = 'ineligible' ORDER BY ALL"
     ) == [("d", "empty", "d", MONDAY), ("h", "missing_audio", "h", None)]
@@ -149,12 +134,12 @@ def test_what_is_gone_or_has_moved_needs_no_attention(results: Results) -> None:
     night(results, MONDAY, {"a": REJECTED, "b": REJECTED | sha, "c": REJECTED})
     night(results, TUESDAY, {"new b": REJECTED | sha}, skipped=1, listed=["c", "new b"])
 
-    assert states(results) == {"a": "gone", "b": "moved", "c": "rejected", "new b": "rejected"}
+    assert pairs(results) == {"a": "gone", "b": "moved", "c": "rejected", "new b": "rejected"}
     assert asked(results, "SELECT moved_to FROM catalog WHERE item_id = 'b'") == [("new b",)]
     assert asked(results, "SELECT item_id FROM rejects ORDER BY ALL") == [("c",), ("new b",)]
 
     night(results, WEDNESDAY, {}, skipped=2, listed="ac", remains=[])
-    assert states(results) == {"a": "rejected", "b": "gone", "c": "rejected", "new b": "gone"}
+    assert pairs(results) == {"a": "rejected", "b": "gone", "c": "rejected", "new b": "gone"}
 
 
 def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results: Results) -> None:
@@ -162,7 +147,7 @@ def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results:
     night(results, MONDAY, {"a": INELIGIBLE, "b": INELIGIBLE | CELLS["b"]})
     list_later(results, TUESDAY, item("a"), item("b"))
 
-    assert states(results) == {"a": "not_sent", "b": "ineligible"}
+    assert pairs(results) == {"a": "not_sent", "b": "ineligible"}
 
 
 @pytest.mark.parametrize("is_noted", [True, False])

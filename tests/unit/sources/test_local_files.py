@@ -212,3 +212,24 @@ def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: p
         file.close()
     with pytest.raises(SourceError):
         inside.facts("s3://bucket/drop2/a.wav")  # the rest of the bucket is outside
+
+
+def test_only_the_file_that_was_looked_at_is_removed(tmp_path: Path) -> None:
+    """One that was replaced meanwhile keeps its name and its bytes; what a link leads to is somebody else's."""
+    path, link, moves = tmp_path / "a.wav", tmp_path / "link.wav", Moves(Files())
+    path.write_bytes(b"audio")
+    before = Files().facts(str(path))
+    assert before is not None
+    path.write_bytes(b"newer one")
+    newer = Files().facts(str(path))
+    assert newer is not None
+
+    assert not moves.remove(str(path), before)
+    assert ([*tmp_path.iterdir()], path.read_bytes()) == ([path], b"newer one")
+    link.symlink_to(path)
+    with pytest.raises(SourceError, match="links are not moved"):
+        moves.remove(str(link), newer)
+    link.unlink()
+    for _ in range(2):
+        assert moves.remove(str(path), newer)
+        assert [*tmp_path.iterdir()] == []

@@ -24,9 +24,8 @@ NOTED, MISSED, KILLED = (plan_of_run(f"20261120T12{minute:02}00Z_000aa", 2, afte
 
 
 @pytest.fixture
-def three_runs(tmp_path: Path) -> Results:
+def three_runs(results: Results) -> Results:
     """A store with a leg in the base, one in the tail, and one whose process was killed."""
-    results = Results(FolderStore(tmp_path))
     end_leg(results, NOTED, [answered(NOTED, 0, "noted", audio_version="v1")])
     refresh(results)
     end_leg(results, MISSED, [answered(MISSED, 0, "missed", audio_version="v1")])
@@ -75,9 +74,8 @@ NOW = datetime(2026, 11, 22, 12, 0, 0, 123456, tzinfo=UTC)
 
 
 @pytest.fixture
-def timed(tmp_path: Path) -> Results:
+def timed(results: Results) -> Results:
     """A store whose base holds answers and failures of two environments."""
-    results = Results(FolderStore(tmp_path))
     cells = [
         ("a", "beta", "accepted", None, 5),
         ("a", "beta", "failed", None, 1),

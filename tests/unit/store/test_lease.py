@@ -59,11 +59,7 @@ def clock() -> Clock:
 @pytest.fixture
 def lease(tmp_path: Path, clock: Clock) -> Lease:
     """The lease of a thing that nobody holds yet."""
-    return lease_of(FolderStore(tmp_path), clock)
-
-
-def lease_of(store: FolderStore, clock: Clock) -> Lease:
-    return Lease(store, "r", clock, clock.rest)
+    return Lease(FolderStore(tmp_path), "r", clock, clock.rest)
 
 
 def held_by_another(lease: Lease, **changes: object) -> None:
