@@ -173,7 +173,6 @@ def test_a_process_whose_calls_wait_is_hungry(world: World) -> None:
 
 
 def hold_with_waiting(world: World, calls: int) -> tuple[list[Ticket], list[threading.Thread]]:
-    """Hold the lane, and let so many calls of items wait."""
     gone: list[Ticket] = []
 
     def come() -> None:
@@ -236,7 +235,6 @@ def test_the_first_reason_stays_and_each_thread_gets_an_error_of_its_own() -> No
 
 
 def test_it_wakes_threads_that_wait() -> None:
-    """No thread sleeps through the end of the run."""
     stop, woken = StopSwitch(), threading.Event()
 
     def sleep_long() -> None:

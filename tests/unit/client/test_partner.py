@@ -26,14 +26,13 @@ from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed, SlotRefused, SlotSpent, SourceError, UsageError
 from proofsweep.domain.models import UploadResponse
 
-from .conftest import AUDIO, AUDIO_BYTES
+from .conftest import AUDIO, AUDIO_BYTES, KEY
 
 if TYPE_CHECKING:
     from python_multipart.multipart import Field, File
 
     from .conftest import Client, NewClient, ScriptedServer, Write
 
-KEY = "pk_SECRET_of_this_test"
 IDEMPOTENCY_KEY = "rotation-of-november-2026"
 VALID = {"good": True, "verdict": "valid"}
 

@@ -83,7 +83,6 @@ def test_a_process_tells_a_pause_at_once_and_of_itself_every_few_seconds() -> No
 
 
 def test_a_process_that_writes_no_more_is_gone() -> None:
-    """The others use its part."""
     process, report = RateShare(token="own", weight=1.0), RateReport(learned_rate=None, is_hungry=True)
     process.look({"a": lease()}, report, 0.0)
 
@@ -110,7 +109,6 @@ def test_a_process_with_little_to_do_leaves_the_rate_to_others() -> None:
     "lane", [each for each in SHARED if each.name in ("R20 B20, 4 processes", "R12 B12, 2 processes")]
 )
 def test_processes_use_nine_tenths_and_are_refused_rarely(lane: SharedLane) -> None:
-    """With no word but their leases."""
     figures = play_shared(lane, 7).figures(lane)
 
     assert figures.goodput > 0.9

@@ -38,7 +38,6 @@ def request_for(server: ScriptedServer) -> Request:
 
 @pytest.fixture
 def send(api: ScriptedServer, transport: Transport) -> Send:
-    """Send a request for a verdict; give the reply."""
     return lambda: transport.send(request_for(api), attempt=1, key=None)
 
 
@@ -248,7 +247,6 @@ def test_members_that_the_contract_does_not_name(call: Call, answer: object, nam
 
 
 def test_names_are_few_short_and_printable() -> None:
-    """Whatever a service invents."""
     hostile = {f"{number:03}\x1b[2J\u202e\n" + "x" * 10_000: "SECRET" for number in range(500)}
 
     names = unnamed_in(Call.VERIFY, hostile, is_success=True)

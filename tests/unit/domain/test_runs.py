@@ -1,13 +1,12 @@
 """How a run is cut into batches, when a leg is dead, and when its window closes and its quota resets."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.runs import Bounds, Plan, closing_of, duration_of, instant_of, left_of, new_run_id
+from proofsweep.domain.runs import Bounds, closing_of, duration_of, instant_of, left_of, new_run_id
 from proofsweep.domain.text import reset_clause
 
 from ...worlds.ended_runs import plan_of_run
@@ -15,13 +14,9 @@ from ...worlds.ended_runs import plan_of_run
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
-def plan_of(items: int) -> Plan:
-    return plan_of_run("20261120T120000Z_000aa", items)
-
-
 @pytest.mark.parametrize("items", [0, 1, 9_999, 10_000, 10_001, 25_000])
 def test_batches_cover_every_row_once(items: int) -> None:
-    batches = plan_of(items).batches
+    batches = plan_of_run("20261120T120000Z_000aa", items).batches
 
     assert [row for batch in batches for row in batch] == list(range(items))
     assert all(len(batch) <= 10_000 for batch in batches)
@@ -127,7 +122,7 @@ def test_a_reset_that_is_past_or_missing_says_nothing(reset: datetime | None) ->
 
 def test_partitions_cover_every_row_once() -> None:
     """Each has about as many rows, and a sequence of legs."""
-    plan = replace(plan_of(1_000), partitions=3)
+    plan = plan_of_run("20261120T120000Z_000aa", 1_000, partitions=3)
 
     rows = [plan.rows_of_partition(partition) for partition in range(3)]
 

@@ -57,7 +57,6 @@ NO_CHECKSUMS = [[written] for written in ("", " ", "column:", "column:isrc", "co
     ],
 )
 def test_what_a_person_cannot_mean_is_refused(read: Callable[[object], object], given: object, words: str) -> None:
-    """The line shows how it is written."""
     with pytest.raises(ValueError, match=words):
         read(given)
 

@@ -11,7 +11,7 @@ import pytest
 
 from proofsweep.config.sections import CatalogSettings, IngestSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.items import Row
+from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import Plan
 from proofsweep.ingest.moves import Disposal
 from proofsweep.ingest.one_pass import IngestPass, WatchedFolder
@@ -35,8 +35,7 @@ from ...worlds.ddex_messages import Sending, Track, put_release, sent
 WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0"
 
 SETTINGS = IngestSettings(settle_seconds=10, pair_seconds=0)
-
-
+CELLS = ("manifest_row", "item_id", "audio", "sidecar", "audio_version", "sidecar_version")
 ANSWER = PastAnswer(
     run_id="r",
     leg=1,
@@ -58,9 +57,8 @@ class Watched:
     root: Path
     results: Results
     now: datetime = datetime(2026, 11, 22, 12, tzinfo=UTC)
-    outcomes: dict[str, str | None] = field(
-        default_factory=dict
-    )  # by file name: `rejected unregistered`, None for none
+    # By file name, as `rejected unregistered`; None for no answer.
+    outcomes: dict[str, str | None] = field(default_factory=dict)
     given: dict[str, str] = field(default_factory=dict)  # the last outcome of each name; one of a touched file stays
     sent: list[str] = field(default_factory=list)
     rested: list[float] = field(default_factory=list)
@@ -116,31 +114,30 @@ class Watched:
         leg = legs.last() + 1
         legs.take(leg)
         remaining = list(CompletedRows.load(self.results, plan).items())
-        rows = [row for item in remaining if (row := self._row(plan, leg, vars_of(item))) is not None]
+        rows = [row for item in remaining if (row := self._row(plan, leg, item)) is not None]
         if rows:
             self.results.create_part(layout.part_name("verdicts", run_id, plan.run_date, 0, leg), "verdicts", rows)
         ended_by = EndedBy.COMPLETE if len(rows) == len(remaining) else EndedBy.QUOTA
         settle_leg(LegParts.found(self.results, plan, leg), legs, ended_by, {})
 
-    def _row(self, plan: Plan, leg: int, item: Row) -> Row | None:
-        audio = Path(str(item["audio"]))
+    def _row(self, plan: Plan, leg: int, item: WorkItem) -> Row | None:
+        audio = Path(item.audio)
         known = self.outcomes.get(audio.name, "accepted")
         if known is None:
             return None
-        if item["is_touched"]:
+        if item.is_touched:
             known = self.given[audio.name]
         else:
             self.sent.append(audio.name)
         self.given[audio.name] = known
-        refused = item["ineligible"]
+        refused = item.ineligible
         outcome, _, reason = known.partition(" ") if refused is None else ("ineligible", "", refused.reason)
-        sidecar = None if item["sidecar"] is None else Path(str(item["sidecar"]))
+        sidecar = None if item.sidecar is None else Path(item.sidecar)
         return empty_row("verdicts") | {
             "run_id": plan.run_id,
             "leg": leg,
             "environment": "beta",
-            **{name: item[name] for name in ("manifest_row", "item_id", "audio", "sidecar", "sidecar_version")},
-            "audio_version": item["audio_version"],
+            **{name: getattr(item, name) for name in CELLS},
             "audio_bytes": audio.stat().st_size if audio.exists() else None,
             "audio_sha256": hashlib.sha256(audio.read_bytes()).hexdigest() if audio.exists() else None,
             "sidecar_sha256": None if sidecar is None else hashlib.sha256(sidecar.read_bytes()).hexdigest(),
@@ -185,10 +182,6 @@ class Watched:
         self.rested.append(seconds)
         self.meanwhile()
         self.later(seconds)
-
-
-def vars_of(item: object) -> Row:
-    return {name: getattr(item, name) for name in type(item).__slots__}  # type: ignore[attr-defined]  # a slotted value
 
 
 @pytest.fixture

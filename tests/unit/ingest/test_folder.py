@@ -142,7 +142,6 @@ def test_files_are_not_moved_to_where_they_are_found_again(watched: Watched, tar
 
 @pytest.mark.parametrize("location", ["nowhere", "list.csv"])
 def test_what_cannot_be_watched_is_one_line(watched: Watched, location: str) -> None:
-    """A folder that is not there, and a manifest."""
     Path("list.csv").write_text("audio\na.wav\n")
 
     with pytest.raises(CatalogError, match="no such folder"), opened(watched, location):

@@ -264,7 +264,6 @@ def test_one_name_that_is_taken_gives_all_files_other_names(
 
 
 def test_a_batch_with_a_link_stays(delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path) -> None:
-    """Of a file, or of a folder in it."""
     (tmp_path / "in/B1/r1/cover.jpg").symlink_to(tmp_path / "cover.jpg")
     assert chosen(delivered, disposal) == DisposalResult(
         Disposition.LEFT, detail="It holds a link, and links are not moved."

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import RunStatus, describe_run, heartbeats_of, stop_run
 from proofsweep.store.lease import Holder, LegProgress, Legs, OpenTerm
-from proofsweep.store.objects import FolderStore, Store
 from proofsweep.store.parts import Results
 
 NOTHING = LegProgress(rows=4, finished_before=0, counts={})
@@ -41,13 +39,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> FolderStore:
-    return FolderStore(tmp_path)
-
-
-@pytest.fixture
-def legs(store: Store, plan: Plan) -> Legs:
-    results = Results(store)
+def legs(results: Results, plan: Plan) -> Legs:
     results.write_plan(plan)
     legs = Legs(results.store, plan.run_id)
     legs.take(1)

@@ -28,14 +28,12 @@ def test_the_values_that_need_most_come_first(facts: PageFacts) -> None:
 
 
 def test_files_have_their_isrc_and_artist_beside_the_tags_that_are_asked_for(facts: PageFacts) -> None:
-    """Of what needs attention, and of what changed."""
-    found = facts
-    [group, *_] = found.groups
+    [group, *_] = facts.groups
 
-    assert found.tags == ["supplier", "release", "isrc", "artist"]
+    assert facts.tags == ["supplier", "release", "isrc", "artist"]
     assert (len(group.files[0].tags), group.files[0].tags[2:]) == (4, ["QZNUL2600019", "Artist Number 19"])
-    assert {change: of_kind.files for change, of_kind in found.changes.items()} == {"broken": 3, "fixed": 3}
-    assert found.changes["broken"].shown[0].tags[3] == "Artist Number 19"
+    assert {change: of_kind.files for change, of_kind in facts.changes.items()} == {"broken": 3, "fixed": 3}
+    assert facts.changes["broken"].shown[0].tags[3] == "Artist Number 19"
 
 
 def test_what_is_gone_and_new_is_named(results: Results) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -14,14 +13,13 @@ from proofsweep.queries.status import describe_run, legs_of_store
 from proofsweep.queries.store_status import StoreStatus, store_status
 from proofsweep.store.layout import heartbeat_name
 from proofsweep.store.lease import LegProgress, Legs, OpenTerm
-from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import ITEMS, Results
 from proofsweep.store.runs import IndexedRuns
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = datetime.now(UTC).replace(microsecond=0)
-KEY = "abcdef012345"
+ACME = [f"/acme/{number}.wav" for number in range(4)]
 
 
 def plan_ago(ago: timedelta, tail: str, **facts: object) -> Plan:
@@ -33,21 +31,14 @@ def write_listed(results: Results, plan: Plan, names: Sequence[str]) -> None:
     results.write_items(plan.run_id, 0, pa.Table.from_pylist(cells, schema=ITEMS))
 
 
-def end_night(results: Results, plan: Plan, outcomes: Sequence[str], **counts: object) -> None:
-    names = [f"{plan.catalog}/{number}.wav" for number in range(plan.items)]
-    write_listed(results, plan, names)
-    rows = [answered(plan, row, names[row], outcome) for row, outcome in enumerate(outcomes)]
-    ended = datetime.fromisoformat(plan.created_at) + timedelta(hours=1)
-    facts = {"key_fingerprint": KEY, "finished_at": ended.isoformat(), "calls": 2 * len(rows)}
-    end_leg(results, plan, rows, **facts | counts)
-
-
 @pytest.fixture
-def results(tmp_path: Path) -> Results:
+def results(results: Results) -> Results:
     """A store: a night of acme has ended yesterday, and two runs of borealis have no end."""
-    results = Results(FolderStore(tmp_path / "results"))
     night = plan_ago(timedelta(days=1), "aaaaaa", items=4, environment="acme", catalog="/acme")
-    end_night(results, night, ["accepted", "rejected", "failed"], quota_after=5_000, calls=700, rate_learned=12.5)
+    write_listed(results, night, ACME)
+    rows = [answered(night, row, ACME[row], word) for row, word in enumerate(("accepted", "rejected", "failed"))]
+    ended = (NOW - timedelta(hours=23)).isoformat()
+    end_leg(results, night, rows, key_fingerprint="abcdef012345", finished_at=ended, calls=700, quota_after=5_000)
     for tail, catalog in (("bbbbbb", "/alive"), ("cccccc", "/dead")):
         plan = plan_ago(timedelta(minutes=5), tail, items=20, environment="borealis", catalog=catalog)
         results.write_plan(plan)
@@ -72,7 +63,7 @@ def test_a_run_that_begins_meanwhile_hides_no_counts(results: Results, monkeypat
     began = plan_ago(timedelta(minutes=1), "dddddd", items=4, environment="acme", catalog="/acme")
 
     def legs_after_another_began(results: Results, index: IndexedRuns) -> list[OpenTerm]:
-        write_listed(results, began, [f"/acme/{number}.wav" for number in range(4)])
+        write_listed(results, began, ACME)
         results.write_plan(began)
         return legs_of_store(results, index)
 

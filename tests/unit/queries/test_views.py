@@ -54,7 +54,6 @@ def test_a_catalog_is_where_it_lies_or_its_name(results: Results) -> None:
 
 
 def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> None:
-    """In their environment."""
     night(results, MONDAY, {"a": ACCEPTED})
     inventory, elsewhere, monitoring = (
         operation_named("20261116T030000Z_000bb"),

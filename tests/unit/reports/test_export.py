@@ -9,12 +9,11 @@ import pytest
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.reasons import Reason, reason_entries
-from proofsweep.domain.runs import OUTCOMES, Plan
+from proofsweep.domain.runs import OUTCOMES
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.reports.export import WrittenReport, export, letter_to, name_for_supplier, sentences_for
 from proofsweep.sources.workbook import sheet_rows
-from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -26,29 +25,26 @@ HOSTILE = [
 PLAN = plan_of_run("20261116T100000Z_a", len(HOSTILE), catalog_root="file:///c")
 
 
-def store_of(folder: Path, plan: Plan, tags: list[dict[str, str]]) -> SelectedRows:
-    results = Results(open_store(str(folder / "results")))
+def store_of(results: Results, *tags: dict[str, str]) -> SelectedRows:
     rows = [
-        answered(plan, row, name, "rejected", reason="tampered", audio=f"/c/{name}", sidecar=f"/c/{name}.proof")
+        answered(PLAN, row, name, "rejected", reason="tampered", audio=f"/c/{name}", sidecar=f"/c/{name}.proof")
         | {"tags": json.dumps(tags[row % len(tags)])}
         for row, name in enumerate(HOSTILE)
     ]
-    end_leg(results, plan, rows)
-    return SelectedRows.of(results, plan.run_id, "")
+    end_leg(results, PLAN, rows)
+    return SelectedRows.of(results, PLAN.run_id, "")
 
 
 def exported(selected: SelectedRows, path: Path, tag: str | None = None) -> list[WrittenReport]:
     return export(selected, OUTCOMES, path, tag)
 
 
-def test_a_workbook_holds_text(tmp_path: Path) -> None:
+def test_a_workbook_holds_text(tmp_path: Path, results: Results) -> None:
     """Also what looks like a formula, a number or a date."""
     tags = [{"supplier": "=A1", "UPC": "0012345678905"}, {"+x": "'=y", "Date": "2026-11-20"}]
-    plan = plan_of_run("20261116T100000Z_a", 2, catalog_root="file:///c")
-    results = Results(open_store(str(tmp_path / "results")))
-    end_leg(results, plan, [answered(plan, row, f"=i{row}", tags=json.dumps(tags[row])) for row in range(2)])
+    end_leg(results, PLAN, [answered(PLAN, row, f"=i{row}", tags=json.dumps(tags[row])) for row in range(2)])
 
-    exported(SelectedRows.of(results, plan.run_id, ""), tmp_path / "all.xlsx")
+    exported(SelectedRows.of(results, PLAN.run_id, ""), tmp_path / "all.xlsx")
 
     with (tmp_path / "all.xlsx").open("rb") as file:
         (_, header), *rows = sheet_rows(file)
@@ -57,25 +53,26 @@ def test_a_workbook_holds_text(tmp_path: Path) -> None:
     assert [{name: row[name] for name in tags[number]} for number, row in enumerate(cells)] == tags
 
 
-def test_programs_read_cells_with_their_types(tmp_path: Path) -> None:
+def test_programs_read_cells_with_their_types(tmp_path: Path, results: Results) -> None:
     """A tag with the name of one of the report's own columns has another."""
-    selected = store_of(tmp_path, PLAN, [{"supplier": "Nord", "outcome": "theirs"}])
+    selected = store_of(results, {"supplier": "Nord", "outcome": "theirs"})
 
     for ending in ("json", "parquet"):
         exported(selected, tmp_path / f"all.{ending}")
 
-    (first, *_), table = json.loads((tmp_path / "all.json").read_text()), pq.read_table(tmp_path / "all.parquet")
+    rows, table = json.loads((tmp_path / "all.json").read_text()), pq.read_table(tmp_path / "all.parquet")
+    first = rows[0]
     assert (first["outcome"], first["tag_outcome"], first["supplier"], first["id"]) == (
         *("rejected", "theirs", "Nord", HOSTILE[0]),
     )
-    assert table.num_rows == len(json.loads((tmp_path / "all.json").read_text())) == len(HOSTILE)
+    assert table.num_rows == len(rows) == len(HOSTILE)
     assert table.schema.names == list(first)
     assert [str(table.schema.field(name).type) for name in ("audio_bytes", "finished_at", "tag_outcome")] == [
         *("int64", "timestamp[us, tz=UTC]", "string"),
     ]
 
 
-def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
+def test_each_value_of_a_tag_gets_a_file(tmp_path: Path, results: Results) -> None:
     """Rows without the tag too; values that differ in case are one, and no value leads out of the folder.
 
     Two spellings of the tag are one column.
@@ -84,7 +81,7 @@ def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
     tags[1] = {"By": "nord"}
     (tmp_path / "out").mkdir()
 
-    done = exported(store_of(tmp_path, PLAN, tags), tmp_path / "out" / "r.csv", "BY")
+    done = exported(store_of(results, *tags), tmp_path / "out" / "r.csv", "BY")
 
     names = sorted(report.path.name for report in done)
     assert len({name.lower() for name in names}) == 4
@@ -95,29 +92,28 @@ def test_each_value_of_a_tag_gets_a_file(tmp_path: Path) -> None:
         assert next(csv.reader(file))[1:3] in (["by", "x"], ["By", "x"])
 
 
-def test_no_file_is_overwritten(tmp_path: Path) -> None:
+def test_no_file_is_overwritten(tmp_path: Path, results: Results) -> None:
     """Also not one of several, and then none of them is written."""
     (tmp_path / "r-b.csv").write_text("mine")
 
     with pytest.raises(UsageError, match=r"r-b.csv exists already"):
-        exported(store_of(tmp_path, PLAN, [{"by": "a"}, {"by": "b"}]), tmp_path / "r.csv", "by")
+        exported(store_of(results, {"by": "a"}, {"by": "b"}), tmp_path / "r.csv", "by")
 
     assert [path.read_text() for path in tmp_path.glob("*.csv")] == ["mine"]
 
 
-def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path) -> None:
+def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path, results: Results) -> None:
     """The report is a list for `proofs erase`; a tag of that name is not."""
-    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 1)
-    end_leg(results, plan, [answered(plan, 0, "i", proof_id="p1", tags='{"proof_id": "theirs"}')])
+    end_leg(results, PLAN, [answered(PLAN, 0, "i", proof_id="p1", tags='{"proof_id": "theirs"}')])
 
-    exported(SelectedRows.of(results, plan.run_id, ""), tmp_path / "a.csv")
+    exported(SelectedRows.of(results, PLAN.run_id, ""), tmp_path / "a.csv")
 
     assert read_proof_list([], tmp_path / "a.csv").proof_ids == ("p1",)
 
 
-def test_a_supplier_reads_the_same_words_in_a_letter_and_in_a_list(tmp_path: Path) -> None:
+def test_a_supplier_reads_the_same_words_in_a_letter_and_in_a_list(tmp_path: Path, results: Results) -> None:
     """The letter names no folder of ours and no ID; who has no supplier is in a letter of its own."""
-    selected = store_of(tmp_path, PLAN, [{"supplier": "Süd"}, {"supplier": ""}, {"SUPPLIER": "Nord", "isrc": "QZ1"}])
+    selected = store_of(results, {"supplier": "Süd"}, {"supplier": ""}, {"SUPPLIER": "Nord", "isrc": "QZ1"})
 
     letters = exported(selected, tmp_path / "letter.txt", "supplier")
     exported(selected, tmp_path / "list.csv")
@@ -181,9 +177,9 @@ def test_each_reason_that_a_supplier_hears_of_has_a_text_of_its_own() -> None:
     assert [word for word in told if sentences_for(word) == sentences_for("any other")] == []
 
 
-def test_a_row_says_in_words_why_and_names_the_file_from_its_root(tmp_path: Path) -> None:
+def test_a_row_says_in_words_why_and_names_the_file_from_its_root(tmp_path: Path, results: Results) -> None:
     """A file outside of the root has its whole location."""
-    results, plan = Results(open_store(str(tmp_path / "results"))), plan_of_run("20261116T100000Z_b", 2)
+    plan = plan_of_run("20261116T100000Z_b", 2)
     places = [{"audio": "/m/x/a.wav", "relative_path": "x/a.wav"}, {"audio": "/m/x/a.wav"}]
     rows = [answered(plan, row, f"i{row}", "rejected", reason="unreadable") | cells for row, cells in enumerate(places)]
     end_leg(results, plan, rows)

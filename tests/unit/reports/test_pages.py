@@ -46,14 +46,10 @@ def test_what_is_not_there_is_refused(results: Results) -> None:
         page_of_catalog(results, catalog="/d")
 
 
-def page_of(results: Results, run_id: str, *tags: str) -> str:
-    facts = run_facts(results, run_id, tags=tags)
-    return run_page(describe_run(results, run_id), facts, results.store.url, NOW)
-
-
 def test_the_answer_stands_on_top_with_what_changed(results: Results) -> None:
     """Then what to do, by kind and by supplier; what the rest costs."""
-    page = page_of(fill(results), PLAN.run_id, "Supplier")
+    facts = run_facts(fill(results), PLAN.run_id, tags=["Supplier"])
+    page = run_page(describe_run(results, PLAN.run_id), facts, results.store.url, NOW)
 
     text = page.partition("<main>")[2]
     assert "<title>3 of 6 accepted" in page

@@ -109,7 +109,6 @@ def test_each_edition_has_its_own_isrc() -> None:
     ],
 )
 def test_other_message_is_refused(content: bytes, words: str) -> None:
-    """The reason says what it is instead."""
     with pytest.raises(SourceError, match=words) as raised:
         read(content)
 
@@ -207,7 +206,6 @@ def test_hostile_xml_is_one_sentence(content: bytes) -> None:
 
 
 def test_large_file_is_refused_by_its_size() -> None:
-    """Of a file of 2 GB not one byte is read."""
     with pytest.raises(SourceError, match=r"It has 2,147,483,648 bytes; a message has at most 33,554,432"):
         read_xml(HeldFile(b"<a/>", 2 * 1024**3))
 

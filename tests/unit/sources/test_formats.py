@@ -36,7 +36,6 @@ def tag(body_bytes: int, *, version: int = 3, flags: int = 0) -> bytes:
 
 
 def movie(brand: bytes, *boxes: bytes) -> bytes:
-    """Make what an MPEG-4 file of this brand begins with."""
     return b"\0\0\0\x18ftyp" + brand + b"\0\0\0\0isommp42" + b"".join(boxes) + NOISE
 
 

@@ -20,7 +20,6 @@ FILES = Files()
 
 
 def manifest_at(path: str, **said: Any) -> ManifestFile:  # noqa: ANN401 - as settings are
-    """Take a manifest, of which a person may say something."""
     return ManifestFile(path, FILES, CatalogSettings(**said))
 
 
@@ -31,7 +30,6 @@ def written(folder: Path, name: str, content: bytes | str) -> str:
 
 
 def cells_of(path: str) -> list[list[str]]:
-    """Read a manifest to its end, without the column names."""
     return [list(cells) for _, _, cells in manifest_at(path).records()]
 
 

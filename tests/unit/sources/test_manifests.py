@@ -17,7 +17,6 @@ from proofsweep.sources.preflight import work_item_of
 
 
 def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:
-    """Write manifests into a folder and take them as one catalog."""
     paths = [folder / f"{number}-{name}" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_text(content)

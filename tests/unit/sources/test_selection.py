@@ -30,7 +30,6 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
     ],
 )
 def test_options_that_contradict_each_other_are_refused(selection: Selection, message: str) -> None:
-    """Before anything is read."""
     with pytest.raises(UsageError, match=message):
         selection.refuse_contradictions(None)
 
@@ -108,7 +107,6 @@ def chosen(location: Path, where: str | None = None, newer_than: datetime | None
         ("name = 'b.wav' AND folder = ''", ["b.wav"]),
         ("modified >= '2026-11-20' AND modified < TIMESTAMP '2026-11-21'", ["b.wav"]),
         ("year(modified) = 2026 -- a remark", ["a.wav", "b.wav", "large.wav"]),
-        ("regexp_matches(supplier, '^[A-Z]') OR lower(id) || '' = 'a'", ["a.wav", "b.wav"]),
     ],
 )
 def test_a_condition_chooses_rows_by_their_columns(music: Path, where: str, names: list[str]) -> None:

@@ -12,7 +12,6 @@ FMT = b"fmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0"
 
 
 def chunk(name: bytes, content: bytes) -> bytes:
-    """Make a RIFF chunk, padded to an even size."""
     return name + len(content).to_bytes(4, "little") + content + bytes(len(content) % 2)
 
 

@@ -64,7 +64,6 @@ def refusal(parts: Mapping[str, str | bytes]) -> str:
 
 
 def written(file: io.BytesIO) -> None:
-    """Write a workbook as people have it."""
     book = Workbook(file)
     hidden, first, second = (book.add_worksheet(name) for name in ("Notes", "Liste", "Zwei"))
     first.activate()

@@ -3,8 +3,6 @@
 import threading
 from pathlib import Path
 
-import pyarrow as pa
-
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows, Journal, read_journal, unpublished
@@ -28,13 +26,10 @@ def exchange(request_id: str) -> Row:
     return exchange_row(left_behind.exchange(request_id=request_id), run_id="r", leg=1, manifest_row=None)
 
 
-def segments(results: Results, table: str) -> list[pa.Table]:
-    return list(read_journal(results.store, layout.journal_folder("r", 1), table).values())
-
-
 def rows_of(results: Results, table: str) -> list[Row]:
     """Read all of a leg's journal of one table."""
-    return [row for segment in segments(results, table) for row in segment.to_pylist()]
+    segments = read_journal(results.store, layout.journal_folder("r", 1), table).values()
+    return [row for segment in segments for row in segment.to_pylist()]
 
 
 def test_a_row_is_never_there_without_its_exchanges(results: Results) -> None:

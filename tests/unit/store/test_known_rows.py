@@ -118,7 +118,6 @@ def digest_of(name: str) -> str:
 
 
 def row_of(name: str, outcome: str = "accepted", **cells: object) -> Row:
-    """Return the cells of a row that answers tell of."""
     facts: Row = {"audio": f"/c/{name}", "audio_sha256": digest_of(name), "audio_bytes": 8, "mode": Mode.ONE_FILE}
     return facts | {"outcome": outcome, "accepted": outcome == "accepted"} | cells
 
@@ -173,18 +172,14 @@ def test_an_accepted_file_can_be_sent_again(results: Results) -> None:
 def test_a_file_whose_proof_was_erased_cannot_be_sent_again(results: Results) -> None:
     """It is refused since then, on our own demand. That it was accepted once is still known."""
     ran(results, "20261120T120000Z_000aa", row_of("a", proof_id="p-1"), row_of("b", proof_id="p-2"))
-    erase(results, "p-1")
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    row: Row = {"operation_id": "x", "environment": "sandbox", "proof_id": "p-1", "asked_at": at, "answered_at": at}
+    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [row])
 
     past = PastAnswers(results, RUN)
 
     assert [item.audio for item in past.accepted()] == ["/c/b"]
     assert knows(past, "a", "b") == [True, True]
-
-
-def erase(results: Results, proof_id: str) -> None:
-    at = datetime(2026, 11, 20, tzinfo=UTC)
-    row: Row = {"operation_id": "x", "environment": "sandbox", "proof_id": proof_id, "asked_at": at, "answered_at": at}
-    results.create_part("erasures/run_date=2026-11-20/x.parquet", "erasures", [row])
 
 
 def test_files_that_earlier_legs_read_are_named(results: Results) -> None:

@@ -25,7 +25,6 @@ OUTCOMES = ["accepted", "rejected", "failed", "ineligible"]
 
 
 def end(results: Results, run_id: str, *rows: tuple[str, str], **cells: object) -> Plan:
-    """Leave a leg behind with rows of these items and outcomes."""
     plan = plan_of_run(run_id, items=len(rows))
     end_leg(results, plan, [answered(plan, row, item, word, **cells) for row, (item, word) in enumerate(rows)])
     return plan
@@ -37,7 +36,6 @@ def newest(results: Results) -> list[tuple[object, object, object]]:
 
 
 def expected(rows: Iterable[Row]) -> set[tuple[object, object, object]]:
-    """Take the newest of some rows, which come in their order."""
     found = {(row["item_id"], row["environment"], row["outcome"] in OUTCOMES[:2]): row for row in rows}
     return {(row["item_id"], row["outcome"], row["run_id"]) for row in found.values()}
 
@@ -165,7 +163,6 @@ def test_old_bases_go_once_nobody_reads_them(results: Results) -> None:
 
 @pytest.mark.parametrize("damage", ["damaged", "missing"])
 def test_a_damaged_base_is_one_clear_line(results: Results, damage: str) -> None:
-    """It names the object and what makes it anew."""
     end(results, RUNS[0], ("a", "accepted"))
     refresh(results)
     (file,) = Path(results.store.url, "_latest").glob("*.parquet")

@@ -58,7 +58,6 @@ def clock() -> Clock:
 
 @pytest.fixture
 def lease(tmp_path: Path, clock: Clock) -> Lease:
-    """The lease of a thing that nobody holds yet."""
     return Lease(FolderStore(tmp_path), "r", clock, clock.rest)
 
 
@@ -224,7 +223,6 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def catalog(store: Store) -> CatalogLease:
-    """The lease of a catalog that nobody holds."""
     return CatalogLease(store, "beta", "/music")
 
 

@@ -48,7 +48,6 @@ def answered(**members: object) -> Outcome:
 
 
 def read_back(row: Row, schema: pa.Schema) -> Row:
-    """Write a row to Parquet and read it, as a reader sees it."""
     file = io.BytesIO()
     pq.write_table(pa.Table.from_pylist([row], schema=schema), file)
     table = pq.read_table(file)
@@ -58,7 +57,6 @@ def read_back(row: Row, schema: pa.Schema) -> Row:
 
 
 def written(outcome: Outcome, *exchanges: Exchange, item: WorkItem = ITEM, read: AudioRead | None = READ) -> Row:
-    """Make a row, write it to Parquet and read it."""
     finished = Finished(item=item, outcome=outcome, started_at=NOON, finished_at=NOON, read=read, exchanges=exchanges)
     row = row_of(finished, RowContext("r1", 2, "sandbox"))
     assert list(row) == SCHEMAS["verdicts"].names
@@ -186,7 +184,6 @@ def audit_row(exchange: Exchange, manifest_row: int | None = 5) -> Row:
 
 
 def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:
-    """Durations, counts and instants have a column each."""
     headers = AnswerHeaders(
         retry_after_seconds=2.0, rate_limit=10, rate_remaining=0, rate_reset=NOON, partner_date=NOON, sunset="soon"
     )

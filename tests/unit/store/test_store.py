@@ -46,7 +46,6 @@ class OverwritingStore(BucketStore):
 
 
 def test_a_store_that_will_do_is_left_as_it_was(tmp_path: Path) -> None:
-    """Nothing stays, and a folder that is not there is not made."""
     probe(FolderStore(tmp_path / "deep" / "results"))
 
     assert list(tmp_path.iterdir()) == []
@@ -130,7 +129,6 @@ def test_what_stands_in_the_store_counts_and_not_its_answer(forgetful: BucketSto
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Store:
-    """Return a store in a folder that is not there yet."""
     return FolderStore(tmp_path / "deep" / "results")
 
 
