@@ -30,8 +30,7 @@ def test_an_event_is_a_sentence_with_its_fields(caplog: pytest.LogCaptureFixture
 
     (record,) = caplog.records
     assert (record.name, record.levelname) == (LOGGER, "INFO")
-    wanted = "A leg of the run began. event='leg_opened' items=1000 run_id='1\\n\\x1b[2J\\u202e'"
-    assert record.getMessage() == wanted
+    assert record.getMessage() == "A leg of the run began. event='leg_opened' items=1000 run_id='1\\n\\x1b[2J\\u202e'"
 
 
 def test_an_event_is_a_line_of_json_where_a_worker_writes_it() -> None:

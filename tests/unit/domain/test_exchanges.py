@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proofsweep.domain import exchanges
-from proofsweep.domain.exchanges import AnswerHeaders, Call, is_transient
+from proofsweep.domain.exchanges import SLOT_BYTES, AnswerHeaders, Call, is_transient
 
 from ..left_behind import exchange
 
@@ -124,4 +123,4 @@ def test_no_header_raises(headers: dict[str, str]) -> None:
 
 def test_the_slot_takes_65_mebibytes_and_not_65_million_bytes() -> None:
     """A file between the two numbers must not be refused."""
-    assert exchanges.SLOT_BYTES == 68_157_440
+    assert SLOT_BYTES == 68_157_440

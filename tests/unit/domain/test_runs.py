@@ -121,7 +121,6 @@ def test_a_reset_that_is_past_or_missing_says_nothing(reset: datetime | None) ->
 
 
 def test_partitions_cover_every_row_once() -> None:
-    """Each has about as many rows, and a sequence of legs."""
     plan = plan_of_run("20261120T120000Z_000aa", 1_000, partitions=3)
 
     rows = [plan.rows_of_partition(partition) for partition in range(3)]
@@ -129,9 +128,3 @@ def test_partitions_cover_every_row_once() -> None:
     assert [row for each in rows for row in each] == list(range(1_000))
     assert {len(each) for each in rows} == {333, 334}
     assert [plan.partition_of_leg(leg) for leg in (1, 2, 3, 4, 5)] == [0, 1, 2, 0, 1]
-
-
-def test_legs_that_begin_together_share_their_bounds() -> None:
-    """No call is spent twice."""
-    assert Bounds(max_calls=7, reserve=5).shared_by(3) == Bounds(max_calls=2, reserve=5, sharers=3)
-    assert Bounds(reserve=5).shared_by(1) == Bounds(reserve=5)

@@ -97,7 +97,6 @@ class ObjectRequest(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[ObjectServer]:
-    """That server, while it serves."""
     with ObjectServer() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

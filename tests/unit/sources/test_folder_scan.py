@@ -105,10 +105,9 @@ def test_a_sidecar_is_never_a_row(tmp_path: Path) -> None:
 
     catalog = scan(tmp_path)
 
-    assert [(row.named_audio, row.sidecar) for row in catalog.rows()] == [("a.wav", None)]
-    assert catalog.ignored[Cause.ORPHAN_SIDECARS] == 2
-    assert [row.named_audio for row in catalog.rows()] == ["a.wav"]
-    assert catalog.ignored[Cause.ORPHAN_SIDECARS] == 2, "the counts are those of one pass"
+    for _ in range(2):  # the counts are those of one pass
+        assert [(row.named_audio, row.sidecar) for row in catalog.rows()] == [("a.wav", None)]
+        assert catalog.ignored[Cause.ORPHAN_SIDECARS] == 2
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {

@@ -161,20 +161,6 @@ def read(location: str, root: str) -> bytes:
         return file.read_at(0, 10)
 
 
-def swap_once(monkeypatch: pytest.MonkeyPatch, victim: Path, target: Path | str) -> None:
-    """Replace a file or folder by a link, once its way was looked at."""
-    look = path_inside
-
-    def look_and_swap(location: str, inside: str) -> str:
-        found = look(location, inside)
-        if not victim.is_symlink():
-            victim.rename(f"{victim}.away")
-            victim.symlink_to(target)
-        return found
-
-    monkeypatch.setattr("proofsweep.sources.files.path_inside", look_and_swap)
-
-
 @pytest.mark.parametrize("swapped", ["sub", "sub/a.wav", "."])
 def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
     root: str, monkeypatch: pytest.MonkeyPatch, swapped: str
@@ -184,8 +170,16 @@ def test_what_becomes_a_link_between_looking_and_opening_is_not_followed(
     if swapped == ".":
         (target / "sub").mkdir()
         (target / "sub" / "a.wav").write_bytes(b"secret")
-    swap_once(monkeypatch, Path(os.path.normpath(f"{root}/{swapped}")), target)
+    victim, look = Path(os.path.normpath(f"{root}/{swapped}")), path_inside
 
+    def look_and_swap(location: str, inside: str) -> str:
+        found = look(location, inside)
+        if not victim.is_symlink():
+            victim.rename(f"{victim}.away")
+            victim.symlink_to(target)
+        return found
+
+    monkeypatch.setattr("proofsweep.sources.files.path_inside", look_and_swap)
     with pytest.raises(SourceError) as refused:
         read(f"{root}/sub/a.wav", root)
 
