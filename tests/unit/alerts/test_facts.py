@@ -67,12 +67,10 @@ def test_the_last_leg_that_did_its_work_counts(facts: AlertFacts, results: Resul
     assert (last_success(facts), last_success(facts, None)) == (at(55), at(9))
 
 
-def test_a_leg_whose_rows_all_failed_did_not_do_its_work(facts: AlertFacts, results: Results) -> None:
-    """It has an outcome for each row, and no answer. A run that was resumed late counts by its end."""
-    old, new, failed = (add_run(results, at(hours)) for hours in (200, 100, 31))
-    add_leg(results, new, at(90), accepted=1, failed=3)
-    add_leg(results, old, at(40))
-    add_leg(results, failed, at(30), accepted=0, failed=4)
+def test_a_run_that_was_resumed_late_counts_by_its_end(facts: AlertFacts, results: Results) -> None:
+    """A leg whose rows all failed has an outcome for each row, and no answer."""
+    for planned, ended, failed in ((100, 90, 3), (200, 40, 0), (31, 30, 4)):
+        add_leg(results, add_run(results, at(planned)), at(ended), accepted=4 - failed, failed=failed)
 
     assert last_success(facts) == at(40)
 

@@ -55,16 +55,6 @@ def test_a_key_that_takes_over_must_be_this_services_too(app: App, tmp_path: Pat
     assert fingerprint_of("pk_test") == before
 
 
-def test_the_service_is_examined_once(app: App, service: ScriptedService) -> None:
-    """It costs a call; its exchanges belong to no row, and wait to be written down."""
-    status = app.service.status()
-
-    assert app.service.usable() is app.service.status() is status
-    assert (status.version, status.headroom) == ("7", 900)
-    assert service.calls == [Call.HEALTH, Call.USAGE]
-    assert [exchange.call for exchange in app.service.unattributed] == [Call.HEALTH, Call.USAGE]
-
-
 def fingerprint_of(key: str) -> str:
     return fingerprint(SecretStr(key))
 

@@ -1,7 +1,6 @@
 """Whose fault a strange outcome is: what happened, what else was answered, and what becomes of the row and the leg."""
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -334,33 +333,6 @@ def test_an_answer_to_a_file_that_began_before_a_failure_ended_shows_nothing(wor
 
     assert then == {0: "failed", 2: "accepted"}
     assert world.written == {0: "failed", 1: "ineligible", 2: "accepted", 3: "accepted"}
-
-
-def mixture(rows: int) -> list[What]:
-    """Two fifths are rejected, in short runs, with verdicts that are not known among them; some files are odd."""
-    others = ["tampered", "unregistered", "audioChanged", "neverHeardOf"]
-    kinds = [VALID, VALID, VALID, What(rejected(others[0])), VALID, VALID, VALID, *map(What, map(rejected, others[1:]))]
-    found = [kinds[(row * 7 + row // 10) % len(kinds)] for row in range(rows)]
-    return [What(kind.outcome, is_pair=row % 4 == 3) for row, kind in enumerate(found)]
-
-
-@pytest.mark.parametrize("rows", [130, 300, 600])
-@pytest.mark.parametrize("odd", [None, DOWN, UNFIT, MISSING, failed(Call.VERIFY, 403)])
-def test_a_catalog_of_mixed_verdicts_needs_no_check(world: World, rows: int, odd: What | None) -> None:
-    """Other files are answered: each row is written, although one in fifty fails or is gone."""
-    for row, what in enumerate(mixture(rows)):
-        is_odd = odd is not None and row % 50 == 25 and row < rows - 60
-        world.try_one(row, What(odd.outcome, odd.exchanges, is_pair=what.is_pair) if odd and is_odd else what)
-        if (again := world.attribution.next_to_try_again()) is not None and odd is not None:
-            is_pair = again.mode is Mode.LEGACY_PAIR
-            world.try_one(again.manifest_row, What(odd.outcome, odd.exchanges, is_pair=is_pair))
-    world.finish()
-
-    outcomes = Counter(world.written.values())
-    assert world.checks == []
-    assert sum(outcomes.values()) == rows
-    assert outcomes["accepted"] > rows // 2
-    assert outcomes["failed"] + outcomes["ineligible"] == (0 if odd is None else (rows - 61 + 25) // 50)
 
 
 def test_a_service_that_refuses_nothing_is_sent_silence_once(world: World) -> None:

@@ -75,11 +75,3 @@ def test_an_answer_from_the_future_is_of_unknown_age(catalog: Catalog, monkeypat
 
     assert due_of(catalog, Selection(max_age="30d"))[0] == ["a.wav", "b.wav", "c.wav"]
     assert due_of(catalog, Selection(since_last=True))[0] == ["c.wav"]
-
-
-def test_rows_that_do_not_meet_a_condition_are_left_out_and_listed(catalog: Catalog) -> None:
-    """So nobody takes them for deleted; both rules hold together."""
-    names, rows = due_of(catalog, Selection(where="name <> 'a.wav'", max_age="15d"))
-
-    assert (names, rows.skipped, rows.unmet) == (["c.wav", "d.wav"], 2, 1)
-    assert items_in(rows) == [item_id_of(row, catalog.name) for row in catalog.rows()]

@@ -8,7 +8,7 @@ import pytest
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import Plan
-from proofsweep.store.lease import Legs, legs_of
+from proofsweep.store.lease import legs_of
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
@@ -94,14 +94,19 @@ def test_what_an_earlier_leg_learned_of_the_lane_spares_the_search(
     assert learned_rate(results, URL, "abc", WEEK_AGO + timedelta(days=7)) == rate
 
 
+def leave_measured(results: Results, plan: Plan, leg: int, hour: int, rows: int, **told: object) -> None:
+    """Leave a leg behind that verified so many rows in an hour."""
+    legs = legs_of(results.store, plan)[plan.partition_of_leg(leg)]
+    legs.take(leg)
+    times = {"started_at": NOON.replace(hour=hour), "finished_at": NOON.replace(hour=hour + 1)}
+    counts = {"accepted": rows, "calls": 42, "bytes_sent": 100} | times
+    legs.write_receipt(leg, {"ended_by": "window", "row_seconds": [1.0, 0.5], "counts": counts} | told)
+
+
 def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results) -> None:
     """Thirty rows, one of them answered by another's verification, cost what 29 rows cost."""
-    results.write_plan(plan_of_run(RUNS[0]))
-    times = {"started_at": NOON, "finished_at": NOON.replace(hour=13)}
-    legs = Legs(results.store, RUNS[0])
-    legs.take(1)
-    counts = {"accepted": 30, "calls": 60} | times
-    legs.write_receipt(1, {"duplicates": 1, "row_seconds": [1.0, 0.5], "counts": counts})
+    results.write_plan(plan := plan_of_run(RUNS[0]))
+    leave_measured(results, plan, 1, 12, 30, duplicates=1)
 
     measured = newest_measurement(results, "beta")
 
@@ -112,14 +117,9 @@ def test_duplicates_in_an_earlier_catalog_do_not_lower_the_cost(results: Results
 
 def test_legs_of_partitions_that_worked_at_once_are_measured_together(results: Results) -> None:
     """What each did was a part of what link and lane let through. A leg of few files is passed over."""
-    plan = replace(plan_of_run(RUNS[0], items=60), partitions=2)
-    results.write_plan(plan)
+    results.write_plan(plan := replace(plan_of_run(RUNS[0], items=60), partitions=2))
     for leg, hour, rows in ((1, 13, 20), (2, 13, 20), (3, 15, 3)):
-        legs = legs_of(results.store, plan)[plan.partition_of_leg(leg)]
-        legs.take(leg)
-        times = {"started_at": NOON.replace(hour=hour), "finished_at": NOON.replace(hour=hour + 1)}
-        counts = {"accepted": rows, "calls": 42, "bytes_sent": 100} | times
-        legs.write_receipt(leg, {"ended_by": "window", "row_seconds": [1.0, 0.5], "counts": counts})
+        leave_measured(results, plan, leg, hour, rows)
 
     measured = newest_measurement(results, "beta")
 

@@ -24,7 +24,7 @@ NO_CONNECTION = Scripted(status=None)
 
 
 def test_a_healthy_service_tells_its_version_and_the_quota(opened: Service, service: ScriptedService) -> None:
-    """One call of each kind; the live headroom is the header's, not the body's."""
+    """One call of each kind, which belongs to no row, once; the live headroom is the header's, not the body's."""
     health = {"ok": True, "version": "7", "commit": "c0ffee", "deployedAt": NOW.isoformat()}
     usage = {"plan": {"quotaLimit": 1000}, "days": [{"date": "2026-11-20", "used": 5, "remaining": 5}]}
     service.script[Call.HEALTH] = [Scripted(document=health)]
@@ -33,7 +33,8 @@ def test_a_healthy_service_tells_its_version_and_the_quota(opened: Service, serv
     status = opened.status()
 
     assert status == ServiceStatus(version="7", commit="c0ffee", deployed_at=NOW, headroom=900, quota_reset=RESET)
-    assert service.calls == [Call.HEALTH, Call.USAGE]
+    assert opened.usable() is opened.status() is status
+    assert service.calls == [exchange.call for exchange in opened.unattributed] == [Call.HEALTH, Call.USAGE]
 
 
 @pytest.mark.parametrize(
