@@ -206,17 +206,13 @@ def test_a_spent_quota_is_no_outage() -> None:
 
 
 HOSTILE = [
-    "<!channel> everybody",
-    "<@U024BE7LH>",
-    "@everyone @here @channel",
-    "[click](https://evil.example)",
+    "<!channel> <@U024BE7LH> @everyone &lt;!here&gt;",
     "` closes the span",
     "a\nTo do: pay\r\n",
     "\x1b[31mred\x07",
     "left \u202e right \u2066",
     "line\u2028separator\x00",
     "caf\udce9",
-    "&lt;!here&gt;",
 ]
 
 

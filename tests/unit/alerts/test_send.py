@@ -16,7 +16,7 @@ from proofsweep.config.sections import AlertsSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.store.objects import open_store
 
-from ...servers.alert_receivers import Mailbox, Webhook, mailbox, webhook
+from ...servers.alert_receivers import Webhook, mailbox, webhook
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 NAMES = ("line 1 (slack)", "line 2 (mailto)")
@@ -139,12 +139,6 @@ def hook() -> Iterator[Webhook]:
         yield hook
 
 
-@pytest.fixture
-def box() -> Iterator[Mailbox]:
-    with mailbox() as box:
-        yield box
-
-
 def receivers(*urls: str) -> Receivers:
     return Receivers.read("\n".join(urls), where="The test")
 
@@ -185,14 +179,14 @@ def test_no_log_line_and_no_output_shows_a_url(
     assert SECRET not in shown
 
 
-def test_a_mail_server_gets_a_readable_message(box: Mailbox) -> None:
+def test_a_mail_server_gets_a_readable_message() -> None:
     """The text is the same; in HTML its letters are escaped."""
-    url = f"mailto://127.0.0.1:{box.port}/?mode=insecure&from=proofsweep@label.example&to=team@label.example"
-
-    missed = receivers(url).send([ALERT])
+    with mailbox() as box:
+        url = f"mailto://127.0.0.1:{box.port}/?mode=insecure&from=proofsweep@label.example&to=team@label.example"
+        missed = receivers(url).send([ALERT])
+        (message,) = box.messages
 
     assert missed == [[]]
-    (message,) = box.messages
     html = message.get_body(("html",))
     assert message["subject"] == ALERT.subject
     assert html is not None

@@ -14,7 +14,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
 RENDER = runpy.run_path(str(PAGE.with_name("render.py")))
 
 
-def test_the_table_names_only_what_exists() -> None:
+def test_the_table_has_every_endpoint_and_names_only_what_exists() -> None:
+    """Eleven, in the contract's order, with commands, flows and tables; slot and download are no endpoints."""
     root = typer.main.get_command(whole_app())
     for commands, flow, tables in RENDER["USES"].values():
         for command in commands:
@@ -23,9 +24,5 @@ def test_the_table_names_only_what_exists() -> None:
                 found = getattr(found, "commands", {})[word]
         assert flow is None or find_spec(f"proofsweep_flows.{flow}") is not None
         assert set(tables) <= set(SCHEMAS)
-
-
-def test_every_endpoint_has_its_row() -> None:
-    """Eleven, in the contract's order; the slot and the download are no endpoints."""
     assert set(RENDER["USES"]) == {*Call} - {Call.SLOT, Call.DOWNLOAD}
     assert RENDER["endpoints_table"]().count("\n") == 13

@@ -78,11 +78,13 @@ PLAIN = [
     What(Failed(reason=Reason.SOURCE_CHANGED, detail="")),
 ]
 
+READ = AudioRead(audio_format="wav", size_bytes=8, version="v", sha256="d")
 Step = tuple[int, What]
 """The row that was tried, and what happened. Each try begins a second after the one before, and takes a second."""
 WRONG, NOTHING_KNOWN = Result(CheckFinding.WRONG, "It is down."), Result(CheckFinding.NOTHING_KNOWN)
 KEY = Result(CheckFinding.WRONG, "The key is refused.", EndedBy.KEY_REFUSED)
 ROWS_OF_FIFTY = [(row, REFUSED) for row in range(ALIKE)]
+UNFITS = [(row, UNFIT) for row in range(ALIKE)]
 REMAINS, TRIED_AGAIN, DOWN_ENDS, KEY_ENDS = "remains", "is tried again", "breaker", "key_refused"
 
 # What happened; what the check at the end says, None if none is made; what becomes of row 0, or how the leg ends.
@@ -180,16 +182,9 @@ class World:
         """Let a try end after a second."""
         audio = what.audio or f"{what.folder}/{row}.wav"
         item = WorkItem(manifest_row=row, item_id="a", audio=audio, sidecar=f"{audio}.proof" if what.is_pair else None)
-        read = (
-            None
-            if what.outcome in [each.outcome for each in GONE]
-            else AudioRead(audio_format="wav", size_bytes=8, version="v", sha256="d")
-        )
-        exchanges = () if what.is_copy else what.exchanges
-        done = Finished(
-            item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read, exchanges=exchanges
-        )
-        done = replace(done, original=done) if what.is_copy else done
+        read = None if what.outcome in [each.outcome for each in GONE] else READ
+        done = Finished(item=item, outcome=what.outcome, started_at=NOW, finished_at=NOW, read=read)
+        done = replace(done, original=done) if what.is_copy else replace(done, exchanges=what.exchanges)
         if row in self.put_aside and self.attribution.next_to_try_again() is None:
             self.attribution.begin_round()
         began_at = self.now if began_at is None else began_at
@@ -285,10 +280,7 @@ def test_what_becomes_of_a_row(world: World, steps: list[Step], check: Result | 
     assert (0 in world.put_aside) is (0 not in world.written)
 
 
-@pytest.mark.parametrize(
-    ("result", "expected"),
-    [(RIGHT, "rejected"), (NOTHING_KNOWN, "rejected"), (WRONG, DOWN_ENDS)],
-)
+@pytest.mark.parametrize(("result", "expected"), [(RIGHT, "rejected"), (NOTHING_KNOWN, "rejected"), (WRONG, DOWN_ENDS)])
 def test_a_refusal_of_bytes_that_were_accepted_is_held_against_known_files(
     world: World, result: Result, expected: str
 ) -> None:
@@ -362,12 +354,8 @@ def test_many_that_wait_are_checked_before_the_end(world: World) -> None:
         ([(0, DOWN)] * 2, [RIGHT], ["probe one_file"]),
         ([(0, replace(DOWN, is_pair=True))] * 2, [RIGHT], ["probe legacy_pair"]),
         ([(0, UNFIT)], [RIGHT], ["known one_file"]),
-        ([(row, UNFIT) for row in range(49)], [NOTHING_KNOWN, RIGHT], ["known one_file", "probe one_file"]),
-        (
-            [(row, UNFIT) for row in range(50)],
-            [NOTHING_KNOWN, RIGHT],
-            ["known one_file", "probe one_file for a verdict"],
-        ),
+        (UNFITS[1:], [NOTHING_KNOWN, RIGHT], ["known one_file", "probe one_file"]),
+        (UNFITS, [NOTHING_KNOWN, RIGHT], ["known one_file", "probe one_file for a verdict"]),
         ([(0, MISSING)], [RIGHT], ["look /c"]),
     ],
 )

@@ -1,7 +1,6 @@
 """An item begins only if its calls are covered: by the leg's own limit and by the partner's headroom."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
@@ -12,14 +11,11 @@ from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.runs import Bounds
 from proofsweep.verify.budget import Budget, calls_of
 
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
+from ..left_behind import exchange
+from ..scripted_service import NOW
+
 UNUSED = 6
 """Two calls of a file that may not begin any more, and readings of the quota."""
-
-
-def exchange(call: Call, *, was_sent: bool = True) -> Exchange:
-    sent = 0 if was_sent else None
-    return Exchange(call=call, attempt=1, started_at=NOW, elapsed_ms=1.0, headers=AnswerHeaders(), bytes_sent=sent)
 
 
 @dataclass
@@ -151,7 +147,7 @@ def test_a_retry_is_spent_and_the_item_is_still_owed_its_verify() -> None:
     assert leg.stop.reason is not None
 
 
-@pytest.mark.parametrize("free", [exchange(Call.HEALTH), exchange(Call.SLOT), exchange(Call.VERIFY, was_sent=False)])
+@pytest.mark.parametrize("free", [exchange(Call.HEALTH), exchange(Call.SLOT), exchange(Call.VERIFY, bytes_sent=None)])
 def test_a_call_without_key_or_never_sent_costs_nothing(free: Exchange) -> None:
     """The quota counts keyed operations (contract, Limits)."""
     leg = Leg(10)

@@ -18,7 +18,7 @@ from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep.verify.commit import LegParts, count_leg, settle_leg
 
-from ...worlds.ended_runs import plan_of_run
+from ...worlds import ended_runs
 from ...worlds.waiting import wait_for
 from ..conftest import LegBuilder
 from ..left_behind import BreakingStore, exchange, let_holder_die, rows_of, verdict, write_journal, write_part
@@ -27,7 +27,7 @@ from ..scripted_service import NOW
 WRITES = 6
 """Of the killed leg below: its two closing parts, the receipt, the row in `runs`, two deletions."""
 Told = tuple[int | None, str, int | None]
-SAMPLE = plan_of_run("20261120T120000Z_000aa", items=10)
+SAMPLE = ended_runs.plan_of_run("20261120T120000Z_000aa", items=10)
 
 
 @pytest.fixture
@@ -162,19 +162,12 @@ def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan) 
     assert (row["ended_by"], row["remaining"]) == ("complete", 0)
 
 
-def count(results: Results, leg: int) -> Row:
-    return count_leg(LegParts.found(results, SAMPLE, leg))[0]
-
-
 def publish(results: Results, leg: int, *told: Told) -> None:
     """Write a leg's audit trail: row, call, status; each exchange in a part of its own."""
     for seq, (number, call, status) in enumerate(told):
-        exchange = {"run_id": SAMPLE.run_id, "leg": leg, "manifest_row": number, "call": call, "status": status}
-        exchange |= {"attempt": 1, "started_at": NOW, "elapsed_ms": 1.0, "bytes_sent": 0}
-        exchange |= {"failure": "connection" if status is None else None}
-        results.create_part(
-            layout.part_name("exchanges", SAMPLE.run_id, SAMPLE.run_date, seq, leg), "exchanges", [exchange]
-        )
+        failure = "connection" if status is None else None
+        row = ended_runs.exchange(SAMPLE, number, call, leg=leg, status=status, failure=failure)
+        results.create_part(layout.part_name("exchanges", SAMPLE.run_id, SAMPLE.run_date, seq, leg), "exchanges", [row])
 
 
 @pytest.mark.parametrize(
@@ -195,7 +188,7 @@ def test_calls_are_made_again_for_what_an_earlier_leg_had_been_answered(
     publish(results, 2, (0, "uploads", 500), (0, "uploads", 200), (0, "slot", 204), (0, "verify", 200))
     publish(results, 3, (1, "uploads", 200), (None, "usage", 200))
 
-    legs = [count(results, leg) for leg in (1, 2, 3)]
+    legs = [count_leg(LegParts.found(results, SAMPLE, leg))[0] for leg in (1, 2, 3)]
 
     assert legs[0]["calls_again"] == 0
     assert sum(int(str(leg["calls_again"])) for leg in legs) == again

@@ -17,8 +17,8 @@ from proofsweep.store.parts import Results
 from proofsweep.verify.plan import Planner
 
 from ..scripted_service import NOW
+from ..wired import WAV
 
-WAV = b"RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0" + bytes(8)
 FLAC = b"fLaC" + bytes(60)
 SIGNED = WAV[:4] + b"\x36\0\0\0" + WAV[8:] + b"C2PA\2\0\0\0ok"
 
