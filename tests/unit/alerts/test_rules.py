@@ -192,17 +192,13 @@ def test_health_and_usage_are_told_apart() -> None:
 
 
 def test_a_low_quota_is_told_once_for_each_period() -> None:
-    """At less than a tenth of it."""
+    """At less than a tenth of it. One that is spent is no outage, though the service answers 429 until the reset."""
     assert kinds(*probes([None], left=100)) == []
+    assert kinds(*probes(["throttled"] * 3, left=0)) == ["quota_low"]
     (alert,) = found(*probes([None], left=99))
 
     assert alert.cause == "quota_low\tbeta\t2026-12-01"
     assert "99 of 1,000 calls left; it resets 2026-12-01 00:00 UTC" in alert.body
-
-
-def test_a_spent_quota_is_no_outage() -> None:
-    """The service answers 429 until the reset, and one message says why."""
-    assert kinds(*probes(["throttled"] * 3, left=0)) == ["quota_low"]
 
 
 HOSTILE = [

@@ -45,37 +45,24 @@ def receipts(settings: Settings, run_id: str) -> list[object]:
     return [(legs.receipt(leg) or {}).get("ended_by") for leg in legs.numbers()]
 
 
-def test_settings_travel_to_worker_processes_without_a_secret(settings: Settings) -> None:
-    """Each process reads the key for itself."""
-    packed = pickle.dumps(settings)
-
-    assert b"pk_test" not in packed
-    assert pickle.loads(packed) == settings  # noqa: S301 - it is our own
-
-
-def test_settings_mean_the_same_places_everywhere(
+def test_settings_mean_the_same_in_each_worker_process(
     config: str, change: Change, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A worker process may have another working directory."""
+    """One may have another working directory, and reads the key for itself; two have about as many workers as one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "known.wav").write_bytes(WAV)
-    change(SERVICE__API_KEY_FILE="key", SERVICE__KNOWN_GOOD='["known.wav"]')
+    change(SERVICE__API_KEY_FILE="key", SERVICE__KNOWN_GOOD='["known.wav"]', PACE__WORKERS=5, PACE__FIRST_RATE=6.0)
     app = App(load_settings(config, "results"))
 
-    settings = app.settings.anywhere(app.store.url)
+    settings = app.settings.anywhere(app.store.url, 2)
+    packed = pickle.dumps(settings)
 
     assert settings.results.url == str(tmp_path / "results")
     assert settings.service.api_key_file == tmp_path / "key"
     assert settings.service.known_good == ((str(tmp_path / "known.wav"), None),)
-
-
-def test_processes_share_the_pace(settings: Settings) -> None:
-    """Together they have about as many workers as one has."""
-    pace = settings.pace.model_copy(update={"workers": 5, "first_rate": 6.0})
-
-    share = settings.model_copy(update={"pace": pace}).anywhere("/results", 2).pace
-
-    assert (share.workers, share.first_rate) == (3, 3.0)
+    assert (settings.pace.workers, settings.pace.first_rate) == (3, 3.0)
+    assert b"pk_test" not in packed
+    assert pickle.loads(packed) == settings  # noqa: S301 - it is our own
 
 
 def test_a_leg_whose_session_cannot_be_made_is_released(

@@ -44,11 +44,7 @@ def test_a_leg_is_shown_in_a_few_lines() -> None:
         "468 calls · 40,000 left in the quota · lane 2.6 calls/s",
         "leg 2: process 7 on night-1, since 2026-11-20 02:00:00 UTC, last sign of life 4 s ago",
     ]
-
-
-def test_what_it_waits_for_is_said() -> None:
     stopping = replace(TOLD, waiting="stopping, 12 files in flight: The window closed.")
-
     assert text_of(replace(LEG, progress=stopping))[-2] == "waits: stopping, 12 files in flight: The window closed."
 
 

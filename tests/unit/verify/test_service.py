@@ -3,7 +3,6 @@
 import resource
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -140,21 +139,15 @@ def shop() -> Iterator[Shop]:
     shop.workers.shutdown(cancel_futures=True)
 
 
-def submit(shop: Shop, items: int) -> list[Future[int]]:
-    """Submit items in a thread of its own, since that waits for room; give what was submitted so far."""
-    submitted: list[Future[int]] = []
+def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
+    """A lane of one call in minutes needs few threads, however many items there are; no lane more than are set."""
 
     def submit_all() -> None:
         with suppress(RuntimeError):  # the end came first
-            submitted.extend(shop.workers.submit(shop.work, number) for number in range(items))
+            for number in range(100):
+                shop.workers.submit(shop.work, number)
 
     threading.Thread(target=submit_all, daemon=True).start()
-    return submitted
-
-
-def test_items_begin_only_as_turns_come_for_them(shop: Shop) -> None:
-    """A lane of one call in minutes needs few threads, however many items there are; no lane more than are set."""
-    submit(shop, 100)
     wait_for(lambda: len(shop.begun) == 8)
 
     shop.turns.release(2)

@@ -22,18 +22,11 @@ from ..left_behind import journal_rows
 from ..scripted_service import Scripted, ScriptedService
 
 THREE_CALLS = [Call.UPLOADS, Call.SLOT, Call.VERIFY]
-LAST_BATCH = range(200, 202)
-"""Of a run that is too large for a task for each item: its second batch, of two rows."""
 
 
 @pytest.fixture
 def leg(new_leg: LegBuilder) -> Leg:
     return new_leg.leg(new_leg.plan(3))
-
-
-@pytest.fixture
-def large_leg(new_leg: LegBuilder) -> Leg:
-    return new_leg.leg(new_leg.plan(202, batch_items=200))
 
 
 def item_of(leg: Leg, number: int = 0) -> WorkItem:
@@ -78,8 +71,9 @@ def test_a_long_batch_is_worked_in_portions(new_leg: LegBuilder, monkeypatch: py
     assert verify_batch(leg, range(10)) == 9
 
 
-def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: Leg, service: ScriptedService) -> None:
-    """No other item begins."""
+def test_a_mistake_of_ours_ends_the_leg_and_is_raised(new_leg: LegBuilder, service: ScriptedService) -> None:
+    """No other item begins. The run is too large for a task for each item; this is its second batch."""
+    leg = new_leg.leg(new_leg.plan(202, batch_items=200))
 
     def fail(call: Call) -> None:
         if call is Call.VERIFY:
@@ -88,16 +82,10 @@ def test_a_mistake_of_ours_ends_the_leg_and_is_raised(large_leg: Leg, service: S
     service.on_call = fail
 
     with pytest.raises(ZeroDivisionError):
-        verify_batch(large_leg, LAST_BATCH)
+        verify_batch(leg, range(200, 202))
 
-    assert large_leg.stop.reason is not None
-    assert large_leg.stop.reason.ended_by == "error"
-
-
-def why(leg: Leg) -> str:
     assert leg.stop.reason is not None
-    assert leg.stop.reason.ended_by == "breaker"
-    return leg.stop.reason.message
+    assert leg.stop.reason.ended_by == "error"
 
 
 def test_the_last_round_asks_the_service_for_each_file(leg: Leg, service: ScriptedService, stop: StopSwitch) -> None:
@@ -121,4 +109,8 @@ def test_a_store_that_cannot_be_read_ends_the_leg(leg: Leg, monkeypatch: pytest.
 
     work_last(leg)
 
-    assert why(leg) == "What remains cannot be read: The store is away."
+    assert leg.stop.reason is not None
+    assert (leg.stop.reason.ended_by, leg.stop.reason.message) == (
+        "breaker",
+        "What remains cannot be read: The store is away.",
+    )
