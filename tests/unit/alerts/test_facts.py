@@ -1,7 +1,5 @@
 """What is told of ends, read from the store; no run is read that is older than the look back."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -21,14 +19,6 @@ from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, operation_named
 from ..passes_of_monitoring import leave_pass
 from .conftest import NOW, CountingStore
-
-
-@contextmanager
-def reads_of(results: Results) -> Iterator[Callable[[], int]]:
-    store = results.store
-    assert isinstance(store, CountingStore)
-    before = store.reads
-    yield lambda: store.reads - before
 
 
 def at(hours: float) -> datetime:
@@ -82,12 +72,13 @@ def test_what_is_older_than_the_look_back_is_not_read(facts: AlertFacts, results
     newest = add_run(results, at(50))
     results.store.create(layout.items_name(new_run_id(at(1), "bbb"), 0), b"")
     RunIndex(results).refreshed()
+    assert isinstance(results.store, CountingStore)
+    before = results.store.reads
 
-    with reads_of(results) as reads:
-        found = [run.plan for run in facts.recent_runs()]
+    found = [run.plan for run in facts.recent_runs()]
 
     assert found == [newest]
-    assert reads() < 20
+    assert results.store.reads - before < 20
 
 
 def test_only_recent_probes_of_the_environment_are_given(facts: AlertFacts, results: Results) -> None:

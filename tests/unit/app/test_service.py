@@ -72,10 +72,8 @@ def test_receivers_are_read_from_a_file_or_a_block(
     monkeypatch.delenv("PROOFSWEEP_ALERTS__URLS_FILE")
     in_block = change(ALERTS__URLS_BLOCK="alerts")
 
-    assert from_file is not None
     from_block = App(in_block, BLOCKS.__getitem__).receivers()
-    assert from_block is not None
-    assert [len(each.names) for each in (from_file, from_block)] == [2, 1]
+    assert [len(each.names) for each in (from_file, from_block) if each is not None] == [2, 1]
     with pytest.raises(ConfigError, match="Secret block"):
         App(in_block).receivers()
 

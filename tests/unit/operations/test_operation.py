@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -106,14 +107,15 @@ def test_calls_in_flight_are_counted_before_another_begins(operator: Operator, s
 
     def ask_three_times() -> None:
         with replace(operator, bounds=Bounds(max_calls=2)).begun(KIND) as work:
+            ask = partial(work.ask, Call.PROOFS, lambda partner: partner.proofs())
             service.on_call = wait
-            first = threading.Thread(target=lambda: work.ask(Call.PROOFS, lambda partner: partner.proofs()))
+            first = threading.Thread(target=ask)
             first.start()
             begun.wait(10)
             service.on_call = lambda _call: None
-            work.ask(Call.PROOFS, lambda partner: partner.proofs())
+            ask()
             try:
-                work.ask(Call.PROOFS, lambda partner: partner.proofs())
+                ask()
             finally:
                 go_on.set()
                 first.join()

@@ -32,7 +32,6 @@ from ..left_behind import exchange, journal_rows, let_holder_die, rows_of, write
 from ..scripted_service import NOW, Scripted, ScriptedService
 
 RESET = NOW + timedelta(days=3)
-FACTS = {"key_fingerprint": "abc", "quota_before": 900}
 BEGUN: Row = {"key_fingerprint": "abc", "flow_run_id": "flow-7", "quota_before": 1_000, "service_version": "7"}
 BEGUN |= {"service_commit": "c0ffee", "service_deployed_at": NOW}
 
@@ -58,7 +57,7 @@ class Run:
                 verify_batch(leg, piece)
 
     def open_next(self) -> int:
-        return open_leg(self.results, self.plan, lambda: NOW, dict(FACTS))
+        return open_leg(self.results, self.plan, lambda: NOW, BEGUN | {"quota_before": 900})
 
     def begin_next(self) -> int:
         leg = self.open_next()

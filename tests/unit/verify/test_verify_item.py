@@ -138,12 +138,9 @@ def test_a_rejection_stands_where_the_file_cannot_be_compared(trial: Trial) -> N
 @pytest.mark.parametrize(
     ("reason", "word"),
     [
-        (Reason.SOURCE_CHANGED, "failed"),
-        (Reason.SOURCE_UNAVAILABLE, "failed"),
-        (Reason.SOURCE_FORBIDDEN, "ineligible"),
-        (Reason.ARCHIVED, "ineligible"),
-        (Reason.UNREADABLE_FILE, "ineligible"),
-        (Reason.MISSING_AUDIO, "ineligible"),
+        *product([Reason.SOURCE_CHANGED, Reason.SOURCE_UNAVAILABLE], ["failed"]),
+        *product([Reason.SOURCE_FORBIDDEN, Reason.ARCHIVED], ["ineligible"]),
+        *product([Reason.UNREADABLE_FILE, Reason.MISSING_AUDIO], ["ineligible"]),
     ],
 )
 def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
