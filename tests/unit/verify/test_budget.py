@@ -83,25 +83,19 @@ class Leg:
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 16])
-@pytest.mark.parametrize(("max_calls", "items"), [(2, 0), (3, 1), (4, 1), (5, 2), (21, 10), (100, 49)])
-def test_a_limit_of_calls_is_kept_exactly(max_calls: int, items: int, at_once: int) -> None:
-    """Two for each item, in flight or done, and one for the last probe of the headroom."""
-    leg = Leg(bounds=Bounds(max_calls=max_calls))
+@pytest.mark.parametrize(("calls", "items"), [(2, 0), (3, 1), (4, 1), (5, 2), (30, 14), (31, 15), (100, 49)])
+def test_a_limit_is_kept_exactly_and_a_headroom_used_up_to_the_reserve(calls: int, items: int, at_once: int) -> None:
+    """Two calls for each item, in flight or done, and one for the last probe of the headroom.
 
-    assert leg.verify_all(at_once=at_once) == items
-    assert leg.charged + 1 <= max_calls
-    assert leg.ended_by == "window"
+    The leg ends before the partner must refuse a call; the quota is read before it gives up, if a call is left.
+    """
+    limited, unreserved = Leg(bounds=Bounds(max_calls=calls)), Leg(calls)
+    reserved = Leg(calls + 69, Bounds(reserve=69))
 
-
-@pytest.mark.parametrize("at_once", [1, 16])
-@pytest.mark.parametrize(("headroom", "reserve", "items"), [(2, 0, 0), (30, 0, 14), (31, 0, 15), (100, 69, 15)])
-def test_a_headroom_is_used_up_to_the_reserve(headroom: int, reserve: int, items: int, at_once: int) -> None:
-    """The leg ends before the partner must refuse a call; the quota is read before it gives up, if a call is left."""
-    leg = Leg(headroom, Bounds(reserve=reserve))
-
-    assert leg.verify_all(at_once=at_once) == items
-    assert 1 <= headroom - reserve - leg.charged <= 2
-    assert leg.ended_by == "quota"
+    for leg, ended_by in ((limited, "window"), (unreserved, "quota"), (reserved, "quota")):
+        assert leg.verify_all(at_once=at_once) == items
+        assert 1 <= calls - leg.charged <= 2
+        assert leg.ended_by == ended_by
 
 
 def test_without_bounds_and_without_a_quota_everything_may_begin() -> None:
