@@ -28,8 +28,8 @@ from .bare_runner import Runner
 KILLS = int(os.environ.get("PROOFSWEEP_SOAK_KILLS", "8"))
 PLACES = {"folder": KILLS - KILLS // 4, "bucket": KILLS // 4}
 """By place of the results: the number of kills."""
-MOST_WRITES = 25 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 12
-"""A leg writes some twenty times; of the few legs here, each is to be killed."""
+MOST_WRITES = 50 if "PROOFSWEEP_SOAK_KILLS" in os.environ else 12
+"""A leg that goes on after a kill writes some forty times; of the few legs here, each is to be killed."""
 SEED = int(os.environ.get("PROOFSWEEP_SOAK_SEED", "20261121"))
 ROWS = 60
 WORKERS = 8
