@@ -103,9 +103,10 @@ class RunStatus:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody needs to go on with it: all rows are published, or other runs took its place."""
+        """Whether nobody needs to go on with it: no row remains, and no leg is open; or another run took its place."""
         ending = ending_of(self.ended_by)
-        return not (self.remaining or self.unpublished) or (ending is not None and not ending.goes_on)
+        is_open = bool(self.open_legs) and self.pruned_at is None  # one that was killed has more to write than rows
+        return not (self.remaining or is_open) or (ending is not None and not ending.goes_on)
 
     @property
     def ended_by(self) -> str | None:

@@ -27,12 +27,15 @@ def resumable_since(now: datetime) -> datetime:
 def run_to_resume(results: Results, unfinished: Iterable[Plan], clock: Clock) -> Plan | None:
     """Return the first of some unfinished runs whose remaining rows no other run has finished; None if there is none.
 
-    Those on the way are marked as superseded. RunIsActive if one is worked on.
+    One whose last leg was killed when all rows were done is returned too: what it has to tell was not told. Those on
+    the way are marked as superseded. RunIsActive if one is worked on.
     """
     for plan in unfinished:
         settle_last_legs(results, plan, clock)
-        rest = (item.item_id for item in CompletedRows.load(results, plan).items())
-        if plan.catalog_kind == INGEST or not are_known_since(results, plan, rest):  # a pass ends its own runs
+        completed = CompletedRows.load(results, plan)
+        rest = (item.item_id for item in completed.items())
+        is_own = not completed.remaining or plan.catalog_kind == INGEST  # a pass ends its own runs
+        if is_own or not are_known_since(results, plan, rest):
             return plan
         supersede(results, plan, clock)
     return None

@@ -11,6 +11,7 @@ from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
 from proofsweep.queries.status import describe_run
 from proofsweep.store.lease import Legs
+from proofsweep.verify.commit import LegParts
 from proofsweep.verify.worker import verify_batch
 
 from ..left_behind import let_holder_die, write_journal
@@ -73,6 +74,27 @@ def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
     assert App(settings).run_to_resume(catalog) is None
     status = describe_run(App(settings).results, begun.run_id)
     assert (status.ended_by, status.remaining, status.is_over) == ("superseded", 2, True)
+
+
+@pytest.mark.parametrize("has_parts", [False, True])
+def test_a_run_that_was_killed_when_all_rows_were_done_is_the_one_to_end(
+    settings: Settings, config: str, catalog: str, *, has_parts: bool
+) -> None:
+    """To verify its catalog again does not begin another one, which would pay for all files once more."""
+    results, plan = App(settings).results, App(settings).plan(catalog)
+    Legs(results.store, plan.run_id).take(1)
+    write_journal(results, plan, 1, range(plan.items))
+    if has_parts:
+        LegParts.found(results, plan, 1).close()
+    let_holder_die(results, plan, 1)
+    was_over = describe_run(results, plan.run_id).is_over
+
+    found = App(settings).run_to_resume(catalog)
+    verify(config, plan)
+
+    assert (was_over, found) == (False, plan)
+    assert describe_run(results, plan.run_id).is_over
+    assert App(settings).run_to_resume(catalog) is None
 
 
 def test_the_run_of_a_pass_is_never_superseded(settings: Settings, config: str, begun: Plan) -> None:
