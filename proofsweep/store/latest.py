@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
+from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
 from threading import Thread
@@ -34,12 +35,14 @@ from proofsweep.store.journal import read_journal
 from proofsweep.store.lease import leg_numbers
 from proofsweep.store.objects import (
     REQUESTS_AT_ONCE,
+    FolderStore,
     Store,
     delete_all,
     json_bytes,
     open_store,
+    read_required,
 )
-from proofsweep.store.parts import LATEST, Results, parquet_of
+from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
 from proofsweep.store.tables import ANSWERED
 
@@ -51,7 +54,7 @@ _TAIL_SHARE = 10  # of the base's rows, those that the tail may have before both
 _MOST_LEGS = 100  # in the tail: a reader opens some objects of each
 _FILE_ROWS = 50_000  # some 8 MB: 200 objects for ten million items
 _STEP_ROWS = 5_000  # that are read of a file at once
-_MEMORY = "700MB"  # of DuckDB in the process that makes a base, which has some 250 MB besides
+_MEMORY = "1GB"  # of the process that makes a base
 _RANGE_ROWS = 250_000  # whole rows that it compares at once: some 300 MB
 _SAMPLE = 5_000  # items, by which it finds ranges of so many rows
 _PARTS_AT_ONCE = 4
@@ -156,12 +159,6 @@ class Latest:
                 found |= {str(row["item_id"]): row for row in chosen.to_pylist()}
         return found
 
-    def entered_rows(self) -> Iterator[pa.Table]:
-        """Yield the rows of the base and of the legs that the ledger has since, as a base has them."""
-        files = (self._steps_of(file, LATEST.names) for file in self.base.files)
-        legs = (self._rows_of(leg, LATEST.names) for leg in self.entered)
-        return (table.select(LATEST.names) for table in chain.from_iterable(chain(files, legs)))
-
     def base_parts(self) -> Iterator[str]:
         """Name the parts that hold a row of the base, some more than once."""
         for file in self.base.files:
@@ -201,13 +198,13 @@ def refresh(results: Results) -> None:
     Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
     """
     latest = Latest(results)
-    if not latest.entered:
+    if not (legs := latest.entered):
         return
     store, through = results.store, latest.index.entries_to
     name = f"{layout.LATEST_FOLDER}/{through:09}-{token_hex(4)}"
     files: list[BaseFile] = []
     try:
-        for table in _newest_rows(latest):
+        for table in newest_rows(results, legs, latest.base):
             file = f"{name}-{len(files):05}.parquet"
             first, last = (table["item_id"][row].as_py() for row in (0, -1))
             files.append(BaseFile(name=file, rows=len(table), first=first, last=last))
@@ -233,20 +230,27 @@ def refresh_if_due(results: Results) -> None:
         Thread(target=process.wait, daemon=True).start()
 
 
-def _newest_rows(latest: Latest) -> Iterator[pa.Table]:
-    """Yield the newest rows of a base and of its entered legs, sorted by item, in tables as large as a base's files."""
+def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterator[pa.Table]:
+    """Yield the newest rows of some legs and of a base, sorted by item, in tables as large as a base's files."""
     import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
 
-    with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(f"{folder}/known", config=OFFLINE) as known:
-        known.execute(f"SET memory_limit = '{_MEMORY}'; SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
-        known.from_arrow(pa.Table.from_batches([], schema=LATEST)).create("known")
-        known.begin()
-        for table in latest.entered_rows():
-            known.from_arrow(table).insert_into("known")
-        known.commit()
-        for items in _ranges(known):
+    listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
+    parts = list(chain.from_iterable(listed))
+    with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=OFFLINE) as connection:
+        connection.execute(f"SET memory_limit = '{_MEMORY}'; SET temp_directory = '{folder}/spilled'")
+        connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
+        entries = ", ".join(f"('{leg.plan.run_id}', {leg.leg}, {leg.entry})" for leg in legs)
+        connection.execute(f"CREATE TABLE legs AS FROM (VALUES {entries}) AS legs (run_id, leg, entry)")
+        for view, schema, names in (
+            ("parts", SCHEMAS["verdicts"], parts),
+            ("base", LATEST, [file.name for file in base.files]),
+        ):
+            paths = _files_of(results.store, schema, names, Path(folder, view))
+            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet({paths}, filename = 'path')")
+        connection.execute(f"CREATE VIEW known AS {_KNOWN}")
+        for items in _ranges(connection):
             ordered = f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, entry, outcome"
-            for batch in known.sql(ordered).to_arrow_reader(_FILE_ROWS):
+            for batch in connection.sql(ordered).to_arrow_reader(_FILE_ROWS):
                 yield pa.Table.from_batches([batch]).select(LATEST.names).cast(LATEST)
 
 
@@ -269,6 +273,32 @@ def newest_per_item(rows: str) -> str:
         "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)\n"
         f"QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY {_NEWEST_FIRST}) = 1"
     )
+
+
+_OF_PARTS = ", ".join(name for name in LATEST.names if name not in {"entry", "part"})
+_KNOWN = f"""
+SELECT {_OF_PARTS}, entry, regexp_extract(path, 'verdicts/run_date=[^/]+/[^/]+$') AS part
+FROM parts JOIN legs USING (run_id, leg)
+UNION ALL BY NAME
+SELECT {", ".join(LATEST.names)} FROM base"""
+"""The rows of the tail, and those of the base."""
+
+
+def _files_of(store: Store, schema: pa.Schema, names: Sequence[str], folder: Path) -> list[str]:
+    """Give some objects as files that DuckDB can open, before an empty one; those of a bucket are copied.
+
+    DuckDB counts the rows of all by those of the first, and keeps in memory the side of a join that it takes for small.
+    """
+    paths = [folder / name for name in (*names, "none.parquet")]
+    for name, path in zip(names, paths, strict=False):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(store, FolderStore):  # its path may be a pattern to DuckDB
+            path.symlink_to(f"{store.url}/{name}")
+        else:
+            path.write_bytes(read_required(store, name))
+    folder.mkdir(exist_ok=True)
+    paths[-1].write_bytes(parquet_of(pa.Table.from_batches([], schema=schema)))
+    return list(map(str, paths))
 
 
 def _newest_base(store: Store) -> Base:
