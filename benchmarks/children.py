@@ -129,4 +129,4 @@ def prefect_server() -> Iterator[int]:
             if server is None:
                 raise SystemExit("unset PREFECT_API_URL: this measures with a Prefect server of its own")
             server.wait_until_up()
-            yield server.pid
+            yield server.process.pid
