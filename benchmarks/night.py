@@ -27,10 +27,10 @@ FILES = 200
 DEADLINE_SECONDS = 3_600.0
 FAULTS = (
     ("uploads", "status", {"status": 500}),
-    ("uploads", "reset_after", {}),
+    ("uploads", "truncate", {}),
     ("slot", "status", {"status": 403}),
     ("verify", "status", {"status": 503}),
-    ("verify", "reset_after", {}),
+    ("verify", "truncate", {}),
 )
 # The journal is written every second. A writer that is slower than five more seconds lets no new call begin.
 MOST_LOST_SECONDS = 6.0
