@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import obstore
 from obstore.store import MemoryStore
@@ -55,7 +56,7 @@ class CountingBucket:
         self.read_bytes += found.meta["size"]
         return found
 
-    def list(self, store: MemoryStore, prefix: str, *, offset: str) -> list[list[dict[str, object]]]:
+    def list(self, store: MemoryStore, prefix: str, *, offset: str) -> "list[list[obstore.ObjectMeta]]":
         found = [meta for page in obstore.list(store, prefix, offset=offset) for meta in page]
         self._listed(len(found))
         return [found]
@@ -125,7 +126,7 @@ def main() -> None:
     hours = [2.5 + number * 24 * nights / max(1, ingests) for number in range(ingests)]
     plans += [ingest(first + timedelta(hours=each), number) for number, each in enumerate(hours)]
     bucket, store = CountingBucket(), MemoryStore()
-    bucket_store.obstore = bucket  # type: ignore[assignment]  # it stands in for the module
+    bucket_store.obstore = bucket  # type: ignore[attr-defined, assignment]  # it stands in for the module
     results = Results(BucketStore("s3://results", lambda _root: store))
     print(f"{nights} nights of {chosen.catalogs} catalogs of {chosen.parts} parts, {ingests} ingests")
     print("| what | requests | seconds | MB read |\n|---|---|---|---|")
@@ -136,7 +137,7 @@ def main() -> None:
     for plan in [*later, night(times[-1] + timedelta(minutes=50))]:
         leave_run(results, plan, [True] * plan.items, rows=rows)
         name = "the entries of a night" if plan.items == at_night else "the entries of an ingest"
-        bucket.measure(name, lambda plan=plan: note_leg(results, plan))
+        bucket.measure(name, partial(note_leg, results, plan))
     for name, command in commands(results, at_night).items():
         bucket.measure(name, command)
 

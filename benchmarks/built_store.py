@@ -85,7 +85,7 @@ def verdicts_rows(plan: Plan, rows: range, first: int, is_accepted: np.ndarray) 
         ("verdict", "valid", "tampered"),
         ("reason", None, "tampered"),
     ):
-        cells[name] = np.where(is_accepted, yes, no).tolist()
+        cells[name] = [yes if accepted else no for accepted in cells["accepted"]]
     return _table(cells, SCHEMAS["verdicts"])
 
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
@@ -25,7 +26,7 @@ import proofsweep_sandbox as sandbox
 FILES = 200
 # Ends a night that does not get on: six times the ten minutes that 20,000 rows take.
 DEADLINE_SECONDS = 3_600.0
-FAULTS = (
+FAULTS: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("uploads", "status", {"status": 500}),
     ("uploads", "truncate", {}),
     ("slot", "status", {"status": 403}),
@@ -75,7 +76,7 @@ class Night:
     def query(self, sql: str) -> list[tuple[object, ...]]:
         """Query the tables of the results, which the SQL names `{verdicts}`, `{exchanges}` and `{runs}`."""
         tables = {name: f"'{self.results}/{name}/*/*.parquet'" for name in ("verdicts", "exchanges", "runs")}
-        return duckdb.sql(sql.format(**tables)).fetchall()
+        return duckdb.execute(sql.format(**tables)).fetchall()
 
 
 def main() -> None:
@@ -179,7 +180,7 @@ def print_calls(night: Night, killed_at: float) -> bool:
     return unexplained == 0 and oldest_seconds <= MOST_LOST_SECONDS
 
 
-def print_lines(lines: dict[str, object]) -> None:
+def print_lines(lines: Mapping[str, object]) -> None:
     """Print lines of the table."""
     print("\n".join(f"| {name} | {figure:,} |" for name, figure in lines.items()))
 

@@ -45,7 +45,7 @@ def _mapped_run() -> Callable[[list[int]], None]:
     def count_files(files: int) -> int:
         return sum(1 for _ in range(files))
 
-    @flow(task_runner=ThreadPoolTaskRunner(max_workers=2))
+    @flow(task_runner=ThreadPoolTaskRunner(max_workers=2))  # type: ignore[arg-type]  # its type is invariant
     def measured(pieces: list[int]) -> None:
         wait(count_files.map(pieces))
 
@@ -53,9 +53,9 @@ def _mapped_run() -> Callable[[list[int]], None]:
 
 
 def _cpu_seconds(server: EmbeddedServer, work: Callable[[], None]) -> float:
-    began = time.process_time() + cpu_seconds_of(server.pid)
+    began = time.process_time() + cpu_seconds_of(server.process.pid)
     work()
-    return time.process_time() + _settled(server.pid) - began
+    return time.process_time() + _settled(server.process.pid) - began
 
 
 def _settled(pid: int) -> float:

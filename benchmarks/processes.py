@@ -44,7 +44,7 @@ def rate(catalog: Path, service: Running, settings: dict[str, str]) -> float:
     results = Path(tempfile.mkdtemp(dir=catalog.parent))
     children.measure(["proofsweep_cli", "verify", str(catalog), "--results", str(results)], service, at_once=AT_ONCE)
     query = f"SELECT finished_at FROM '{results}/verdicts/*/*.parquet' ORDER BY 1"  # noqa: S608 - our own folder
-    ends: list[datetime] = [row[0] for row in duckdb.sql(query).fetchall()]
+    ends: list[datetime] = [row[0] for row in duckdb.execute(query).fetchall()]
     first, last = int(len(ends) * FIRST), int(len(ends) * LAST)
     return (last - first) / (ends[last] - ends[first]).total_seconds()
 
