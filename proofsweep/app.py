@@ -67,6 +67,7 @@ class App:
         self.environment = settings.service.environment
         self.leg: Leg | None = None  # that this process holds and works on, for a display beside the work
         self.run_elsewhere: str | None = None  # whose partitions other processes work on for this one
+        self.is_stopped = False  # by a person or a signal, so no other run is begun
         self._read_block, self._proxies = read_block, Proxies(environment())
         self._service: Service | None = None
 
@@ -87,6 +88,8 @@ class App:
     def close(self) -> None:
         """Close what speaks to the service; the next use of it opens it anew."""
         if self._service is not None:
+            stopped = self._service.stop.reason
+            self.is_stopped |= stopped is not None and stopped.ended_by in {EndedBy.CANCELLED, EndedBy.INTERRUPTED}
             self._service.close()
             self._service = None
 
@@ -325,9 +328,10 @@ class App:
     ) -> Iterator[tuple[str, Bounds]]:
         """Yield the ID and the bounds of each run that is worked on now; one ends before the next is asked for.
 
-        (1) a catalog's unfinished run, (2) a run of what is due, if somebody need not go on with the first, and calls
-        and time are left: the bounds are of both runs together. Rows that stay in doubt do not stop the second run:
-        they remain for the first one's next leg. NothingDue if there was no run to resume, and no row is due.
+        (1) a catalog's unfinished run, (2) a run of what is due, if somebody need not go on with the first, nobody
+        asked for a stop, and calls and time are left: the bounds are of both runs together. Rows that stay in doubt do
+        not stop the second run: they remain for the first one's next leg. NothingDue if there was no run to resume, and
+        no row is due.
         """
         from proofsweep.queries.status import describe_run
 
@@ -336,7 +340,7 @@ class App:
             return
         yield resumed.run_id, bounds  # (1)
         calls = describe_run(self.results, resumed.run_id).calls_if_done
-        rest = None if calls is None else left_of(bounds, calls, utc_now())
+        rest = None if calls is None or self.is_stopped else left_of(bounds, calls, utc_now())
         if rest is None:
             return
         try:
@@ -427,6 +431,7 @@ class App:
             open_catalog=self.catalog,
             plan=lambda catalog, run_id: self.plan_listed(catalog, run_id=run_id),
             clock=utc_now,
+            is_stopped=lambda: self.is_stopped,
         )
         return watched_folder(context, location)
 

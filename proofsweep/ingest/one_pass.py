@@ -172,8 +172,8 @@ class IngestPass:
 
         (1) heal what a killed pass has left, (2) finish its runs, (3) scan the folder, (4) move what was answered
         before, (5) plan a run of what is ready, (6) move the deliveries that are answered by it. A run of which rows
-        remain ends the pass: the next one takes it up. One whose rows are in doubt comes last, and holds nothing up but
-        its own files.
+        remain ends the pass, as a request to stop does: the next one takes it up. One whose rows are in doubt comes
+        last, and holds nothing up but its own files.
 
         Raises:
             RunIsActive: another process works on a run of this folder.
@@ -186,7 +186,7 @@ class IngestPass:
         in_doubt = {run_id for run_id in self.state.runs if self._is_in_doubt(run_id)}
         for run_id in [run_id for run_id in self.state.runs if run_id not in in_doubt]:
             yield from self._finished(run_id)  # (2)
-            if not self.report.is_whole and not self._is_in_doubt(run_id):
+            if self.context.is_stopped() or not (self.report.is_whole or self._is_in_doubt(run_id)):
                 return
         scan = self._settled_scan()  # (3)
         self.report.rows += self.records.of_answered(scan.answered)  # (4)
@@ -197,7 +197,8 @@ class IngestPass:
             if any(row.batch is not None for row in ready) and self.report.is_whole:
                 self._close_batches(self._scanned())  # (6)
         for run_id in sorted(in_doubt):
-            yield from self._finished(run_id)
+            if not self.context.is_stopped():
+                yield from self._finished(run_id)
 
     def _is_in_doubt(self, run_id: str) -> bool:
         plan = self._plan_or_none(run_id)

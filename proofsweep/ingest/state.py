@@ -111,6 +111,7 @@ class IngestContext:
     plan: Callable[[Catalog, str], Plan]
     clock: Clock
     rest: Callable[[float], None] = time.sleep
+    is_stopped: Callable[[], bool] = lambda: False  # whether somebody asked this process to stop
 
 
 @dataclass(frozen=True, slots=True)

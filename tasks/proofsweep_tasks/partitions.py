@@ -71,6 +71,8 @@ def _work_elsewhere(
                 errors = [error for future in futures if (error := _error_of(future)) is not None]
     finally:
         app.run_elsewhere = None
+        if stop.reason is not None:
+            app.close()
     if errors:
         raise errors[0]
 

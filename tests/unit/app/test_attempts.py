@@ -10,6 +10,7 @@ import pytest
 
 from proofsweep.app import App
 from proofsweep.config.load import Settings, load_settings
+from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Bounds, Plan
@@ -214,3 +215,23 @@ def test_a_killed_flow_run_that_resumed_an_older_run_may_still_plan_its_own(sett
     let_holder_die(App(settings).results, plan, leave_killed_leg(settings, plan, "flow-8", [1]))
 
     assert App(settings).run_of_retry("flow-8", LATER) == (None, Bounds(max_calls=49, closes_at=CLOSING))
+
+
+@pytest.mark.parametrize(("stopped_by", "runs"), [(None, 2), (EndedBy.CANCELLED, 1), (EndedBy.INTERRUPTED, 1)])
+def test_a_process_that_was_asked_to_stop_begins_no_second_run(
+    settings: Settings, catalog: str, *, stopped_by: EndedBy | None, runs: int
+) -> None:
+    """Although the first one ended whole, since all its files were in flight when the request came."""
+    app = App(settings)
+    resumed, worked_on = app.plan(catalog), list[str]()
+
+    for run_id, bounds in app.runs_of_catalog(None, catalog, Bounds()):
+        worked_on.append(run_id)
+        with app.attempt(run_id, bounds=bounds) as leg:
+            for piece in leg.completed.batches():
+                verify_batch(leg, piece)
+            if stopped_by is not None:
+                leg.stop.pull(RunMustStop("Enough.", ended_by=stopped_by))
+
+    assert len(worked_on) == runs
+    assert receipts(settings, resumed.run_id) == ["complete"]

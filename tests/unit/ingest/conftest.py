@@ -65,6 +65,7 @@ class Watched:
     planned: list[str] = field(default_factory=list)
     meanwhile: Callable[[], object] = lambda: None  # happens while a pass waits
     settings: IngestSettings = SETTINGS
+    is_stopped: bool = False
 
     @property
     def folder(self) -> Path:
@@ -93,6 +94,7 @@ class Watched:
             plan=self._plan,
             clock=lambda: self.now,
             rest=self._rest,
+            is_stopped=lambda: self.is_stopped,
         )
 
     def new_pass(self, *, moves: bool = True) -> IngestPass:

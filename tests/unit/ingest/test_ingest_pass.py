@@ -105,6 +105,22 @@ def test_a_run_that_did_not_end_is_taken_up_first(watched: Watched) -> None:
     assert watched.state.runs == []
 
 
+def test_a_pass_that_is_asked_to_stop_plans_nothing_more(watched: Watched) -> None:
+    """What it has verified by then is moved, also if nothing remains of the run that it took up."""
+    watched.outcomes["a.wav"] = None
+    watched.deliver("a.wav")
+    watched.run_pass()
+
+    watched.outcomes["a.wav"] = "accepted"
+    watched.deliver("b.wav")
+    watched.is_stopped = True
+    watched.run_pass()
+
+    assert len(watched.planned) == 1
+    assert names_in(watched.root / "ok") == ["a.wav"]
+    assert names_in(watched.folder) == ["b.wav"]
+
+
 def test_a_pass_that_was_killed_before_its_plan_leaves_nothing(watched: Watched) -> None:
     """The note of a run without a plan is removed."""
     watched.state.open_run("20261121T120000Z_000aa")
