@@ -99,10 +99,6 @@ def _no_room(error: OSError) -> RunMustStop:
     return RunMustStop(why, ended_by=EndedBy.BREAKER)
 
 
-# A local file of at most this size is compared with its declared digest before the first call. Larger files, of pairs,
-# may be gone from memory until they are read again.
-READ_FIRST_BYTES = SLOT_BYTES
-
 Clock = Callable[[], datetime]
 Record = Callable[[Exchange], None]
 
@@ -235,8 +231,7 @@ class ItemWork:
             return unfit
         unfit = judge_content(audio.audio_format, self._item.mode)
         may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
-        is_read_first = audio.facts.size_bytes <= READ_FIRST_BYTES and not is_bucket(self._item.audio)
-        if may_be_damage and is_read_first:
+        if may_be_damage and not is_bucket(self._item.audio):
             audio.read_as_declared()
         return unfit
 

@@ -68,12 +68,20 @@ def test_a_file_that_is_still_missing_has_the_words_of_its_plan(trial: Trial) ->
     assert trial.finished(missing).outcome == planned
 
 
-@pytest.mark.parametrize("reason", [Reason.MISSING_AUDIO, Reason.UNREADABLE_FOLDER, Reason.SOURCE_FORBIDDEN])
+@pytest.mark.parametrize("reason", [Reason.MISSING_AUDIO, Reason.UNREADABLE_FILE, Reason.SOURCE_FORBIDDEN])
 def test_a_file_that_the_listing_did_not_show_may_be_there_now(trial: Trial, reason: Reason) -> None:
     """Its folder or bucket was away when the run was planned."""
     unseen = replace(trial.item, ineligible=Ineligible(reason, "Not there."))
 
     assert isinstance(trial.finished(unseen).outcome, Accepted)
+
+
+def test_what_lies_in_an_unreadable_folder_is_not_sent(trial: Trial) -> None:
+    """Nobody knows whether a sidecar lies beside it; and a folder itself is no file, so that the plan's words stay."""
+    planned = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: Permission denied.")
+
+    assert trial.finished(replace(trial.item, ineligible=planned)).outcome == planned
+    assert trial.service.calls == []
 
 
 def test_only_the_planned_version_is_sent_where_that_is_asked(trial: Trial) -> None:
@@ -176,7 +184,7 @@ def damage_of(done: Finished) -> str:
 @pytest.fixture
 def sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file is read before its upload, as no object of a bucket is."""
-    monkeypatch.setattr(steps, "READ_FIRST_BYTES", 0)
+    monkeypatch.setattr(steps, "is_bucket", lambda _location: True)
 
 
 @pytest.fixture(params=["read first", "sent at once"])
