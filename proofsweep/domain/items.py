@@ -168,11 +168,12 @@ class WorkItem:
     def may_be_found(self) -> bool:
         """Whether a file that the listing did not show, or showed incomplete, may be there when the item runs.
 
-        That a delivery lacks a file is a finding: its message was read in the same folder.
+        That a delivery lacks a file is a finding: its message was read in the same folder. Without a folder's listing
+        nobody knows which of its files is a pair.
         """
-        if self.ineligible is None or (self.is_delivered and self.ineligible.reason == Reason.MISSING_AUDIO):
+        reason = None if self.ineligible is None else self.ineligible.reason
+        if reason in {None, Reason.UNREADABLE_FOLDER} or (self.is_delivered and reason == Reason.MISSING_AUDIO):
             return False
-        reason = self.ineligible.reason
         may_change = about(reason).may_be_outage or reason == Reason.DAMAGED_IN_DELIVERY
         return may_change and (self.audio.startswith("/") or "://" in self.audio)
 

@@ -101,14 +101,18 @@ class BucketFiles:
             except FAILURES as other:
                 raise source_error(other) from other
 
-    def in_folder(self, location: str) -> dict[str, FileFacts]:
-        """Return the facts of the objects right in a prefix by name; none if it cannot be listed."""
+    def in_folder(self, location: str, *, bad: set[str] | None = None) -> dict[str, FileFacts]:
+        """Return the facts of the objects right in a prefix by name; SourceError and `bad` as in `listed`."""
+        store, key = self.store_and_key(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
         try:
-            store, key = self.store_and_key(location)
-            found = obstore.list_with_delimiter(store, f"{key.rstrip('/')}/" if key else None)
-        except (*FAILURES, SourceError):
-            return {}
-        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
+            objects = obstore.list_with_delimiter(store, prefix or None)["objects"]
+        except FAILURES as error:
+            if bad is None or _bad_key_of(error) is None:
+                raise source_error(error) from error
+            below = ((key.removeprefix(prefix), facts) for key, facts in self.listed(location, bad=bad))
+            return {name: facts for name, facts in below if "/" not in name}
+        return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in objects}
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -84,14 +85,16 @@ class Checksums:
 
         In buckets, where looking is a listing, no list is searched.
         """
-        folder = posixpath.dirname(audio)
-        if folder in self._looked_into or not folder.startswith("/"):
-            return
-        self._looked_into.add(folder)
-        if folder != self._base.root and is_within(folder, self._base.root):
-            self.read_beside(folder)
-        names = sorted(self._source.in_folder(folder))
-        self.read_folder(folder, list(filter(is_list_name, names)), names)
+        folders, folder = list[str](), posixpath.dirname(audio)
+        while folder.startswith("/") and folder not in self._looked_into:
+            self._looked_into.add(folder)
+            folders.append(folder)
+            if folder != self._base.root and is_within(folder, self._base.root):
+                folder = posixpath.dirname(folder)
+        for each in reversed(folders):
+            with suppress(SourceError):
+                names = sorted(self._source.in_folder(each))
+                self.read_folder(each, list(filter(is_list_name, names)), names)
 
     def with_declared(self, row: ManifestRow) -> ManifestRow:
         """Return a row with what the lists declare of its audio, beside what it has already."""

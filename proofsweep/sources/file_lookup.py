@@ -122,14 +122,17 @@ class FileLookup:
         return self._objects.spelled(location) if is_bucket(location) else self._spelled(location)
 
     def _spelled(self, path: str) -> str:
-        folder, name = posixpath.split(path)
-        folder = folder if folder.isascii() else self._spelled(folder)
-        names = self._names(folder)
-        return posixpath.join(folder, names.get(name) or names.get(composed(name), name))
+        folder = _certain_folder(path)
+        for name in path[len(folder) + 1 :].split("/"):
+            names = self._names(folder or "/")
+            folder = f"{folder}/{names.get(name) or names.get(composed(name), name)}"
+        return folder
 
     def _names_in(self, folder: str) -> Mapping[str, str]:
-        names = self._files.in_folder(folder)
-        return {composed(name): name for name in names} | {name: name for name in names}
+        with suppress(SourceError):
+            names = self._files.in_folder(folder)
+            return {composed(name): name for name in names} | {name: name for name in names}
+        return {}
 
     def _is_there(self, location: str) -> bool:
         with suppress(SourceError):

@@ -71,7 +71,8 @@ class Files:
             return self._buckets
 
     def facts(self, location: str) -> FileFacts | None:
-        if self._is_in_bucket(location):
+        self.refuse_outside(location)
+        if is_bucket(location):
             return self.buckets.facts(location)
         try:
             return _facts_of(self._stat(location))
@@ -81,7 +82,8 @@ class Files:
 
     def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
         """Open a file for reading, `is_whole` if all of it will be read; never waits for a writer."""
-        if self._is_in_bucket(location):
+        self.refuse_outside(location)
+        if is_bucket(location):
             return self.buckets.open(location, is_whole=is_whole)
         root = self._local_root
         try:
@@ -102,18 +104,21 @@ class Files:
 
         Links to other folders of this machine come last, and each folder once.
         """
-        if self._is_in_bucket(location):
+        self.refuse_outside(location)
+        if is_bucket(location):
             return self.buckets.walk(location)
         return _walked(location, self._local_root, self.rule)
 
     def in_folder(self, folder: str) -> Mapping[str, FileFacts | None]:
-        """Return the names in a folder or prefix, with the facts that its listing has; none if it cannot be listed."""
+        """Return the names in a folder or prefix, with the facts that its listing has; SourceError if that fails."""
+        self.refuse_outside(folder)
         if is_bucket(folder):
-            return self.buckets.in_folder(folder)
+            return self.buckets.in_folder(folder, bad=set())
         try:
             path = folder if self._local_root is None else path_inside(folder, self._local_root)
             return dict.fromkeys(os.listdir(path))  # noqa: PTH208 -- of text
-        except (OSError, ValueError, SourceError):
+        except (OSError, ValueError) as error:
+            _raise_unless_missing(error, "folder")
             return {}
 
     def refuse_outside(self, location: str) -> None:
@@ -121,10 +126,6 @@ class Files:
         root = self._root
         if root is not None and (is_bucket(location) or is_bucket(root)) and not is_within(location, root):
             raise outside_catalog(root)
-
-    def _is_in_bucket(self, location: str) -> bool:
-        self.refuse_outside(location)
-        return is_bucket(location)
 
     def _stat(self, location: str) -> os.stat_result:
         """Look at what a path leads to. Folders on the way are resolved once, since a million files lie in few."""
@@ -221,16 +222,16 @@ def _facts_of(status: os.stat_result) -> FileFacts:
     return FileFacts(status.st_size, f"{status.st_size}-{status.st_mtime_ns}", status.st_mtime)
 
 
-def _raise_unless_missing(error: OSError | ValueError) -> None:
+def _raise_unless_missing(error: OSError | ValueError, what: str = "file") -> None:
     if isinstance(error, OSError) and error.errno not in _NOTHING_THERE:
-        raise _unreadable(error) from error
+        raise _unreadable(error, what) from error
 
 
-def _unreadable(error: OSError) -> SourceError:
+def _unreadable(error: OSError, what: str = "file") -> SourceError:
     if error.errno in _SHORTAGES:
         return ResourceShortage(f"This process cannot read more files now: {error.strerror}.", reason=_UNAVAILABLE)
     reason = _UNAVAILABLE if error.errno in _AWAY else Reason.UNREADABLE_FILE
-    return SourceError(f"The file cannot be read: {error.strerror}.", reason=reason)
+    return SourceError(f"The {what} cannot be read: {error.strerror}.", reason=reason)
 
 
 def path_inside(location: str, root: str) -> str:

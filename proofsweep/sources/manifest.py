@@ -4,7 +4,7 @@ import hashlib
 import posixpath
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 
 from proofsweep.config.locations import one_line
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
-from proofsweep.domain.errors import CatalogError, EmptyCatalog
+from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
-from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, refusal, with_facts
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
@@ -70,8 +70,8 @@ class Manifests(Catalog):
         self._cells = CellLocations(base, path_maps_of(settings.path_map))
         self._digest: str | None = None
         has_beside = settings.columns.get("sidecar") != NO_COLUMN
-        names = SidecarNames(settings.sidecar_names if has_beside else ())
-        self._beside = lru_cache(FOLDERS_KEPT)(lambda folder: sidecars_in(folder, names, files))
+        self._sidecar_names = SidecarNames(settings.sidecar_names if has_beside else ())
+        self._beside = lru_cache(FOLDERS_KEPT)(self._sidecars_in)
 
     def rows(self) -> Iterator[ManifestRow]:
         """Read the manifests, with the facts of each file; objects are listed once, not requested.
@@ -128,8 +128,10 @@ class Manifests(Catalog):
             supplier = tags[columns.supplier]
             tags[columns.supplier] = self._suppliers.setdefault(key_of_value(supplier), supplier)
         facts: FileFacts | None = None
+        unlisted: SourceError | None = None
         if audio and columns.sidecar is None and line.refused is None:
-            sidecar, facts = self._beside(posixpath.dirname(audio)).get(audio, (None, None))
+            beside, unlisted = self._beside(posixpath.dirname(audio))
+            sidecar, facts = beside.get(audio, (None, None))
             self.ignored[Cause.SIDECARS_BESIDE] += sidecar is not None
         item_id = line.item_id or (id_without_audio(self.name, number) if audio is None else None)
         named = ManifestRow(
@@ -142,6 +144,9 @@ class Manifests(Catalog):
             where=line.where,
         )
         row = with_facts(named, lambda location: (location == sidecar and facts) or lookup.facts(location), self._base)
+        if unlisted is not None and row.refused is None:
+            because = f"{line.where}: its folder cannot be listed for sidecars. {unlisted.message}"
+            row = replace(row, refused=Ineligible(Reason.UNREADABLE_FOLDER, because))
         if supplier_tags := self._supplier.tags_of(row.named_audio, columns.tags):
             row = replace(row, tags={**tags, **supplier_tags})
         if columns.digests:
@@ -149,6 +154,15 @@ class Manifests(Catalog):
             self.ignored[Cause.UNUSED_CHECKSUMS] += unused
             row = replace(row, declared=Declared(digests=digests))
         return row
+
+    def _sidecars_in(self, folder: str) -> tuple[Mapping[str, tuple[str, FileFacts | None]], SourceError | None]:
+        """Return the sidecars of a folder by their audio; or why they are not known, so that no audio is sent alone."""
+        try:
+            return sidecars_in(folder, self._sidecar_names, self._files), None
+        except ResourceShortage as error:
+            raise refusal(self.location, error.message) from error
+        except SourceError as error:
+            return {}, error
 
     def _refuse_repeated(self, suspects: frozenset[int], lookup: FileLookup) -> None:
         """Read the rows of these ids again, given as hashes: only the text shows whether two have one id."""

@@ -56,10 +56,11 @@ def test_a_list_may_have_another_form_of_unicode_than_the_keys(
 
 
 def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, s3_bucket: Bucket, moto: S3Server) -> None:
-    """It is named, with what to do, and the files of all others go on; a list names them as before."""
+    """It is named, with what to do, and the others go on with their sidecars; a list names them as before."""
     keys = ("acme/1.wav", "acme//2.wav", "acme/3.wav", "Beta/4.wav", "zeta/5.wav", "zeta/x/6.wav")
     for key in keys:
         moto.client.put_object(Bucket=s3_bucket.url.removeprefix("s3://"), Key=f"drops/{key}", Body=WAV)
+    s3_bucket.put("drops/acme/3.wav.sidecar", b"proof")
     s3_bucket.put("drops/list.csv", "\n".join(["audio", *keys]).encode())
 
     found, listed = planned(f"{s3_bucket.url}/drops"), planned(f"{s3_bucket.url}/drops/list.csv")
@@ -67,6 +68,7 @@ def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, s3_bucket: Bu
     assert (found["eligible"], found["reasons"]) == (5, {"unreadable_file": 1})
     assert "The key drops/acme// has an empty part" in str(found["examples"])
     assert (listed["eligible"], listed["reasons"]) == (5, {"unreadable_file": 1})
+    assert (found["pairs"], listed["pairs"]) == (1, 1)
 
 
 @pytest.mark.usefixtures("planned")

@@ -1,6 +1,8 @@
 """A manifest's columns become rows."""
 
+import errno
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -196,6 +198,61 @@ def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) ->
     (row,) = catalog.rows()
     assert (row.named_audio, row.named_sidecar, row.refused) == ("Alba/a.wav", "Alba/a.sidecar", None)
     assert catalog.root == str(music)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+def test_what_lies_in_a_folder_that_cannot_be_listed_is_not_sent_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """It may be half of a pair. A folder may be entered and not listed (0711); its disk may fail."""
+    for name in ("a.wav", "closed/b.wav", "closed/c.wav"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"abc")
+    (tmp_path / "m.csv").write_text("audio\na.wav\nclosed/b.wav\nclosed/none.wav\nclosed/c.wav\n../d.wav\n")
+    listdir = os.listdir
+
+    def refuse_one(path: str) -> list[str]:
+        if path.endswith("/closed"):
+            raise OSError(number, os.strerror(number))
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", refuse_one)
+
+    rows = list(open_catalog(str(tmp_path / "m.csv")).rows())
+
+    reasons = [row.refused and row.refused.reason for row in rows]
+    assert reasons == [None, *[Reason.UNREADABLE_FOLDER] * 3, Reason.OUTSIDE_CATALOG]
+    assert rows[1].refused is not None
+    assert rows[1].refused.detail == (
+        f"m.csv, line 3: its folder cannot be listed for sidecars. The folder cannot be read: {os.strerror(number)}."
+    )
+    settings = CatalogSettings(columns={"sidecar": "none"})
+    alone = [row.refused and row.refused.reason for row in open_catalog(str(tmp_path / "m.csv"), settings).rows()]
+    assert alone == [None] * 4 + [Reason.OUTSIDE_CATALOG]
+
+
+def test_no_row_is_planned_while_too_few_files_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.wav").write_bytes(b"abc")
+    (tmp_path / "m.csv").write_text("audio\na.wav\n")
+
+    def refuse(_path: str) -> list[str]:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "listdir", refuse)
+
+    with pytest.raises(CatalogError, match=r"This process cannot read more files now: Too many open files\.$"):
+        list(open_catalog(str(tmp_path / "m.csv")).rows())
+
+
+def test_a_very_deep_path_is_a_row(tmp_path: Path) -> None:
+    """However its letters are written; functions cannot call themselves for each folder."""
+    (tmp_path / "a.wav").write_bytes(b"abc")
+    deep = "d/" * 1_500
+    (tmp_path / "m.csv").write_text(f"audio\na.wav\n{deep}b.wav\n{deep.replace('d', 'é')}c.wav\n")
+
+    rows = list(open_catalog(str(tmp_path / "m.csv")).rows())
+
+    assert [row.audio_facts is not None for row in rows] == [True, False, False]
 
 
 def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: Path) -> None:
