@@ -207,11 +207,15 @@ class App:
         """Plan a run of a catalog or of chosen rows, and write it if it can be begun; else nothing was written.
 
         It has as many partitions as are given, or set. RunIsActive if a run of the catalog is worked on, NothingDue if
-        no row is due.
+        no row is due, which is recorded: then all is well without a run.
         """
         max_calls = (bounds or self.bounds()).max_calls
         rows = self.chosen_rows(location, selection, max_calls, apart_from)
-        return self.plan_listed(rows, selection, partitions=partitions)
+        try:
+            return self.plan_listed(rows, selection, partitions=partitions)
+        except NothingDue:
+            self.alerts.record_idle(rows.location)
+            raise
 
     def plan_listed(
         self,

@@ -1,18 +1,23 @@
 """What alerts are decided by, read from the store: how runs, flows and passes ended, late runs, killed work, probes."""
 
+import json
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
-from itertools import takewhile
+from datetime import UTC, datetime, timedelta
 
 from proofsweep.alerts.rules import (
+    COMPLETED,
+    KEY_REFUSED,
     About,
     Alert,
+    AlertKind,
     FlowEnd,
     ProbeFacts,
     alerts_of_end,
+    cause_of,
     did_its_work,
     harmless,
     no_success,
@@ -26,17 +31,20 @@ from proofsweep.alerts.rules import (
 from proofsweep.alerts.send import Gather
 from proofsweep.config.sections import AlertsSettings, ServiceSettings
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.runs import OUTCOMES, new_run_id
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.items import utf8_text
+from proofsweep.domain.runs import OUTCOMES
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.operations.rotate import recorded_rotations
 from proofsweep.queries.status import RunStatus
 from proofsweep.reports.run import ending_of
+from proofsweep.store import layout
 from proofsweep.store.lease import Legs
+from proofsweep.store.objects import json_bytes, sha256_hex
 from proofsweep.store.operations import probes_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import LegRecord, RunIndex, RunRecord
 
-LOOK_BACK = timedelta(days=35)  # a month's quota is spent over at most 31 nights
 _OLDEST_PASS = timedelta(hours=12)  # of monitoring, by which a lasting state is decided
 _FACTS = [field.name for field in fields(ProbeFacts)]
 
@@ -56,9 +64,11 @@ class AlertFacts:
 
     def end_of_leg(self, run: RunStatus) -> Gather:
         def gather() -> tuple[list[Alert], list[str]]:
-            end = self.end_of_run(run)
-            in_use = str(run.legs[-1].counts.get("key_fingerprint"))
-            return [*alerts_of_run(end, run), *self.key_alerts(in_use)], over_after_end(end)
+            end, leg = self.end_of_run(run), run.legs[-1]
+            said = (found for each in reversed(run.legs) if (found := each.counts.get("key_fingerprint")))
+            in_use = next(map(str, said), None)
+            works = end.state != KEY_REFUSED and leg.count("accepted") + leg.count("rejected") > 0
+            return [*alerts_of_run(end, run), *self.key_alerts(in_use)], [*over_after_end(end), *self._works(works)]
 
         return gather
 
@@ -66,7 +76,8 @@ class AlertFacts:
         """Tell of the end of a flow run; a catalog that is `away` is a cause of its own, and ends no other one."""
         title = None if away is None else "the catalog cannot be read"
         end = FlowEnd(flow, state, self._here(catalog=away), [f"It said: {quoted(message)}"], title)
-        return lambda: (alerts_of_end(end), over_after_end(end) if away is None else [])
+        over = [*over_after_end(end), *self._works(state == COMPLETED)]  # only an operation has no run that tells it
+        return lambda: (alerts_of_end(end), over if away is None else [])
 
     def end_of_pass(self, watched: str, report: PassReport) -> Gather:
         unmoved = Counter(str(row["detail"]) for row in report.not_moved.values())
@@ -78,6 +89,8 @@ class AlertFacts:
             details=[f"They lie in {quoted(watched)} still:", *shortened(lines)],
             title=f"verified files that are not moved: {unmoved.total():,}",
         )
+        if report.is_whole and not report.run_ids:
+            self.record_idle(watched)
         over = over_after_end(end) if report.is_whole and not unmoved else []
         return lambda: (alerts_of_end(end), over)
 
@@ -107,26 +120,34 @@ class AlertFacts:
         own = (each for each in recorded_rotations(self.results) if each.environment == self.environment)
         return [alert for rotation in own for alert in rotated_key_ends(rotation, key_in_use, now)]
 
-    def recent_runs(self) -> Iterator[RunRecord]:
-        """Yield the runs of the environment, the newest first."""
-        oldest = new_run_id(self.clock() - LOOK_BACK, "")
+    def runs(self, catalog: str | None = None) -> Iterator[RunRecord]:
+        """Yield the runs of the environment, of one catalog or of all, the newest first."""
         runs = RunIndex(self.results).refreshed().newest_first()
-        recent = takewhile(lambda run: run.plan.run_id >= oldest, runs)
-        return (run for run in recent if run.plan.environment == self.environment)
+        mine = (run for run in runs if run.plan.environment == self.environment)
+        return (run for run in mine if catalog in {None, run.plan.catalog})
+
+    def record_idle(self, catalog: str) -> None:
+        """Record that a catalog has nothing that is due, which no run says; if that fails, an alert comes too early."""
+        what = {"environment": self.environment, "catalog": utf8_text(catalog)}
+        name = f"{layout.IDLE_FOLDER}/{sha256_hex(json_bytes(what))[:16]}.json"
+        with suppress(ResultsError):
+            self.results.store.replace(name, json_bytes(what | {"at": self.clock().isoformat()}))
+
+    def _idle(self, catalog: str | None) -> Iterator[datetime]:
+        for name in self.results.store.names(layout.IDLE_FOLDER):
+            with suppress(ValueError, TypeError, KeyError):  # somebody has damaged it
+                found = json.loads(self.results.store.read(name) or b"")
+                if found["environment"] == self.environment and catalog in {None, found["catalog"]}:
+                    yield datetime.fromisoformat(found["at"]).astimezone(UTC)
 
     def no_success(self, catalog: str | None) -> list[Alert]:
-        """Find the last leg that did its work, of a catalog or any; one that is no alert yet will do."""
-        now = self.clock()
-        enough = now - timedelta(hours=self.settings.no_success_hours)
-        ends: list[datetime] = []
-        first_run: datetime | None = None
-        for run in (run for run in self.recent_runs() if catalog in {None, run.plan.catalog}):
+        """Tell if no leg, of one catalog or of any, did its work lately."""
+        ends, first_run = list(self._idle(catalog)), None
+        for run in self.runs(catalog):
             first_run = datetime.fromisoformat(run.plan.created_at)
             ends += [leg.finished_at for leg in run.legs if leg.finished_at is not None and _did_its_work(leg)]
-            if ends and max(ends) >= enough:
-                break
         about = About(environment=self.environment, catalog=catalog, results_url=self.results.store.url)
-        return no_success(about, max(ends, default=None), first_run, now, self.settings.no_success_hours)
+        return no_success(about, max(ends, default=None), first_run, self.clock(), self.settings.no_success_hours)
 
     def recent_probes(self) -> list[ProbeFacts]:
         """Return the probes of the last hours, the oldest first; ResultsError if the store cannot be read."""
@@ -135,6 +156,9 @@ class AlertFacts:
         rows = probes_of(self.results, ["environment", *_FACTS], {oldest.date(), now.date()}).to_pylist()
         mine = [row for row in rows if row.pop("environment") == self.environment and row["started_at"] >= oldest]
         return sorted((ProbeFacts(**row) for row in mine), key=lambda probe: probe.started_at)
+
+    def _works(self, works: bool) -> list[str]:
+        return [cause_of(AlertKind.KEY_REFUSED, self.environment)] if works else []
 
     def _here(self, catalog: str | None, rows: int | None = None) -> About:
         host, url = socket.gethostname(), self.results.store.url

@@ -22,6 +22,7 @@ from proofsweep.queries.status import describe_run
 from proofsweep.store.lease import leg_numbers, open_legs
 from proofsweep.store.operations import add_pass
 from proofsweep.store.rows import probe_row, usage_rows
+from proofsweep.verify.resume import resumable_since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +105,7 @@ class Check:
             key_in_use = self.key_in_use()
         found = [*self.facts.key_alerts(key_in_use), *self._of_quota()]
         for location in named or [None]:
-            found += [*self.facts.no_success(location), *self._of_newest_run(location)]
+            found += [*self.facts.no_success(location), *self._of_killed_runs(location)]
         return found, []
 
     def _of_quota(self) -> Sequence[Alert]:
@@ -119,16 +120,16 @@ class Check:
             self.skipped.append(f"The quota was not checked: {error.message}")
             return []
         limit = said.rate_limit or usage.plan.quota_limit
-        return quota_low(About(environment=facts.environment), said.rate_remaining, limit, said.rate_reset)
+        about, now = About(environment=facts.environment), facts.clock()
+        return quota_low(about, said.rate_remaining, limit, said.rate_reset, now)
 
-    def _of_newest_run(self, location: str | None) -> Sequence[Alert]:
+    def _of_killed_runs(self, location: str | None) -> Iterator[Alert]:
+        """Tell of the newest run of each catalog, as long as the next one of the schedule would resume it."""
         facts, results = self.facts, self.facts.results
-        runs = (run for run in facts.recent_runs() if location in {None, run.plan.catalog} and not run.is_superseded)
-        newest = next(runs, None)
-        if newest is None or newest.is_over:
-            return []
-        plan, store = newest.plan, results.store
-        if not leg_numbers(store, plan) or any(leg.is_alive for leg in open_legs(store, plan)):
-            return []  # else a process may have been killed
-        run = describe_run(results, newest.plan.run_id)
-        return alerts_of_run(facts.end_of_run(run), run) if run.remaining else []
+        oldest = new_run_id(resumable_since(facts.clock()), "")
+        runs = [run for run in facts.runs(location) if not run.is_superseded and run.plan.run_id >= oldest]
+        newest = {run.plan.identity: run for run in reversed(runs)}
+        for plan in (run.plan for run in newest.values() if not run.is_over):
+            if leg_numbers(results.store, plan) and not any(leg.is_alive for leg in open_legs(results.store, plan)):
+                run = describe_run(results, plan.run_id)
+                yield from alerts_of_run(facts.end_of_run(run), run) if run.remaining else []

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from proofsweep.domain.endings import ENDINGS, EndedBy, ending_of
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.runs import Rotation
-from proofsweep.domain.text import counted, minute_of, printable
+from proofsweep.domain.text import counted, minute_of, printable, reset_clause
 
 COMPLETED, FAILED = (each.ending.state for each in (EndedBy.COMPLETE, EndedBy.ERROR))
 ALREADY_ACTIVE = "AlreadyActive"
@@ -202,16 +202,14 @@ def over_after_end(end: FlowEnd) -> list[str]:
     """Return the begins of the causes that an end shows to be over.
 
     Work that was begun ends what kept earlier flow runs from beginning; only whole work ends what is told of itself.
-    Nothing ends a spent quota but time.
+    Nothing ends a spent quota but time, and only a call that is answered ends a refused key.
     """
     is_whole = end.state in _WHOLE
-    if ALERTED_STATES.get(end.state) is AlertKind.KEY_REFUSED or not (is_whole or end.subject != end.flow):
+    if not is_whole and end.subject == end.flow:
         return []
     subjects = dict.fromkeys((end.flow, end.subject) if is_whole else (end.flow,))
     others = [(kind, state) for state, kind in ALERTED_STATES.items() if state != end.state]
-    environment = end.about.environment
-    over = [cause_of(kind, environment, subject, state) for kind, state in others for subject in subjects]
-    return [*over, cause_of(AlertKind.KEY_REFUSED, environment)]
+    return [cause_of(kind, end.about.environment, subject, state) for kind, state in others for subject in subjects]
 
 
 def sunset_seen(sunset: str | None, about: About) -> list[Alert]:
@@ -258,19 +256,25 @@ def rotated_key_ends(rotation: Rotation, key_in_use: str | None, now: datetime) 
     has_ended = ends_at <= now
     if now < ends_at - timedelta(hours=_GRACE_HOURS) or (has_ended and not is_in_use):
         return []
-    use = "The settings still name the old key." if is_in_use else "The new one is in use here."
+    uses = {
+        rotation.key_fingerprint: "The settings still name the old key.",
+        rotation.new_key_fingerprint: "The new one is in use here.",
+        None: "The key that is in use here could not be read.",
+    }
+    use = uses.get(key_in_use, "Which key is in use here is not the old one, nor the new one of this rotation.")
     lines = [f"The key was rotated at {minute_of(rotation.answered_at)}.", use]
     title = f"the old API key {'ended' if has_ended else 'ends'} at {minute_of(ends_at)}"
     cause = (rotation.operation_id, "over" if has_ended else "soon")
     return [made_alert(AlertKind.KEY_EXPIRES, About(environment=rotation.environment), title, lines, *cause)]
 
 
-def quota_low(about: About, left: int | None, limit: float | None, reset: datetime | None) -> list[Alert]:
+def quota_low(
+    about: About, left: int | None, limit: float | None, reset: datetime | None, now: datetime
+) -> list[Alert]:
     """Tell that less than a tenth of the quota is left, once for each period of the quota."""
     if left is None or not limit or left >= limit / 10:
         return []
-    when = "the service did not say when it resets" if reset is None else f"it resets {minute_of(reset)}"
-    line = f"The key's quota has {left:,} of {limit:,.0f} calls left; {when}."
+    line = f"The key's quota has {left:,} of {limit:,.0f} calls left; {reset_clause(reset, now)}."
     period = "" if reset is None else f"{reset:%Y-%m-%d}"
     return [made_alert(AlertKind.QUOTA_LOW, about, "the quota runs low", [line], period)]
 
@@ -307,7 +311,7 @@ def alerts_of_probes(probes: Sequence[ProbeFacts], environment: str) -> tuple[li
     if usage and usage[-1].trouble is None:
         over.append(cause_of(AlertKind.KEY_REFUSED, environment))
     for known in [probe for probe in usage if probe.rate_remaining is not None and probe.rate_limit][-1:]:
-        found += quota_low(about, known.rate_remaining, known.rate_limit, known.rate_reset)
+        found += quota_low(about, known.rate_remaining, known.rate_limit, known.rate_reset, known.started_at)
     return found, over
 
 

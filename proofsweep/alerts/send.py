@@ -1,4 +1,4 @@
-"""Send each cause once, to chat, mail and webhooks through apprise. Their URLs hold secrets, so nothing shows them."""
+"""Send each cause once, to chat, mail and webhooks through apprise. The receivers' URLs hold secrets: none is shown."""
 
 import json
 import logging
@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
@@ -15,7 +16,7 @@ from pydantic import SecretStr
 
 from proofsweep.alerts.rules import Alert
 from proofsweep.config.sections import AlertsSettings
-from proofsweep.domain.errors import ConfigError, NameTaken, ProofsweepError
+from proofsweep.domain.errors import ConfigError, NameTaken, ProofsweepError, ResultsError
 from proofsweep.domain.text import text_of_file
 from proofsweep.store import layout
 from proofsweep.store.objects import Store, json_bytes, sha256_hex
@@ -52,27 +53,33 @@ class Notifier:
 
     def notify(self, hold: Sequence[Alert], over: Iterable[str] = ()) -> "Delivery":
         """Forget what is over, by the begins of causes, and send what holds; what nobody took is sent the next time."""
-        self._forget(tuple(f"{each}\t" for each in over))
+        with suppress(ResultsError):
+            self._forget(tuple(f"{each}\t" for each in over))
         alerts = list({alert.cause: alert for alert in hold}.values())
         mine = [alert for alert in alerts if self._is_begun(alert.cause)]
         missed = self.receivers.send([alert.with_page(self.page) for alert in mine]) if mine else []
         untold = [alert.cause for alert, lack in zip(mine, missed, strict=True) if {*lack} == {*self.receivers.names}]
         sent = [alert.cause for alert in mine if alert.cause not in untold]
-        for cause in untold:
-            self.store.delete(_name_of(cause))
-        for cause in sent:
-            self.store.replace(_name_of(cause), self._memory(cause, is_sent=True))
+        with suppress(ResultsError):
+            for cause in untold:
+                self.store.delete(_name_of(cause))
+            for cause in sent:
+                self.store.replace(_name_of(cause), self._memory(cause, is_sent=True))
         return Delivery(alerts, sent, untold, list(dict.fromkeys(chain.from_iterable(missed))))
 
     def _is_begun(self, cause: str) -> bool:
-        """Write down that this process tells a cause; False if it was told, or another process tells it now."""
+        """Write down that this process tells a cause; False if it was told, or another process tells it now.
+
+        A store that cannot be written, which may be the cause, silences nobody: then each process tells it.
+        """
         name = _name_of(cause)
-        if not self._holds(name):
-            self.store.delete(name)
         try:
+            if self._holds(name):
+                return False
+            self.store.delete(name)
             self.store.create(name, self._memory(cause, is_sent=False))
-        except NameTaken:
-            return False
+        except (NameTaken, ResultsError) as error:
+            return isinstance(error, ResultsError)
         return True
 
     def _memory(self, cause: str, *, is_sent: bool) -> bytes:

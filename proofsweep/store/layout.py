@@ -18,6 +18,8 @@ LEDGER_FOLDER = "_ledger"
 _ENTRIES_PER_FOLDER = 1_000
 # What was told of each cause, and to whom; it can be deleted too.
 ALERTS_FOLDER = "_alerts"
+# When a catalog last had nothing that was due; it can be deleted too.
+IDLE_FOLDER = "_idle"
 # A results store of its own inside this one: the leases and documents of watched folders.
 INGEST_FOLDER = "_ingest"
 

@@ -1,4 +1,4 @@
-"""The facts of one environment over a store that counts what is read."""
+"""The facts of one environment over a store."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,17 +13,9 @@ from proofsweep.store.parts import Results
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-class CountingStore(FolderStore):
-    reads = 0
-
-    def read(self, name: str) -> bytes | None:
-        self.reads += 1
-        return super().read(name)
-
-
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    return Results(CountingStore(tmp_path / "results"))
+    return Results(FolderStore(tmp_path / "results"))
 
 
 @pytest.fixture

@@ -1,7 +1,9 @@
-"""What is told of ends, read from the store; no run is read that is older than the look back."""
+"""What is told of ends, read from the store."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+
+import pytest
 
 from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import Alert, FlowEnd, over_after_end
@@ -13,12 +15,11 @@ from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
 from proofsweep.store.lease import Legs
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import RunIndex
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, operation_named
 from ..passes_of_monitoring import leave_pass
-from .conftest import NOW, CountingStore
+from .conftest import NOW
 
 
 def at(hours: float) -> datetime:
@@ -65,20 +66,22 @@ def test_a_run_that_was_resumed_late_counts_by_its_end(facts: AlertFacts, result
     assert last_success(facts) == at(40)
 
 
-def test_what_is_older_than_the_look_back_is_not_read(facts: AlertFacts, results: Results) -> None:
-    """A store may hold years; the index says which runs are older. A folder without a plan is no run."""
-    for day in range(40, 140):
-        add_leg(results, add_run(results, NOW - timedelta(days=day)), at(999))
-    newest = add_run(results, at(50))
-    results.store.create(layout.items_name(new_run_id(at(1), "bbb"), 0), b"")
-    RunIndex(results).refreshed()
-    assert isinstance(results.store, CountingStore)
-    before = results.store.reads
+def test_a_success_of_last_year_is_still_known(facts: AlertFacts, results: Results) -> None:
+    """A catalog whose schedule was paused for months is told, and that it once was verified."""
+    add_leg(results, add_run(results, at(9_001)), at(9_000))
 
-    found = [run.plan for run in facts.recent_runs()]
+    assert (last_success(facts), last_success(facts, None)) == (at(9_000), at(9_000))
 
-    assert found == [newest]
-    assert results.store.reads - before < 20
+
+def test_a_pass_or_a_night_that_found_nothing_due_is_a_success(facts: AlertFacts, results: Results) -> None:
+    """No run says it: all answers are young, or nobody delivered over the weekend. What cannot be read says nothing."""
+    add_leg(results, add_run(results, at(60)), at(55))
+    replace(facts, clock=lambda: at(20)).record_idle("music")
+    replace(facts, clock=lambda: at(10)).end_of_pass("drops", PassReport())
+    replace(facts, clock=lambda: at(5)).end_of_pass("drops", PassReport(is_whole=False))
+    results.store.replace(f"{layout.IDLE_FOLDER}/other.json", b"[]")
+
+    assert [last_success(facts, catalog) for catalog in ("music", "drops", None)] == [at(20), at(10), at(10)]
 
 
 def test_only_recent_probes_of_the_environment_are_given(facts: AlertFacts, results: Results) -> None:
@@ -130,6 +133,29 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
         f"Tables: `{results.store.url}`",
     ]
     assert not [cause for cause in over_after_end(end) if alert.cause.startswith(cause)]
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "outcomes", "works"),
+    [
+        ("quota", ["rejected"], True),
+        ("breaker", [], False),
+        ("error", ["ineligible"], False),
+        ("key_refused", ["accepted"], False),
+    ],
+)
+def test_only_an_answer_says_that_a_key_works_again(
+    facts: AlertFacts, ended_by: str, outcomes: list[str], *, works: bool
+) -> None:
+    """A leg that an outage ended before its first answer has not tried it; nor has a pass that found nothing new."""
+    ended(facts, *outcomes, items=2, ended_by=ended_by)
+
+    _, over = facts.end_of_leg(describe_run(facts.results, RUN))()
+    _, over_pass = facts.end_of_pass("/in", PassReport())()
+    _, over_operation = facts.end_of_flow("run-operation notes", "Completed", "3 notes.")()
+
+    refused = "key_refused\tbeta"
+    assert (refused in over, refused in over_pass, refused in over_operation) == (works, False, True)
 
 
 def test_a_sunset_header_is_told_at_the_end_of_any_run(facts: AlertFacts) -> None:

@@ -68,6 +68,18 @@ def test_a_run_whose_process_was_killed_is_found_unless_another_took_its_rows(
     assert found(facts, partner, MUSIC) == []
 
 
+def test_a_killed_run_is_found_beside_newer_runs_of_other_catalogs(facts: AlertFacts, partner: Partner) -> None:
+    """As long as the schedule would resume it; one that was given up for months is told no more."""
+    killed, newer = plan_of_run(EARLY, catalog=MUSIC), plan_of_run(LATE, catalog="/label/drops")
+    facts.results.write_plan(killed)
+    Legs(facts.results.store, killed.run_id).take(1)
+    let_holder_die(facts.results, killed, 1)
+    end_leg(facts.results, newer, [answered(newer, 0, "a")], finished_at=NOW.isoformat())
+
+    assert found(facts, partner) == ["crashed"]
+    assert found(facts, partner, hours=24 * 60) == ["no_success"]
+
+
 @pytest.mark.parametrize("status", [500, 404, None])
 def test_a_service_that_is_down_is_said_and_no_alert(
     facts: AlertFacts, partner: Partner, service: ScriptedService, status: int | None

@@ -13,8 +13,8 @@ from proofsweep.alerts import send as alert_receivers
 from proofsweep.alerts.rules import Alert, AlertKind
 from proofsweep.alerts.send import Notifier, Receivers, receivers_of
 from proofsweep.config.sections import AlertsSettings
-from proofsweep.domain.errors import ConfigError
-from proofsweep.store.objects import open_store
+from proofsweep.domain.errors import ConfigError, ResultsError
+from proofsweep.store.objects import FolderStore, open_store
 
 from ...servers.alert_receivers import Webhook, mailbox, webhook
 
@@ -116,6 +116,26 @@ def test_an_object_that_cannot_be_understood_is_as_good_as_none(notifier: Make, 
 
     notifier(listener, NOW).notify(always("a"))
     assert listener.heard == ["a", "a"]
+
+
+class FullStore(FolderStore):
+    def _write(self, *_: object, **__: object) -> None:
+        raise ResultsError("No space left on device.")
+
+    def delete(self, *_: object, **__: object) -> None:
+        raise ResultsError("Read-only file system.")
+
+
+def test_a_store_that_cannot_be_written_silences_nobody(notifier: Make, tmp_path: Path) -> None:
+    """It may be why the run ended. What was told before is remembered."""
+    listener = Listener()
+    notifier(listener, NOW).notify(always("a"))
+
+    full = Notifier(store=FullStore(tmp_path), receivers=listener, clock=lambda: NOW)
+    delivery = full.notify(always("a", "b"), over=["a"])
+
+    assert listener.heard == ["a", "b"]
+    assert (delivery.sent, delivery.untold) == (["b"], [])
 
 
 SECRET = "s3cr3tT0ken"

@@ -7,9 +7,10 @@ import pytest
 
 from proofsweep.app import App
 from proofsweep.config.load import Settings
-from proofsweep.domain.errors import ConfigError, UsageError
+from proofsweep.domain.errors import ConfigError, NothingDue, UsageError
 from proofsweep.domain.runs import INGEST, Bounds
 from proofsweep.sources.catalog import PartOfCatalog
+from proofsweep.sources.selection import Selection
 
 from ..scripted_service import ScriptedService
 from ..wired import WAV, Change
@@ -51,6 +52,17 @@ def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
 
     assert App(settings).results.store.folders("_runs") == []
     assert service.calls == []
+
+
+def test_a_night_without_a_due_row_is_no_night_without_a_success(settings: Settings, catalog: str) -> None:
+    """It leaves no run, so it is recorded: else somebody is woken though each answer is young."""
+    app = App(settings)
+    assert [alert.kind for alert in app.alerts.no_success(catalog)] == ["no_success"]
+
+    with pytest.raises(NothingDue):
+        app.plan(catalog, Selection(newer_than="2999-01-01"))
+
+    assert app.alerts.no_success(catalog) == []
 
 
 def test_a_resumed_run_compares_with_the_root_of_its_plan(
