@@ -33,8 +33,8 @@ class RateLease:
 
     weight: float
     writes: int = 0  # counts what it wrote; it is alive while this grows
-    rate: float | None = None  # calls per second of all processes together; None until one was refused
-    learned: int = 0  # which rate is the newest: one more than any that was seen
+    rate: float | None = None  # calls per second of all processes together; None until one is known
+    learned: int = 0  # which rate is the newest: one more than any that was seen; 0 for one of an earlier run
     pause_seconds: float = 0.0  # what was left then of a pause that the service has asked it for
     epoch_seconds: float = 0.0  # when it was written, by the clock of its machine
 
@@ -64,6 +64,7 @@ class RateShare:
 
     token: str
     weight: float
+    known: float | None = None  # calls per second of all processes together, as an earlier run learned it
     part: float = 1.0
     _own: RateLease = field(init=False)
     _wrote_at: float = -math.inf
@@ -73,7 +74,7 @@ class RateShare:
     _heard: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._own = RateLease(weight=self.weight)
+        self._own = RateLease(weight=self.weight, rate=self.known)
 
     def look(self, leases: Mapping[str, RateLease], report: RateReport, now: float) -> Share:
         others, pause_seconds = self._living(leases, now)
@@ -86,7 +87,8 @@ class RateShare:
         if not self._own.writes:
             self._known_rate = report.learned_rate  # of an earlier run
         if report.learned_rate not in (None, self._known_rate):
-            whole, learned = self._found(report.learned_rate, whole if self.part < 1.0 else None), learned + 1
+            known = whole if learned and self.part < 1.0 else None
+            whole, learned = self._found(report.learned_rate, known), learned + 1
         part = weight / (weight + sum(lease.weight for lease in others))
         is_other_part = abs(part - self.part) > _CHANGE * self.part
         is_new = is_other_part or (part < 1.0 and learned > self._own.learned)

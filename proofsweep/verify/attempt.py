@@ -52,7 +52,7 @@ def leg_of(
     status = service.awaited(bounds.reserve)  # (1)
     rate = learned_rate(results, settings.base_url, service.key_fingerprint, service.clock())
     service.dispatcher.remember(None if rate is None else rate / sharers)
-    with RateLeases(results.store, service, plan).shared():
+    with RateLeases(results.store, service, plan, rate).shared():
         bind_key(results.store, service.key_fingerprint, settings.base_url)
         facts: Row = {
             "key_fingerprint": service.key_fingerprint,

@@ -27,12 +27,13 @@ _LEASE = TypeAdapter(RateLease)
 class RateLeases:
     """The lease of this process, beside those of the others that call the service with the same key."""
 
-    def __init__(self, store: Store, service: Service, plan: Plan | None = None) -> None:
+    def __init__(self, store: Store, service: Service, plan: Plan | None = None, rate: float | None = None) -> None:
+        """Take the calls per second that an earlier run learned for all processes together, if one did."""
         self._store = store
         self._folder = layout.rate_leases_folder(service.key_fingerprint, service.settings.base_url)
         self._dispatcher, self._clock = service.dispatcher, service.clock
         weight = Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY
-        self._share = RateShare(token=secrets.token_hex(6), weight=weight)
+        self._share = RateShare(token=secrets.token_hex(6), weight=weight, known=rate)
         self._has_looked = threading.Event()
 
     @contextmanager

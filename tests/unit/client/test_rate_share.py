@@ -44,6 +44,17 @@ def test_nobody_learns_for_all_until_a_429() -> None:
     assert (then.rate, then.lease and then.lease.rate) == (8.0, 16.0)
 
 
+def test_what_an_earlier_run_learned_counts_until_a_429_and_is_told_to_nobody_as_news() -> None:
+    """A process that begins takes its part of it at once; then only what was seen now counts."""
+    process, others = RateShare(token="own", weight=1.0, known=20.0), {"a": lease(rate=None)}
+
+    first = process.look(others, RateReport(learned_rate=20.0, is_hungry=True), 1.0)
+    then = process.look(others, RateReport(learned_rate=8.0, is_hungry=True), 2.0)
+
+    assert (first.part, first.rate, first.lease and first.lease.learned) == (0.5, 10.0, 0)
+    assert (then.rate, then.lease and (then.lease.rate, then.lease.learned)) == (8.0, (16.0, 1))
+
+
 def test_the_newest_rate_counts_and_what_one_found_only_in_part() -> None:
     """One process alone sees few calls."""
     process = RateShare(token="own", weight=1.0)

@@ -31,11 +31,13 @@ class Process:
 
     store: FolderStore
     now: datetime = NOW
+    remembered: float | None = None
 
     def __post_init__(self) -> None:
         pace, retry, timeouts = PaceSettings(first_rate=20.0), RetrySettings(), TimeoutSettings()
         service = Service(SERVICE, pace, retry, timeouts, lambda: KEY, proxies=Proxies({}), clock=lambda: self.now)
-        self.dispatcher, self.leases = service.dispatcher, RateLeases(self.store, service)
+        self.dispatcher, self.leases = service.dispatcher, RateLeases(self.store, service, rate=self.remembered)
+        self.dispatcher.remember(self.remembered)
 
 
 @pytest.fixture
@@ -52,6 +54,19 @@ def test_two_processes_share_a_rate_and_one_that_ends_leaves_it(store: FolderSto
         wait_for(lambda: not one.dispatcher.status().is_shared)
 
     assert store.names(FOLDER) == []
+
+
+def test_a_rate_that_is_remembered_does_not_grow_beside_the_lease_of_a_process_that_was_killed(
+    store: FolderStore,
+) -> None:
+    """Such a lease stays for hours, and each process that comes takes it for a living one at first."""
+    Process(store).leases.look()
+    process = Process(store, remembered=20.0)
+
+    process.leases.look()
+
+    assert process.dispatcher.status().is_shared
+    assert process.dispatcher.status().rate == pytest.approx(20.0)
 
 
 @pytest.mark.parametrize(
