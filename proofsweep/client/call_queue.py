@@ -125,7 +125,7 @@ class Ticket:
     is_over: bool = False  # its result is known
 
 
-MOST_UPLOADS = 16  # files whose bytes are on their way at once: more only fill a link that is not full
+MOST_UPLOADS = 16  # files whose bytes are on their way at once: more would only share a link that is full
 
 
 class CallQueue:

@@ -1,11 +1,10 @@
-"""The circuit breaker of a leg: closed, calls go; open, none goes; half-open, one probe goes. Pure: `now` is monotonic.
+"""The circuit breaker of a leg: closed, all calls go; open, only probes, one at a time. Pure: `now` is monotonic.
 
 It opens when calls fail for many items, and closes when a probe is answered. A 429 is no failure, and never opens it.
 """
 
 import math
 from dataclasses import dataclass, field
-from enum import StrEnum
 from http import HTTPStatus
 
 from proofsweep.domain.exchanges import Call, Exchange, may_be_outage
@@ -17,15 +16,9 @@ _LONGEST_WAITS = 6  # up to so many first ones: 10 to 60 s
 _CALLS_FOR_ITEMS = frozenset({Call.ASSET, Call.UPLOADS, Call.SLOT, Call.VERIFY})
 
 
-class Circuit(StrEnum):
-    CLOSED = "closed"
-    OPEN = "open"
-    HALF_OPEN = "half-open"
-
-
 @dataclass(slots=True)
 class CircuitBreaker:
-    state: Circuit = Circuit.CLOSED
+    is_open: bool = False
     due_at: float = -math.inf  # when the next probe may go; one that was answered holds until then
     is_outage: bool = False  # a probe has failed since it opened
     _probes: int = 0
@@ -46,24 +39,21 @@ class CircuitBreaker:
 
     def open(self, now: float) -> bool:
         """Open it, unless it is open, or a probe was answered just now; return whether it was opened."""
-        if self.state is not Circuit.CLOSED or now < self.due_at:
+        if self.is_open or now < self.due_at:
             return False
-        self.state = Circuit.OPEN
+        self.is_open = True
         return True
 
     def begin_probe(self, now: float) -> None:
-        """Take note that a probe goes; where it is open, it is half-open now."""
         if now - self.due_at > _LONGEST_WAITS * FIRST_WAIT_SECONDS:  # the last one is long ago
             self._probes = 0
         self.due_at = now + FIRST_WAIT_SECONDS * min(2**self._probes, _LONGEST_WAITS)
         self._probes = min(self._probes + 1, _LONGEST_WAITS)
-        if self.state is Circuit.OPEN:
-            self.state = Circuit.HALF_OPEN
 
     def probe_failed(self) -> None:
-        self.state, self.is_outage = Circuit.OPEN, True
+        self.is_open = self.is_outage = True
 
     def close(self) -> None:
         """Let all calls go again; failures are counted anew."""
-        self.state, self.is_outage = Circuit.CLOSED, False
+        self.is_open = self.is_outage = False
         self._failing.clear()

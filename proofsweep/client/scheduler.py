@@ -47,8 +47,8 @@ class Dispatcher:
     ) -> None:
         """Take the parts.
 
-        The service may make one call wait for so long, at once or again and again. `make_room` is called by each thread
-        that may ask for a new slot.
+        The leg ends when the service makes one call wait for longer than `longest_pause_seconds`, at once or again and
+        again. `make_room` is called in each thread whose call asked for a new slot.
         """
         self.stop = stop
         self.clock = clock
@@ -116,12 +116,11 @@ class Dispatcher:
         with self._lock:
             if self.on_open is None or not self._breaker.open(self.clock()):
                 return
-            self._queue.is_held = True
         self.on_open()
 
     @property
     def is_open(self) -> bool:
-        return self._queue.is_held
+        return self._breaker.is_open
 
     def begin_probe(self) -> None:
         with self._lock:
@@ -130,7 +129,6 @@ class Dispatcher:
     def probe_failed(self) -> None:
         with self._lock:
             self._breaker.probe_failed()
-            self._queue.is_held = True
 
     @property
     def probe_due_seconds(self) -> float:
@@ -140,7 +138,6 @@ class Dispatcher:
         """Let all calls go again."""
         with self._lock:
             self._breaker.close()
-            self._queue.is_held = False
             self._serve()
 
     def pause_all(self, exchange: Exchange, ticket: Ticket | None, wait_seconds: float) -> None:
@@ -194,7 +191,7 @@ class Dispatcher:
 
     def _serve(self) -> None:
         """Let all calls go that may, and wake the next one, which then waits for its exact time."""
-        now = self.clock()
+        now, self._queue.is_held = self.clock(), self._breaker.is_open
         while not self._is_abandoned and (ticket := self._queue.take_next(now)) is not None:
             self._wake(ticket)
         first = self._queue.first()
@@ -214,7 +211,7 @@ class Dispatcher:
 
     @property
     def _is_abandoned(self) -> bool:
-        return (self._queue.is_held or self.stop.is_aborted) and self.stop.reason is not None
+        return (self._breaker.is_open or self.stop.is_aborted) and self.stop.reason is not None
 
     def _check_stop(self, ticket: Ticket) -> None:
         wait_seconds = self._queue.pacer.next_at - self.clock()

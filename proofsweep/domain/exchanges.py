@@ -132,7 +132,7 @@ class Failure(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     call: Call
-    attempt: int  # from 1, of this call for this row
+    attempt: int  # from 1, of this call in one try of its row
     started_at: datetime
     elapsed_ms: float
     headers: AnswerHeaders
