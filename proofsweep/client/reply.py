@@ -13,6 +13,7 @@ import httpx
 from pydantic.alias_generators import to_camel
 
 from proofsweep.domain import models
+from proofsweep.domain.errors import SHORTAGES
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.models import Resource, json_of, object_of, text_of
 from proofsweep.domain.text import printable
@@ -79,9 +80,13 @@ class Sending(httpx.SyncByteStream):
         """Return what went wrong on the wire, and why there was no connection."""
         if isinstance(error, httpx.TimeoutException):
             return Reply(self._exchange(answer, Failure.TIMEOUT))
-        if answer is not None:
+        # No class of errors tells a body that ends early from one that breaks the rules.
+        is_cut = isinstance(error, httpx.NetworkError) or "peer closed connection" in str(error)
+        if answer is not None and not is_cut:
             return Reply(self._exchange(answer, Failure.BAD_ANSWER))
-        return Reply(self._exchange(None, Failure.CONNECTION, cause_of(error)))
+        is_shortage = any(isinstance(each, OSError) and each.errno in SHORTAGES for each in _chain(error))
+        exchange = self._exchange(answer, Failure.CONNECTION, cause_of(error))
+        return Reply(replace(exchange, is_shortage=is_shortage and self.bytes_sent is None))
 
     def _exchange(
         self, answer: httpx.Response | None, failure: Failure | None = None, because: str | None = None

@@ -20,7 +20,7 @@ from proofsweep.client.transport import Transport
 from proofsweep.config.sections import RetrySettings, ServiceSettings
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, RunMustStop, SlotRefused, SlotSpent, UsageError
+from proofsweep.domain.errors import CallFailed, CallNotMade, RunMustStop, SlotRefused, SlotSpent, UsageError
 from proofsweep.domain.exchanges import Call, Exchange
 from proofsweep.domain.text import reset_clause
 
@@ -206,4 +206,5 @@ class Session:
 
 
 def _give_up(exchange: Exchange) -> NoReturn:
-    raise call_error(SlotRefused if exchange.call is Call.SLOT else CallFailed, exchange)
+    kind = SlotRefused if exchange.call is Call.SLOT else CallFailed
+    raise call_error(CallNotMade if exchange.is_shortage else kind, exchange)

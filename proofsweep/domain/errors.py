@@ -14,15 +14,20 @@ ProofsweepError
 ├── RotationUnfinished        a new key is not in its place yet; the same command goes on with it
 ├── ServiceError              the partner's side gave no usable answer
 │   ├── CallFailed            one call failed, and no retry is left
+│   │   └── CallNotMade       too few open files or ports, or too little memory, here: that says nothing about the item
 │   ├── SlotRefused           the storage target did not store the audio
 │   └── SlotSpent             this slot cannot be used any more; a new one may work
 └── RunMustStop               this leg can make no more calls; has the reason
 """
 
+import errno
 from datetime import datetime
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.text import printable
+
+# Errors of the system that tell of this machine alone: it has too few open files or ports, or too little memory.
+SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EADDRNOTAVAIL})
 
 
 class ProofsweepError(Exception):
@@ -118,6 +123,9 @@ class ServiceError(ProofsweepError):
 
 
 class CallFailed(ServiceError): ...
+
+
+class CallNotMade(CallFailed): ...
 
 
 class SlotRefused(ServiceError): ...

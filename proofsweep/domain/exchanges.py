@@ -144,6 +144,7 @@ class Exchange:
     # of the request's body, when the answer came; None without a connection: nothing can be charged.
     bytes_sent: int | None = 0
     because: str | None = None  # why there was no connection, or no usable answer, in a clause; in no table
+    is_shortage: bool = False  # there was no connection, because of this machine alone; in no table
     unnamed: tuple[str, ...] = ()  # names of members of the answer that the contract does not name
 
     @property

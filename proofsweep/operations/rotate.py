@@ -33,7 +33,7 @@ from proofsweep.domain.errors import (
     RotationUnfinished,
     RunMustStop,
 )
-from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
+from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.models import RotatedKeyResponse
 from proofsweep.domain.runs import OperationKind, Rotation, RotationIntent
 from proofsweep.domain.text import minute_of
@@ -166,8 +166,8 @@ def _explained(refusal: CallFailed) -> CallFailed | RunMustStop:
     if refusal.status == HTTPStatus.CONFLICT:
         refusal.message += f" {_ROTATED_BEFORE}"
         return refusal
-    is_busy = refusal.status is None or refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    if is_busy or refusal.status == HTTPStatus.TOO_MANY_REQUESTS or refusal.reason == "bad_answer":
+    is_busy = refusal.reason.startswith("http_5") or refusal.status == HTTPStatus.TOO_MANY_REQUESTS
+    if is_busy or refusal.reason in {*Failure}:
         return RunMustStop(f"{refusal.message} {_NOT_KNOWN}", ended_by=EndedBy.BREAKER)
     return refusal
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import is_bucket, is_within, one_line, path_within, root_and_key
-from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 # The disk or the file server does not give the file now: a bad sector, or a mount that is away.
 _AWAY = frozenset(
     {
@@ -228,7 +227,7 @@ def _raise_unless_missing(error: OSError | ValueError, what: str = "file") -> No
 
 
 def _unreadable(error: OSError, what: str = "file") -> SourceError:
-    if error.errno in _SHORTAGES:
+    if error.errno in SHORTAGES:
         return ResourceShortage(f"This process cannot read more files now: {error.strerror}.", reason=_UNAVAILABLE)
     reason = _UNAVAILABLE if error.errno in _AWAY else Reason.UNREADABLE_FILE
     return SourceError(f"The {what} cannot be read: {error.strerror}.", reason=reason)

@@ -17,6 +17,7 @@ from proofsweep.config.locations import is_bucket
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import (
     CallFailed,
+    CallNotMade,
     ProofsweepError,
     ResourceShortage,
     RunMustStop,
@@ -134,7 +135,7 @@ def verify_item(item: WorkItem, context: VerifyContext, record: Record = lambda 
                         slot = work.partner.request_slot()  # (1)
                         work.partner.fill_slot(slot, audio.chunks(), audio.facts.size_bytes)  # (2)
                         outcome = outcome_of(work.partner.verify(slot, work.sidecar))  # (3)
-        except (RunMustStop, ResourceShortage):
+        except (RunMustStop, ResourceShortage, CallNotMade):
             return work.deferred()
         except SourceError as error:
             outcome = _unreadable(error, item.ineligible)

@@ -29,7 +29,7 @@ from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSetti
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, RunMustStop
-from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
+from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange, Failure
 from proofsweep.domain.text import reset_clause
 from proofsweep.sources.files import Files
 from proofsweep.store import layout
@@ -257,7 +257,8 @@ def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
             through = f"The service at {where} is not reached through the proxy in {proxy.variable}"
             raise ConfigError(f"{through}: {failed.message} {OTHERWISE}") from failed
         is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
-        if failed.status is not None and not is_busy:
+        is_broken = failed.status is None or failed.reason in {Failure.TIMEOUT, Failure.CONNECTION}
+        if not (is_busy or is_broken):
             raise ConfigError(
                 f"What answers at {where} is not the partner's API ({failed.message} Status {failed.status}); "
                 "check service.base_url."

@@ -31,6 +31,8 @@ class Scripted:
     retry_after: float | None = None
     reset: datetime | None = None
     error_code: str | None = None
+    failure: Failure | None = None  # beside its status
+    is_shortage: bool = False  # no connection could be opened here
 
 
 SLOT = Scripted(document={"uploadId": "u", "url": "https://storage.example/slot", "fields": {"policy": "p"}})
@@ -115,7 +117,8 @@ class ScriptedService(Transport):
             elapsed_ms=1.0,
             headers=headers,
             status=answer.status,
-            failure=Failure.CONNECTION if answer.status is None else None,
+            failure=Failure.CONNECTION if answer.status is None else answer.failure,
+            is_shortage=answer.is_shortage,
             request_id=headers.request_id,
             error_code=answer.error_code,
             bytes_sent=request.content_bytes,

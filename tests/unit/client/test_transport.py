@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import socket
 import ssl
@@ -136,6 +137,28 @@ def test_a_connection_that_ends_without_an_answer_is_a_failure(
     assert exchange.bytes_sent == 0
 
 
+@pytest.mark.parametrize(
+    ("number", "is_shortage"),
+    [
+        *((number, True) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EADDRNOTAVAIL)),
+        *((number, False) for number in (errno.ENETUNREACH, errno.ECONNREFUSED)),
+    ],
+)
+def test_a_connection_that_this_machine_cannot_open_is_told_apart(
+    send: Send, monkeypatch: pytest.MonkeyPatch, *, number: int, is_shortage: bool
+) -> None:
+    """It says nothing about the service, nor about the file."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, "No.")
+
+    monkeypatch.setattr(socket, "create_connection", fail)
+
+    exchange = send().exchange
+
+    assert (exchange.failure, exchange.bytes_sent, exchange.is_shortage) == ("connection", None, is_shortage)
+
+
 def test_a_refused_connection_differs_from_a_lost_answer(transport: Transport) -> None:
     """Nothing was sent, so nothing can have been charged."""
     request = Request(call=Call.HEALTH, method="GET", url="http://127.0.0.1:1/v1/health")
@@ -192,10 +215,10 @@ def test_a_flood_is_not_read_to_its_end(api: ScriptedServer, send: Send, kind: s
 BROKEN = {
     "no JSON": (OPENING + b"\r\n<html>", "bad_answer"),
     "no body": (b"HTTP/1.1 204 No\r\n\r\n", "bad_answer"),
-    "cut off": (OPENING + b"content-length: 400\r\n\r\n" + VALID, "bad_answer"),
+    "cut off": (OPENING + b"content-length: 400\r\n\r\n" + VALID, "connection"),
     "a chunk size that is none": (CHUNKED + b"zz\r\n" + VALID, "bad_answer"),
     "a chunk of negative size": (CHUNKED + b"-22\r\n" + VALID, "bad_answer"),
-    "chunks without an end": (CHUNKED + b"22\r\n" + VALID + b"\r\n", "bad_answer"),
+    "chunks without an end": (CHUNKED + b"22\r\n" + VALID + b"\r\n", "connection"),
     "two lengths": (OPENING + b"content-length: 34\r\ncontent-length: 35\r\n\r\n" + VALID, "connection"),
     "a length that is none": (OPENING + b"content-length: +34\r\n\r\n" + VALID, "connection"),
     "an unknown transfer": (OPENING + b"transfer-encoding: zip\r\n\r\n" + VALID, "connection"),

@@ -11,8 +11,8 @@ import pytest
 
 from proofsweep.config.sections import RetrySettings
 from proofsweep.config.threads import StopSwitch
-from proofsweep.domain.errors import RunMustStop
-from proofsweep.domain.exchanges import Call
+from proofsweep.domain.errors import ConfigError, ProofsweepError, RunMustStop
+from proofsweep.domain.exchanges import Call, Failure
 from proofsweep.verify.service import Service, ServiceStatus, Workers, workers_that_fit
 
 from ...worlds.waiting import wait_for
@@ -53,6 +53,29 @@ def test_a_quota_that_is_not_told_is_unknown_unless_it_refuses_the_very_call(
 
     assert (status.version, status.headroom, status.quota_reset) == ("7", headroom, reset)
     assert service.calls[:2] == [Call.HEALTH, Call.USAGE]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Scripted(status=503), RunMustStop),
+        (Scripted(status=200, failure=Failure.TIMEOUT), RunMustStop),
+        (Scripted(status=200, failure=Failure.CONNECTION), RunMustStop),
+        (Scripted(status=None, is_shortage=True), RunMustStop),
+        (Scripted(status=200, failure=Failure.BAD_ANSWER), ConfigError),
+        (Scripted(status=404), ConfigError),
+    ],
+)
+def test_an_outage_is_told_from_a_wrong_address(
+    opened: Service, service: ScriptedService, answer: Scripted, error: type[ProofsweepError]
+) -> None:
+    """An answer whose body does not come, or not whole, may be the partner's: the service is down, or slow."""
+    service.usual[Call.HEALTH] = answer
+
+    with pytest.raises(error) as raised:
+        opened.status()
+
+    assert isinstance(raised.value, ConfigError) or getattr(raised.value, "ended_by", None) == "breaker"
 
 
 @pytest.mark.parametrize(

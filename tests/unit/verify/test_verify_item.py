@@ -170,6 +170,15 @@ def test_a_file_that_this_process_cannot_open_now_has_no_outcome(trial: Trial) -
     assert isinstance(verify_item(trial.item, replace(trial.context, files=files)), Deferred)
 
 
+@pytest.mark.parametrize("call", [Call.UPLOADS, Call.SLOT, Call.VERIFY])
+def test_a_file_for_which_no_connection_can_be_opened_here_has_no_outcome(trial: Trial, call: Call) -> None:
+    """The call is tried as often as any; too few open files or ports say nothing about the file."""
+    trial.service.usual[call] = Scripted(status=None, is_shortage=True)
+
+    assert isinstance(verify_item(trial.item, trial.context), Deferred)
+    assert trial.service.calls.count(call) > 1
+
+
 def declared_of(path: Path, algorithm: str = "md5") -> Declared:
     content = path.read_bytes()
     return Declared(size_bytes=len(content), digests={algorithm: new(algorithm, content).hexdigest()})
