@@ -110,7 +110,7 @@ class Attribution:
                 self._settle(self._waiting[0].question)
             self._roots_until = min(self._roots_until, self.dispatcher.clock() + self.outage_seconds)
             for root, (_, missing) in list(self._lost_roots.items()):
-                while self._awaited(partial(self.checks.look_at_root, root, missing)).finding is CheckFinding.WRONG:
+                while self.awaited(partial(self.checks.look_at_root, root, missing)).finding is CheckFinding.WRONG:
                     if self.dispatcher.clock() >= self._roots_until:
                         return
                     self.stop.rest(_LOOK_AGAIN_SECONDS)
@@ -128,13 +128,14 @@ class Attribution:
         said = [why for why, _ in self._lost_roots.values()] or ["They could not be tried again."]
         return f"{remaining:,} files remain. {' '.join(said)} `resume` tries them again."
 
-    def _awaited(self, ask: Callable[[], _Answer]) -> _Answer:
+    def awaited(self, ask: Callable[[], _Answer]) -> _Answer:
         """Ask again while the results store fails, or too few files can be opened here, until that ends the leg."""
-        lost_at = self.dispatcher.clock() + self.outage_seconds
+        lost_at = math.inf
         while True:
             try:
                 return ask()
             except (ResultsError, ResourceShortage) as error:
+                lost_at = min(lost_at, self.dispatcher.clock() + self.outage_seconds)
                 if self.dispatcher.clock() >= lost_at:
                     what = (
                         "The results store cannot be used"
@@ -149,7 +150,7 @@ class Attribution:
         read, mode, past = done.read, done.item.mode, self.checks.known.past
         if not isinstance(done.outcome, Rejected) or done.earlier is not None or read is None or read.sha256 is None:
             return False
-        return self._awaited(partial(past.was_accepted, mode, read.sha256, read.sidecar_sha256))
+        return self.awaited(partial(past.was_accepted, mode, read.sha256, read.sidecar_sha256))
 
     def _put_aside(self, done: Finished, row: Row, question: Question, began_at: float) -> None:
         """Let an outcome wait for evidence; a try that a wrong check met says nothing. Under the lock."""
@@ -220,7 +221,7 @@ class Attribution:
         while True:
             self.stop.check()
             began_at = clock()
-            result = self._awaited(partial(self._check, question, in_question))
+            result = self.awaited(partial(self._check, question, in_question))
             log(Event.CHECK_ENDED, in_question=question.what, finding=result.finding)
             if question.what is InQuestion.SOURCE:
                 return began_at, result
@@ -235,9 +236,8 @@ class Attribution:
             self.stop.rest(min(self.dispatcher.probe_due_seconds, max(0.0, lost_at - clock())))
         if wrong is not RIGHT:
             self._forget_since_wrong()
-        self.dispatcher.close_circuit()
-        if result.finding is CheckFinding.RIGHT and question.what is InQuestion.SERVICE:
-            self._rules.note_refused_probe(Mode(question.where))
+        if result.finding is CheckFinding.RIGHT:
+            self.dispatcher.close_circuit()
         return began_at, result
 
     def _check(self, question: Question, in_question: list[Finished]) -> Result:
@@ -250,6 +250,8 @@ class Attribution:
             result = self.checks.send_known(mode)
         if result.finding is CheckFinding.NOTHING_KNOWN and question.what is InQuestion.SERVICE:
             result = self.checks.probe_service(mode, needs_verdict=of_content >= ALIKE)
+            if result.finding is CheckFinding.RIGHT:
+                self._rules.note_refused_probe(mode)
         return result
 
     def _forget_since_wrong(self) -> None:

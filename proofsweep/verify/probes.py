@@ -158,6 +158,8 @@ class Checks:
         done = self._sent(str(_SILENCE), None if mode is Mode.ONE_FILE else str(_NO_PROOF))
         if isinstance(done.outcome, Accepted):
             return Result(CheckFinding.WRONG, _SILENCE_ACCEPTED)
+        if not done.exchanges:
+            return Result(CheckFinding.WRONG, f"The probe audio cannot be sent: {done.outcome.detail}")
         last = done.exchanges[-1]
         is_of_content = last.call is Call.VERIFY and last.status in REFUSED_CONTENT
         if isinstance(done.outcome, Rejected) or (is_of_content and not needs_verdict):
@@ -224,6 +226,8 @@ def _is_unchanged(item: AcceptedItem, files: Files) -> bool:
             if audio.facts.size_bytes != item.audio_bytes or audio.read_through() != item.audio_sha256:
                 return False
         sidecar = None if item.sidecar is None else read_sidecar(item.sidecar, SIDECAR_BYTES, files)
+    except ResourceShortage:
+        raise
     except SourceError:
         return False
     return sidecar is None or sha256(sidecar).hexdigest() == item.sidecar_sha256

@@ -1,14 +1,14 @@
 """Work through one batch of planned items after the other, on threads; what failed is tried again last."""
 
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.outcomes import Deferred
 from proofsweep.store.latest import Latest
@@ -24,23 +24,29 @@ _ITEMS_AT_ONCE = 1_000  # items whose rows are kept as they come, some 10 KB eac
 
 
 def verify_batch(leg: Leg, rows: range | None = None) -> int:
-    """Work through what remains of some rows, or of all; return how many it finished."""
-    return _verified(leg, leg.completed.items(rows))
+    """Work through what remains of some rows, or of all; return how many it finished. `work_last` does the rest."""
+    with suppress(ResultsError):  # the items cannot be read now
+        return _verified(leg, leg.completed.items(rows))
+    return 0
 
 
 def _verified(leg: Leg, items: Iterator[WorkItem]) -> int:
     """Verify items in portions, of which the second is begun before the first is awaited: no thread is ever idle."""
     before, finished, latest = list[Future[bool]](), 0, None
-    while portion := list(islice(items, _ITEMS_AT_ONCE)):
-        touched = [item.item_id for item in portion if item.is_touched]
-        earlier: dict[str, Row] = {}
-        with suppress(ResultsError):  # then they are sent
-            latest = latest or (Latest(leg.results) if touched else None)
-            earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
-        known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
-        begun = [leg.workers.submit(work_item, leg, item) for item in known]
-        finished += sum(future.result() for future in before)
-        before = begun
+    try:
+        while portion := list(islice(items, _ITEMS_AT_ONCE)):
+            touched = [item.item_id for item in portion if item.is_touched]
+            earlier: dict[str, Row] = {}
+            with suppress(ResultsError):  # then they are sent
+                latest = latest or (Latest(leg.results) if touched else None)
+                earlier = latest.whole_answers(leg.plan.environment, touched) if latest else {}
+            known = (replace(item, earlier=earlier.get(item.item_id)) if item.is_touched else item for item in portion)
+            begun = [leg.workers.submit(work_item, leg, item) for item in known]
+            finished += sum(future.result() for future in before)
+            before = begun
+    except ResultsError:
+        wait(before)  # so that it is written down before the leg may end
+        raise
     return finished + sum(future.result() for future in before)
 
 
@@ -55,6 +61,9 @@ def work_item(leg: Leg, item: WorkItem) -> bool:
         again = leg.attribution.next_to_try_again()
         if again is not None:
             _work(leg, again)
+    except ProofsweepError as error:  # such as for a proxy that cannot be used
+        leg.stop.pull(RunMustStop(error.message, ended_by=EndedBy.BREAKER))
+        return False
     except Exception:
         leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
         raise
@@ -89,15 +98,16 @@ def work_last(leg: Leg) -> None:
     try:
         for _ in range(_ROUNDS):
             leg.stop.check()
-            waiting = leg.attribution.begin_round()
-            _verified(leg, (item for item in leg.completed.items() if item.manifest_row not in waiting))
+            leg.attribution.awaited(partial(_verify_remaining, leg))
             leg.attribution.finish()
             if not leg.completed.remaining:
                 return
         remaining = leg.completed.remaining
     except RunMustStop:
         return
-    except ResultsError as error:
-        leg.stop.pull(RunMustStop(f"What remains cannot be read: {error.message}", ended_by=EndedBy.BREAKER))
-        return
     leg.stop.pull(RunMustStop(leg.attribution.sentence(remaining), ended_by=EndedBy.BREAKER))
+
+
+def _verify_remaining(leg: Leg) -> None:
+    waiting = leg.attribution.begin_round()
+    _verified(leg, (item for item in leg.completed.items() if item.manifest_row not in waiting))

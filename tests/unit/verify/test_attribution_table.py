@@ -514,6 +514,33 @@ def test_calls_that_fail_for_many_wait_until_a_probe_is_answered(world: World) -
     assert fate_of(world, 0) == TRIED_AGAIN
 
 
+def test_a_check_that_asks_nobody_closes_no_circuit(world: World) -> None:
+    """Many are refused alike, and no file is known that must be accepted; meanwhile calls fail for many."""
+    world.results, world.dispatcher.on_open = [NOTHING_KNOWN], lambda: None
+    for row, what in ROWS_OF_FIFTY:
+        world.try_one(row, what)
+    let_calls_fail(world)
+
+    world.finish()
+
+    assert (world.made, world.dispatcher.is_open) == (["known one_file"], True)
+    assert set(world.written.values()) == {"rejected"}
+
+
+def test_only_silence_that_was_refused_shows_that_the_service_refuses(world: World) -> None:
+    """Known files that are accepted do not; after a hundred acceptances silence is sent all the same."""
+    for row in range(ACCEPTED_ALIKE - 1):
+        world.try_one(row, VALID)
+    for row in range(200, 210):
+        world.try_one(row, UNFIT)
+    world.finish()
+    made = list(world.made)
+
+    world.try_one(ACCEPTED_ALIKE, VALID)
+
+    assert (made, world.made[len(made) :]) == (["known one_file"], ["probe one_file"])
+
+
 def test_a_key_that_is_refused_opens_the_circuit_at_once(world: World) -> None:
     """It is refused for each call; no call goes before the probe has shown it."""
     world.results = [KEY]

@@ -1,7 +1,7 @@
 """A check takes something whose answer is known: our own silence, files that were accepted, or files that were read."""
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.runs import Bounds
 from proofsweep.sources.files import Files
 from proofsweep.store.known_rows import AcceptedItem
+from proofsweep.verify import probes
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.probes import CheckFinding, Checks, KnownFiles
 
@@ -167,6 +168,23 @@ def test_files_that_changed_or_are_gone_are_not_sent(checks: Checks, service: Sc
 
     assert checks.send_known(ONE_FILE).finding is RIGHT
     assert sent_names(service, "0.wav", "1.wav", "2.wav", "3.wav") == ["3.wav"]
+
+
+def test_known_files_that_cannot_be_opened_here_are_no_changed_ones(checks: Checks, tmp_path: Path) -> None:
+    """They are sent later."""
+    checks.known.past = KnownPast([accepted(tmp_path, "a.wav")])
+    short = replace(checks.verify, files=ClosedFiles(ResourceShortage("Short.", reason="")))
+
+    with pytest.raises(ResourceShortage):
+        replace(checks, verify=short).send_known(ONE_FILE)
+
+
+def test_silence_that_cannot_be_read_is_no_mistake_of_the_program(
+    checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probes, "_SILENCE", Path("/nowhere.wav"))
+
+    assert checks.probe_service(ONE_FILE).finding is WRONG
 
 
 @pytest.mark.parametrize(("proof", "finding"), [(b"proof", RIGHT), (b"other", CheckFinding.NOTHING_KNOWN)])

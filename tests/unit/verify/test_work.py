@@ -1,18 +1,20 @@
 """What remains is verified batch by batch on the worker threads; what fails is tried again last, or ends the leg."""
 
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proofsweep.config.threads import StopSwitch
-from proofsweep.domain.errors import ResultsError, RunMustStop
+from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.domain.runs import Bounds
+from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.store.parts import Results
-from proofsweep.verify import worker
+from proofsweep.verify import attribution, worker
 from proofsweep.verify.duplicates import DuplicateCache
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch, work_item, work_last
@@ -99,18 +101,65 @@ def test_the_last_round_asks_the_service_for_each_file(leg: Leg, service: Script
     assert sorted(service.calls) == sorted(THREE_CALLS * 3)
 
 
-def test_a_store_that_cannot_be_read_ends_the_leg(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
+def let_reads_fail(monkeypatch: pytest.MonkeyPatch, times: int, after: int = 0) -> None:
+    """Let the store fail so often while planned items are read, each time after so many items."""
+    items, left = Results.items, [times]
+
+    def fail_at_times(results: Results, plan: Plan, rows: range | None = None) -> Iterator[WorkItem]:
+        is_away, left[0] = left[0] > 0, left[0] - 1
+        for number, item in enumerate(items(results, plan, rows)):
+            if is_away and number >= after:
+                raise ResultsError("The store is away.")
+            yield item
+
+    monkeypatch.setattr(Results, "items", fail_at_times)
+    monkeypatch.setattr(attribution, "_LOOK_AGAIN_SECONDS", 0.01)
+
+
+def test_a_store_that_is_away_while_items_are_read_loses_no_answer(
+    new_leg: LegBuilder, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was begun is awaited and written down; what could not be read is read again at the end of the leg."""
+    monkeypatch.setattr(worker, "_ITEMS_AT_ONCE", 3)
+    leg = new_leg.leg(new_leg.plan(210, batch_items=200))
+    service.on_call = lambda call: time.sleep(0.02) if call is Call.VERIFY else None
+    service.script[Call.VERIFY] = [Scripted(document={"good": False, "verdict": "tampered"})]
+    let_reads_fail(monkeypatch, times=2, after=4)
+
+    verify_batch(leg, range(200, 210))
+    at_once = written(leg)
+    work_last(leg)
+
+    assert at_once == [200, 201, 202]
+    assert (written(leg), leg.stop.reason) == (list(range(210)), None)
+    assert service.calls.count(Call.VERIFY) == 210
+
+
+def test_a_proxy_that_cannot_be_used_ends_the_leg_as_an_outage(leg: Leg, service: ScriptedService) -> None:
+    """It may be one for the slots' host alone, which nobody knows before the first slot."""
+
+    def fail(call: Call) -> None:
+        if call is Call.SLOT:
+            raise ConfigError("The proxy in https_proxy cannot be used.")
+
+    service.on_call = fail
+
+    assert not work_item(leg, item_of(leg))
+    assert leg.stop.reason is not None
+    assert (leg.stop.reason.ended_by, leg.stop.reason.message) == (
+        "breaker",
+        "The proxy in https_proxy cannot be used.",
+    )
+
+
+def test_a_store_that_stays_away_ends_the_leg(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows what is left."""
-
-    def fail(*_: object) -> None:
-        raise ResultsError("The store is away.")
-
-    monkeypatch.setattr(Results, "items", fail)
+    let_reads_fail(monkeypatch, times=1_000)
 
     work_last(leg)
 
     assert leg.stop.reason is not None
     assert (leg.stop.reason.ended_by, leg.stop.reason.message) == (
         "breaker",
-        "What remains cannot be read: The store is away.",
+        "The results store cannot be used: The store is away.",
     )
