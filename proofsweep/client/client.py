@@ -129,7 +129,13 @@ class Partner:
             return SecretStr(urls[0])
         which = "no single URL" if name is None else "no URL under the name of service.asset_field"
         what = f"The answer of the call asset has {which}: ask the partner for the name, and set service.asset_field."
-        raise CallFailed(what, stage=str(Call.ASSET), reason="bad_answer")
+        raise CallFailed(
+            what,
+            stage=str(Call.ASSET),
+            reason="bad_answer",
+            status=reply.exchange.status,
+            request_id=reply.exchange.request_id,
+        )
 
     def download(self, url: SecretStr, into: TakeBody) -> None:
         """GET an asset's URL, without the key; each attempt gives `into` the body from its start."""

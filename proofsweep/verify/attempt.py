@@ -95,10 +95,11 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
         leg.dispatcher.on_open = None
         reason = leg.stop.reason
         ended_by = EndedBy.COMPLETE if reason is None else reason.ended_by
-        facts = facts | {"started_at": started_at, "quota_after": _headroom(leg, ended_by)}
-        facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
-        leg.trail.flush()
-        with background_thread("heartbeat", leg.heartbeat.send_heartbeats):  # the parts of a long run take minutes
+        # The last reading of the quota may take a minute, and the parts of a long run some.
+        with background_thread("heartbeat", leg.heartbeat.send_heartbeats):
+            facts = facts | {"started_at": started_at, "quota_after": _headroom(leg, ended_by)}
+            facts |= {"finished_at": max(started_at, clock()), "rate_learned": leg.dispatcher.status().rate}
+            leg.trail.flush()
             row = settle_leg(  # (5)
                 leg.parts,
                 Legs(results.store, plan.run_id, clock),

@@ -21,6 +21,7 @@ CALLS_OF_A_FILE: AbstractSet[Call] = frozenset({Call.UPLOADS, Call.VERIFY})
 CALLS_OF_A_PROOF = CALLS_OF_A_FILE | {Call.ASSET}
 LAST_PROBE_CALLS = 1  # kept for the last probe of the headroom, which a leg makes when it ends
 CALLS_TO_BEGIN = len(CALLS_OF_A_FILE) + LAST_PROBE_CALLS  # a quota with less begins no item
+_UNKNOWN_SECONDS = 10.0  # between two probes, while a reserve cannot be kept
 _NO_ROW = -1
 
 
@@ -124,20 +125,24 @@ class Budget:
             self._headroom, self.quota_reset = headroom, reset
             self._spent_before = self.spent if spent is None else spent
 
-    def probe(self) -> None:
-        """Ask for the headroom if a call is left for that; without an answer the count so far stands."""
+    def probe(self) -> bool:
+        """Ask for the headroom if a call is left for that, and say whether it was answered; else the count stands."""
         with self._probing:
             with self._lock:
                 spent = self.spent
                 if self._shortage(1 + self.kept, sharers=1) is not None:
-                    return
+                    return False
             with suppress(CallFailed, RunMustStop):
                 headers = self.partner.usage(days=1)[1]
                 self.take_reading(headers.rate_remaining, headers.rate_reset, spent)
+                return True
+            return False
 
     def keep_probing(self, over: threading.Event) -> None:
-        while not over.wait(min(self.probe_seconds, threading.TIMEOUT_MAX)):
-            self.probe()
+        """Read the quota now and then; soon, where a reserve is to be kept and the service has not answered yet."""
+        is_known = not self.bounds.reserve or self._headroom is not None
+        while not over.wait(min(self.probe_seconds if is_known else _UNKNOWN_SECONDS, threading.TIMEOUT_MAX)):
+            is_known = self.probe() or is_known
 
     def stop_at_closing(self) -> None:
         closes_at = self.bounds.closes_at

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from proofsweep.config.locations import path_of
 from proofsweep.config.sections import ServiceSettings
-from proofsweep.domain.errors import ConfigError, SourceError
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ConfigError, RunMustStop, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, WorkItem
 from proofsweep.domain.outcomes import Deferred, Failed, Finished
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -59,7 +60,7 @@ def answered_file(service: Service, audio: str, sidecar: str | None) -> Finished
     done = verify_item(item, context)
     if isinstance(done, Deferred):
         service.stop.check()
-        raise ConfigError("The service gave no answer.")
+        raise RunMustStop("Too few files can be opened, or there is too little memory.", ended_by=EndedBy.BREAKER)
     if isinstance(done.outcome, Failed):
         service.usable()  # raises if the service fails for all files, not only for this one
     return done

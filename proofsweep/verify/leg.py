@@ -218,7 +218,7 @@ class Leg:
             checks=Checks(self.verify, self.trail, known, known_good_items(service.settings)),
             dispatcher=service.dispatcher,
             stop=service.stop,
-            mode=Mode.LEGACY_PAIR if plan.pairs == plan.eligible else Mode.ONE_FILE,
+            mode=Mode.LEGACY_PAIR if 0 < plan.pairs == plan.eligible else Mode.ONE_FILE,
             outage_seconds=service.retry.breaker_seconds,
         )
         self.heartbeat = Heartbeat(

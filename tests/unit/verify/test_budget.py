@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, field
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from proofsweep.config.threads import StopSwitch
+from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange
 from proofsweep.domain.runs import Bounds
 from proofsweep.verify.budget import Budget, calls_of
@@ -29,6 +31,7 @@ class Leg:
     stop: StopSwitch = field(default_factory=StopSwitch)
     budget: Budget = field(init=False)
     in_flight: dict[int, list[Call]] = field(default_factory=dict)
+    failures: int = 0  # readings of the quota that fail first
 
     def __post_init__(self) -> None:
         partner: Any = self
@@ -47,6 +50,9 @@ class Leg:
     def usage(self, *, days: int) -> tuple[None, AnswerHeaders]:
         assert days == 1
         self.spend(Call.USAGE, None)
+        if self.failures:
+            self.failures -= 1
+            raise CallFailed("No answer.", stage="usage", reason="timeout")
         return None, AnswerHeaders(rate_remaining=None if self.quota is None else self.quota - self.charged)
 
     def spend(self, call: Call, row: int | None) -> None:
@@ -105,6 +111,21 @@ def test_without_bounds_and_without_a_quota_everything_may_begin() -> None:
     assert leg.verify_all(at_once=16, most=500) >= 500
     assert leg.budget.left is None
     assert leg.stop.reason is None
+
+
+@pytest.mark.parametrize(
+    ("reserve", "quota", "waits"),
+    [(50, None, [10.0, 10.0, 300.0, 300.0]), (50, 900, [300.0] * 4), (0, None, [300.0] * 4)],
+)
+def test_a_reserve_is_soon_known_to_be_kept(reserve: int, quota: int | None, waits: list[float]) -> None:
+    """A quota that could not be read is read again within seconds, until it is answered."""
+    leg, waited = Leg(quota, Bounds(reserve=reserve)), list[float]()
+    leg.budget.probe_seconds, leg.failures = 300.0, 1
+    over: Any = SimpleNamespace(wait=lambda seconds: waited.append(seconds) or len(waited) == 4)
+
+    leg.budget.keep_probing(over)
+
+    assert waited == waits
 
 
 def test_a_reading_holds_its_own_call_and_none_that_was_made_meanwhile() -> None:

@@ -1,5 +1,6 @@
 """A leg is begun, kept alive, and settled however the work ends."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -125,6 +126,21 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
 
     assert run.row()["quota_after"] == quota_after
     assert service.calls.count(Call.USAGE) == asks
+
+
+def test_a_leg_gives_signs_of_life_while_the_quota_is_read_in_the_end(run: Run, service: ScriptedService) -> None:
+    """The call may take a minute; others would take the leg over."""
+    alive = list[bool]()
+
+    def note(call: Call) -> None:
+        if call is Call.USAGE:
+            alive.append(any(thread.name == "heartbeat" for thread in threading.enumerate()))
+
+    service.on_call = note
+
+    run.work()
+
+    assert alive == [True]
 
 
 def test_what_was_left_of_a_quota_is_told_where_a_spent_one_refuses_to_say_it(
