@@ -8,6 +8,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -19,7 +20,7 @@ from proofsweep.config.locations import one_line
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import Declared, FileFacts, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
-from proofsweep.sources.files import Files
+from proofsweep.sources.files import Files, refuse_unavailable
 from proofsweep.sources.names import Cause
 from proofsweep.sources.source import Folder, OpenFile
 
@@ -123,31 +124,30 @@ def xml_in(folder: Folder, source: Files) -> Iterator[XmlFile]:
 
 
 def examine(location: str, source: Files) -> XmlFile | None:
-    """Look into a file whose name is that of XML; None if it is not XML, or cannot be opened.
+    """Look into a file whose name is that of XML; None if it is not XML.
 
-    A file without a root element is a message that is broken if it has its folder's name, as messages do.
+    A file that cannot be opened, or has no root element, is a message that is broken if it has its folder's name, as
+    messages do. SourceError if it cannot be read now: without its message, a delivery would be other files.
     """
+    folder, name = map(posixpath.basename, posixpath.split(location))
+    is_message = has_its_name = f"{folder}_".startswith(f"{posixpath.splitext(name)[0]}_")
+    facts = FileFacts(0, "")
     try:
-        file = source.open(location)
-    except SourceError:
-        return None
-    if file is None:
-        return None
-    with file:
-        try:
+        with source.open(location) or nullcontext() as file:
+            if file is None:
+                return None
             facts, root = file.facts(), root_of(file.read_at(0, _HEAD_BYTES))
             is_other = root is not None and root.lower() != "html"
-            folder, name = map(posixpath.basename, posixpath.split(location))
-            has_its_name = f"{folder}_".startswith(f"{posixpath.splitext(name)[0]}_")
-            if root in {_NEW_RELEASE, _PURGE} or (has_its_name and not is_other):
+            is_message = root in {_NEW_RELEASE, _PURGE} or (has_its_name and not is_other)
+            if is_message:
                 return XmlFile(location=location, facts=facts, message=read_message(file, location))
             if root == _MANIFEST:
                 read_xml(file)
-        except SourceError as error:
-            if error.reason != Reason.UNREADABLE_MESSAGE:
-                return None
-            is_message = root != _MANIFEST  # a manifest that is cut short may still be on its way
+    except SourceError as error:
+        refuse_unavailable(error, location)
+        if is_message or error.reason == Reason.UNREADABLE_MESSAGE:  # a manifest may be cut short: it is on its way
             return XmlFile(location=location, facts=facts, error=error.message if is_message else None)
+        return None
     return XmlFile(location=location, facts=facts, is_completion=root == _MANIFEST) if is_other else None
 
 

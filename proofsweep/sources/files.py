@@ -233,6 +233,12 @@ def _unreadable(error: OSError, what: str = "file") -> SourceError:
     return SourceError(f"The {what} cannot be read: {error.strerror}.", reason=reason)
 
 
+def refuse_unavailable(error: SourceError, location: str) -> None:
+    """Raise the error again, with the file's location, if it says nothing about the file."""
+    if error.reason == _UNAVAILABLE:
+        raise type(error)(f"{one_line(location)}: {error.message}", reason=error.reason) from error
+
+
 def path_inside(location: str, root: str) -> str:
     """Return the path without links that a location leads to, whether a file is there or not.
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from proofsweep.config.locations import path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
-from proofsweep.domain.errors import EmptyCatalog, SourceError
+from proofsweep.domain.errors import EmptyCatalog, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksum_lists_in
@@ -21,7 +21,7 @@ from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, ref
 from proofsweep.sources.checksums import Checksums, is_list_name
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
-from proofsweep.sources.files import Files
+from proofsweep.sources.files import Files, refuse_unavailable
 from proofsweep.sources.names import Cause, SidecarNames, Sidecars, ignored_words, is_audio_name
 from proofsweep.sources.source import Folder
 
@@ -85,7 +85,10 @@ class FolderScan(Catalog):
             are_there = self.deliveries is not None
         else:
             xml = (each for folder in self._source.walk(self._path) for each in xml_in(folder, self._source))
-            are_there = any(each.is_message for each in xml)
+            try:
+                are_there = any(each.is_message for each in xml)
+            except SourceError as error:
+                raise refusal(self._path, f"cannot be listed. {error.message}") from error
         return self._supplier.among(TAG_NAMES if are_there else ())
 
     def digest(self) -> str:
@@ -173,6 +176,8 @@ class FolderScan(Catalog):
                 return Cause.UNREADABLE
             with file:
                 return None if is_audio(file) else Cause.NOT_AUDIO
+        except ResourceShortage:
+            raise
         except SourceError:
             return Cause.UNREADABLE
 
@@ -185,10 +190,12 @@ class FolderScan(Catalog):
 
 def needs_sidecar(source: Files, folder: str, name: str) -> bool:
     """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
+    location = posixpath.join(folder, name)
     try:
-        with open_audio(posixpath.join(folder, name), source) as audio:
+        with open_audio(location, source) as audio:
             return audio.needs_sidecar()
     except SourceError as error:
+        refuse_unavailable(error, location)
         return error.reason != Reason.OUTSIDE_CATALOG
 
 

@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from proofsweep.domain.errors import CatalogError, ResourceShortage, SourceError
 from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.reasons import Reason
 from proofsweep.sources.catalog import DeliveryCounts
 from proofsweep.sources.ddex_delivery import candidates
+from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
+from proofsweep.sources.source import OpenFile
 from tests.worlds.ddex_messages import Sending, Track, batch_manifest, purge, put_release
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
@@ -164,6 +168,54 @@ def test_message_that_the_manifest_names_and_nobody_sent_is_a_finding(
     assert told(catalog) == {"r1/a.wav": "I1"} | dict.fromkeys(absent, "missing_audio")
     assert catalog.deliveries is not None
     assert catalog.deliveries.missing == len(absent)
+
+
+class Failing(Files):
+    """Files of which those with an ending cannot be opened."""
+
+    def __init__(self, ending: str, error: SourceError) -> None:
+        super().__init__()
+        self._ending, self._error = ending, error
+
+    def open(self, location: str, *, is_whole: bool = False) -> OpenFile | None:
+        if location.endswith(self._ending):
+            raise self._error
+        return super().open(location, is_whole=is_whole)
+
+
+def test_a_message_that_may_not_be_opened_is_a_finding_and_its_files_are_not_sent(tmp_path: Path) -> None:
+    """It may be a test. Other XML that may not be opened is no message."""
+    release(tmp_path / "1", "a.wav", is_test=True)
+    release(tmp_path / "2", "b.wav")
+    (tmp_path / "2" / "notes.xml").touch()
+
+    for name, found in {
+        "1/1.xml": {"1/1.xml": "unreadable_message", "1/a.wav": "not_in_message", "2/b.wav": "I1"},
+        "notes.xml": {"1/a.wav": "test_message", "2/b.wav": "I1"},
+    }.items():
+        error = SourceError("The file cannot be read: Permission denied.", reason=Reason.UNREADABLE_FILE)
+        assert told(FolderScan(str(tmp_path), Failing(name, error))) == found
+
+
+@pytest.mark.parametrize("kind", [SourceError, ResourceShortage])
+@pytest.mark.parametrize("name", ["1.xml", "s.mp3", "take.001"])
+def test_nothing_is_planned_while_a_file_that_decides_about_others_is_away(
+    tmp_path: Path, name: str, kind: type[SourceError]
+) -> None:
+    """Without its message a delivery would be loose files, and a pair would be two files that claim a sidecar."""
+    release(tmp_path / "1", "a.wav")
+    for each in ("s.mp3", "s.wav", "s.sidecar", "take.001"):
+        (tmp_path / each).write_bytes(WAVE)
+    scanned = FolderScan(str(tmp_path), Failing(name, kind("It is away.", reason=Reason.SOURCE_UNAVAILABLE)))
+
+    if (name, kind) == ("take.001", SourceError):  # it decides about itself alone
+        assert len(list(scanned.rows())) == 3
+        return
+    with pytest.raises(CatalogError, match=r"cannot be listed\. .*It is away\.$"):
+        list(scanned.rows())
+    if name == "1.xml":
+        with pytest.raises(CatalogError, match=rf"{tmp_path}/1/1.xml: It is away\."):
+            scanned.tag_names()
 
 
 def test_plain_audio_beside_a_delivery_is_as_before(tmp_path: Path) -> None:
