@@ -42,7 +42,7 @@ def path_of(written: str, folder: str) -> str:
         return _url_below(folder, written)
     path = posixpath.join(folder, written)
     # After a link, only the system knows what `..` means, so such a path stays as it is written.
-    return path if ".." in path else posixpath.normpath(path)
+    return path if ".." in path.split("/") else posixpath.normpath(path)
 
 
 def path_here(written: str) -> str:

@@ -121,7 +121,7 @@ class CatalogBase:
 
     def without_dots(self, location: str) -> str:
         """Return a location without `..`: after a link, only the system knows what that means."""
-        if ".." not in location or is_bucket(location):
+        if ".." not in location.split("/") or is_bucket(location):
             return location
         folder, name = posixpath.split(location)
         return posixpath.normpath(posixpath.join(self._real(folder), name))

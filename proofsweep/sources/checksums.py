@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
+from urllib.parse import unquote
 
 from proofsweep.config.locations import is_within, one_line
 from proofsweep.domain.errors import CatalogError, SourceError
@@ -25,7 +26,9 @@ _ADD = "INSERT OR IGNORE INTO declared VALUES (?, ?, ?)"
 _FIND = "SELECT algorithm, digest FROM declared WHERE file = ?"
 
 _BY_LENGTH: Final = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
-_LIST_NAME = re.compile(r"(?:(md5|sha\d+)[-_]?sums?|checksums?)(?:\.txt)?|manifest-(\w+)\.txt", re.IGNORECASE)
+_BAG_NAME = re.compile(r"manifest-(\w+)\.txt", re.IGNORECASE)
+_LIST_NAME = re.compile(rf"(?:(md5|sha\d+)[-_]?sums?|checksums?)(?:\.txt)?|{_BAG_NAME.pattern}", re.IGNORECASE)
+_ESCAPE = re.compile("%(?:25|0A|0D)", re.IGNORECASE)  # those that a bag's paths have (RFC 8493)
 _COMMENTS = ("#", ";", "//")
 # algorithm (path) = digest, as BSD, `md5sum --tag` and OpenSSL write it.
 _TAGGED = re.compile(r"([A-Za-z][\w/-]{0,20}) ?\((.+)\) ?= ?([0-9A-Fa-f]+)\s*")
@@ -108,7 +111,8 @@ class Checksums:
 
         `checked` is the one file that it is of, such as `song.wav` of `song.wav.md5`.
         """
-        usual, has_any = algorithm_of_list(posixpath.basename(location)), False
+        name, has_any = posixpath.basename(location), False
+        usual, is_of_bag = algorithm_of_list(name), _BAG_NAME.fullmatch(name) is not None
         with self._table:
             for line in lines_of_list(location, source):
                 found = line_of(line, usual)
@@ -117,6 +121,7 @@ class Checksums:
                     continue
                 has_any = self._has_any = True
                 path = found.path.replace("\\", "/")
+                path = _ESCAPE.sub(lambda escape: unquote(escape[0]), path) if is_of_bag else path
                 path = checked if checked and posixpath.basename(path) in {"", checked} else path
                 file = below(folder, path)
                 if path and (within is None or is_within(file, within)):

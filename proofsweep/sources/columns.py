@@ -11,6 +11,7 @@ from math import isfinite, isnan
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import PROOF_PREFIX, hex_digest
 from proofsweep.domain.tags import NO_COLUMN, SUPPLIER_TAG, checksum_columns_in, key_of_tag, tag_named
+from proofsweep.sources.names import is_audio_name
 
 # The names of each role's column, where nobody says another; the first that is there counts.
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
@@ -69,7 +70,7 @@ class Columns:
 
     @property
     def is_header(self) -> bool:
-        return self.audio is not None and not self.unknown
+        return self.audio is not None and not (self.unknown or any(is_audio_name(name.strip()) for name in self.names))
 
     @property
     def roles(self) -> list[tuple[str, str]]:

@@ -288,15 +288,16 @@ class Deliveries:
     def _absent_from(self, batch: Batch) -> list[str]:
         """Name the messages that a batch's manifest names and that are not in it, as it names them.
 
-        A message is there if a release of the batch has its ID, or the ID of its release, or if its location names the
-        release's folder. A completion file that is no manifest, or that cannot be read, names none.
+        A message is there if one of the batch has its ID, or the ID of its release, or if its location names a file
+        that is there, or a release's folder. A completion file that is no manifest, or that cannot be read, names none.
         """
         known = {composed(posixpath.basename(at)) for at in batch.releases}
-        newest = filter(None, (self._releases[at].newest for at in batch.releases))
-        known |= {text for each in newest for text in (each.message_id, each.release_id)}
+        messages = (each for at in batch.releases for each in self._releases[at].messages)
+        known |= {text for each in messages for text in (each.message_id, each.release_id)}
         with suppress(SourceError), self._source.open(batch.completion or "") or nullcontext() as file:
-            named_there = () if file is None else messages_named(file)
-            return [words[0] for words in named_there if words and known.isdisjoint(map(composed, words))]
+            named = filter(None, () if file is None else messages_named(file))
+            absent = [words[0] for words in named if known.isdisjoint(map(composed, words))]
+            return [each for each in absent if composed(below(batch.location, each)) not in self._listed]
         return []
 
 

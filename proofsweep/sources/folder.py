@@ -163,29 +163,34 @@ class FolderScan(Catalog):
             self.batches = deliveries.batches
 
     def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
-        """Judge by what messages say, then by the name's ending; if that is not audio's, read the content."""
+        """Judge by what messages say, then by the file itself."""
         if (cause := named.no_rows.get(path)) is not None:
             return cause
-        if path in named.here or is_audio_name(path):
-            return None
-        if is_list_name(posixpath.basename(path)):
-            return Cause.CHECKSUM_LISTS
-        try:
-            file = self._source.open(path)
-            if file is None:
-                return Cause.UNREADABLE
-            with file:
-                return None if is_audio(file) else Cause.NOT_AUDIO
-        except ResourceShortage:
-            raise
-        except SourceError:
-            return Cause.UNREADABLE
+        return None if path in named.here else why_no_audio(path, self._source)
 
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
         audio, sidecar = (path_within(each or "", self._path) for each in (row.audio, row.sidecar))
         facts = (audio, sidecar or row.contested_sidecar or "", row.audio_version or "", row.sidecar_version or "")
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
+
+
+def why_no_audio(path: str, source: Files) -> Cause | None:
+    """Judge by the name's ending; if that is not audio's, read the content."""
+    if is_audio_name(path):
+        return None
+    if is_list_name(posixpath.basename(path)):
+        return Cause.CHECKSUM_LISTS
+    try:
+        file = source.open(path)
+        if file is None:
+            return Cause.UNREADABLE
+        with file:
+            return None if is_audio(file) else Cause.NOT_AUDIO
+    except ResourceShortage:
+        raise
+    except SourceError:
+        return Cause.UNREADABLE
 
 
 def needs_sidecar(source: Files, folder: str, name: str) -> bool:
@@ -205,7 +210,11 @@ def sidecars_in(folder: str, names: SidecarNames, files: Files) -> Mapping[str, 
     sidecars = Sidecars(
         names,
         filter(names.covers, known),
-        (name for name in known if is_audio_name(name) and not names.covers(name)),
+        (
+            name
+            for name in known
+            if not names.covers(name) and why_no_audio(posixpath.join(folder, name), files) is None
+        ),
         partial(needs_sidecar, files, folder),
     )
     paired = ((posixpath.join(folder, audio), sidecar) for audio, sidecar in sidecars.of_audio.items())

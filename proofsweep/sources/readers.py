@@ -186,9 +186,9 @@ class ManifestFile:
         at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
         header = tuple(cell for _, cells in head[at : at + 1] for cell in cells)
         for number, cells in chain(head[at + 1 :], rows):
-            if len(cells) > len(header):
+            if "".join(cells[len(header) :]).strip():
                 raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
-            yield number, header, cells + [""] * (len(header) - len(cells))
+            yield number, header, cells[: len(header)] + [""] * (len(header) - len(cells))
 
     def _delimiter_of(self, head: Sequence[str]) -> str:
         """Return the delimiter by which the first row is a header; if none is, the commonest of the first line."""

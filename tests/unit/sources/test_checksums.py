@@ -257,3 +257,13 @@ def test_a_bag_declares_its_payload(tmp_path: Path) -> None:
         {"md5": MD5_B, "sha256": digest("sha256", B)},
     ]
     assert dict(+catalog.ignored) == {Cause.CHECKSUM_LISTS: 2, Cause.NOT_AUDIO: 4}
+
+
+def test_a_bag_escapes_percent_signs_and_line_ends(tmp_path: Path) -> None:
+    """RFC 8493, 2.1.3; other lists, and other escapes, are read as they are written."""
+    bag = {"manifest-md5.txt": f"{MD5_A}  data/100%25 a%0d%0A.wav\n{MD5_B}  data/%20b.wav\n"}
+    written(tmp_path / "bag", bag | {"data/100% a\r\n.wav": A, "data/%20b.wav": B})
+    written(tmp_path / "list", {"MD5SUMS": f"{MD5_A}  100%25.wav\n", "100%25.wav": A})
+
+    assert [*digests(opened(tmp_path / "bag")).values()] == [{"md5": MD5_B}, {"md5": MD5_A}]
+    assert [*digests(opened(tmp_path / "list")).values()] == [{"md5": MD5_A}]

@@ -170,6 +170,23 @@ def test_message_that_the_manifest_names_and_nobody_sent_is_a_finding(
     assert catalog.deliveries.missing == len(absent)
 
 
+def test_messages_of_a_batch_may_lie_in_its_folder(tmp_path: Path) -> None:
+    """Each is known by its ID or its location, be it the newest or one that cannot be read."""
+    for number in (1, 2, 3):
+        tracks = [Track(isrc=f"I{number}", files=[f"{number}.wav"])]
+        sending = Sending(icpn=str(number), message_id=f"M-{number}", thread_id=str(number), tracks=tracks)
+        put_release(tmp_path / "B", sending, {f"{number}.wav": WAVE}).rename(tmp_path / "B" / f"m{number}.xml")
+    (tmp_path / "B" / "m3.xml").write_bytes(b"<NewReleaseMessage>")
+    (tmp_path / "B" / "manifest.xml").write_bytes(batch_manifest("B", ["M-1", "m2.xml", "m3.xml", "m4.xml"]))
+
+    catalog = scan(tmp_path / "B")
+
+    found = {"1.wav": "I1", "2.wav": "I2", "3.wav": "not_in_message"}
+    assert told(catalog) == found | {"m3.xml": "unreadable_message", "m4.xml": "missing_audio"}
+    assert catalog.deliveries is not None
+    assert catalog.deliveries.missing == 1
+
+
 class Failing(Files):
     """Files of which those with an ending cannot be opened."""
 

@@ -23,6 +23,7 @@ def test_a_location_has_no_dots(tmp_path: Path) -> None:
     (tmp_path / "lists" / "link").symlink_to(tmp_path / "far" / "x")
     cells = CellLocations(CatalogBase(str(tmp_path)), ())
     meant = {"../audio/a.wav": "audio/a.wav", "link/../a.wav": "far/a.wav", "a..b.wav": "lists/a..b.wav", "../b": "b"}
+    meant["./link/Wait...wav"] = "lists/link/Wait...wav"  # the link keeps its name
 
     for written, name in meant.items():
         assert cells.located(written, f"{tmp_path}/lists") == (f"{tmp_path}/{name}", None)

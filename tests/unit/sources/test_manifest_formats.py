@@ -49,6 +49,7 @@ def parquet(columns: dict[str, list[object]]) -> bytes:
         "\n\naudio,id\n\na.wav,1\n   \nb.wav,2\n\n",
         '"audio";"id"\n"a.wav";"1"\n"b.wav";"2"\n',
         'audio;"id"\na.wav;1\nb.wav;2\n',
+        "audio,id\na.wav,1,\nb.wav,2, ,\n",
     ],
 )
 def test_every_dialect_of_csv_gives_the_same_records(tmp_path: Path, content: str) -> None:

@@ -231,6 +231,26 @@ def test_what_lies_in_a_folder_that_cannot_be_listed_is_not_sent_alone(
     assert alone == [None] * 4 + [Reason.OUTSIDE_CATALOG]
 
 
+def test_a_sidecar_beside_audio_of_any_name_is_sent_with_it(tmp_path: Path) -> None:
+    """Content says what is audio where a name does not; a cover, a text or a folder claims no sidecar."""
+    for name in ("0001", "0001.sidecar", "s.wav", "s.jpg", "s.txt", "s.sidecar"):
+        (tmp_path / name).write_bytes(b"\xff\xd8" if name in {"s.jpg", "s.txt"} else b"RIFF\x24\0\0\0WAVEfmt ")
+    (tmp_path / "s").mkdir()
+    (tmp_path / "m.csv").write_text("audio\n0001\ns.wav\n")
+
+    sidecars = [row.named_sidecar for row in open_catalog(str(tmp_path / "m.csv")).rows()]
+
+    assert sidecars == ["0001.sidecar", "s.sidecar"]
+
+
+def test_a_cell_of_a_data_row_is_no_name_of_a_column(tmp_path: Path) -> None:
+    """A header names no file: else the rows above would be titles."""
+    (tmp_path / "m.csv").write_text("filename,type,title\na.wav,audio,One\nb.wav,audio,Two\n")
+
+    with pytest.raises(CatalogError, match=r"the columns are: filename, type, title .*columns.audio = 'filename'"):
+        open_catalog(str(tmp_path / "m.csv"))
+
+
 def test_no_row_is_planned_while_too_few_files_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.wav").write_bytes(b"abc")
     (tmp_path / "m.csv").write_text("audio\na.wav\n")
