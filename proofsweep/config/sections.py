@@ -195,7 +195,7 @@ class CatalogSettings(Section):
     # patterns of files and folders that no folder, bucket or delivery gives: of names, or with a slash of paths.
     exclude: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     dedupe: bool = True  # whether the same bytes with the same sidecar are verified only once
-    # whether plans of a whole catalog leave out WAVs that surely carry no credential, as the option of this name does.
+    # whether plans of a whole catalog leave out WAVs that surely carry no credential.
     skip_without_credential: bool = False
     # the folder or prefix that the files may not leave, or `anywhere`; by default the catalog's own folder.
     root: Annotated[str, Field(min_length=1)] | None = None
