@@ -191,8 +191,8 @@ class Session:
         Else a probe shows whether it is the key; where nothing is probed, the leg ends. A 403 that is no ApiError is by
         something on the way, and says nothing of the key.
         """
-        with suppress(UsageError):
-            if self.context.key.renew(self._key):
+        with suppress(UsageError):  # an Idempotency-Key belongs to one key
+            if exchange.call is not Call.ROTATE and self.context.key.renew(self._key):
                 return
         if not self.is_of_many:
             self._stop(RunMustStop(KEY_REFUSED, ended_by=EndedBy.KEY_REFUSED))

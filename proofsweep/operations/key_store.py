@@ -54,6 +54,7 @@ class KeyStore:
             with _told(self.path):
                 is_mounted = self.path.exists() and self.path.stat().st_dev != self.path.parent.stat().st_dev
                 self._write(b"\0" * _PROBE_BYTES).unlink()
+                sync_folder(self.path.parent)
         except ConfigError as error:
             raise ConfigError(f"{error.message} {_ELSEWHERE}") from error
         if is_mounted:

@@ -179,12 +179,18 @@ class Operator:
                     settle_leg(parts, legs, ended_by, {"finished_at": service.clock()}, why=why)
 
 
-def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
-    """End the last operations of a kind whose process is gone, and see that each has its entry in the ledger."""
-    ended: list[str] = []
+def end_killed(results: Results, kind: OperationKind, clock: Clock) -> dict[str, RunIsActive]:
+    """End the last operations of a kind whose process is gone, and see that each has its entry in the ledger.
+
+    Return the error of one that is at work, by its environment.
+    """
+    ended, active = list[str](), dict[str, RunIsActive]()
     for operation_id in operation_ids(results.store, kind)[-_LOOKED_AT:]:
         legs, operation = Legs(results.store, operation_id, clock), operation_of(results.store, operation_id)
-        if operation is None or not (last := legs.last()) or legs.is_held(last):
+        if operation is None or not (last := legs.last()):
+            continue
+        if legs.is_held(last):
+            active[operation.environment] = legs.active_error(last)
             continue
         if legs.receipt(last) is None:
             with suppress(RunIsActive):  # its process, or another one, has ended it meanwhile
@@ -193,3 +199,4 @@ def end_killed(results: Results, kind: OperationKind, clock: Clock) -> None:
         ended.append(layout.receipt_name(operation_id, last))
     if ended:
         Ledger(results.store).append(EntryKind.LEG, *ended)
+    return active

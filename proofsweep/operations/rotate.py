@@ -16,9 +16,10 @@ same command goes on wherever an earlier one ended.
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
+from typing import NamedTuple
 
 from pydantic import SecretStr, TypeAdapter
 
@@ -57,9 +58,14 @@ _NOT_KNOWN = (
     "rotation again, and never for a second one. The old key works on."
 )
 
-_Answer = tuple[RotatedKeyResponse, AnswerHeaders]
 TryKey = Callable[[SecretStr, Callable[[Exchange], None]], object]
 """Makes one call with a key, and records it."""
+
+
+class _Answer(NamedTuple):
+    response: RotatedKeyResponse
+    headers: AnswerHeaders
+    asked_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +99,14 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     CallFailed or RunMustStop if the service does not rotate the key; the old one is in its place.
     """
     results, key, now = operator.results, operator.service.key.current, operator.service.clock()
-    end_killed(results, OperationKind.ROTATION, operator.service.clock)
+    active = end_killed(results, OperationKind.ROTATION, operator.service.clock)
+    if operator.environment in active:  # it may have put this key into its place, and not recorded that yet
+        raise active[operator.environment]
     rows = recorded_rotations(results)
     made_by = next((each for each in rows if each.new_key_fingerprint == fingerprint(key)), None)
     if made_by is not None and now < made_by.old_key_ends_at:
-        return Rotated(made_by, str(key_store.path), was_done=True)
+        begun = begun_rotation(results.store, made_by.key_fingerprint)
+        return Rotated(made_by, str(key_store.path) if begun is None else begun.location, was_done=True)
     key_store.check()
     intent = begun_rotation(results.store, fingerprint(key)) or _begun_now(operator, key_store, key)  # (1)
     recorded = next((each for each in rows if each.operation_id == intent.operation_id), None)
@@ -105,9 +114,9 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
         return Rotated(recorded, intent.location, was_done=True)
     with operator.leg_of(intent.operation) as work:
         answer = _kept(key_store, recorded) or _asked(work, intent, key_store)  # (2), (3)
-        new_key = answer[0].api_key
+        new_key = answer.response.api_key
         if recorded is None:
-            recorded = _recorded(work, intent, *answer, key_id=None if made_by is None else made_by.new_key_id)  # (4)
+            recorded = _recorded(work, intent, answer, None if made_by is None else made_by.new_key_id)  # (4)
         _try(work, key_store, try_key, new_key)  # (5)
         _promote(operator, key_store, new_key)  # (6)
     operator.service.key.renew(key)  # after (7)
@@ -118,7 +127,7 @@ def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> Rotat
     """Write the intent, durably, unless something is in the way; return the one that counts: another may be first."""
     if key_store.waiting() is not None:
         raise ConfigError(
-            f"There is a key in {key_store.waiting_path} that no rotation of this results store has put there. Give "
+            f"There is a key in {key_store.waiting_path} that no rotation of the key in use has put there. Give "
             "the results store of that rotation (--results), or move that key away; nothing was rotated."
         )
     if key_store.current() not in {None, key}:
@@ -139,32 +148,39 @@ def _begun_now(operator: Operator, key_store: KeyStore, key: SecretStr) -> Rotat
 
 def _kept(key_store: KeyStore, recorded: Rotation | None) -> _Answer | None:
     """Return the new key that an earlier command has kept, beside its place or in it; nothing else is known of it."""
-    key = key_store.waiting()
-    if key is None and recorded is not None and (current := key_store.current()) is not None:
-        key = current if fingerprint(current) == recorded.new_key_fingerprint else None
-    return None if key is None else (RotatedKeyResponse.model_construct(api_key=key), AnswerHeaders())
+    key, current = key_store.waiting(), key_store.current()
+    if key is not None:
+        asked_at = datetime.fromtimestamp(key_store.waiting_path.stat().st_mtime, UTC)
+    elif recorded is not None and current is not None and fingerprint(current) == recorded.new_key_fingerprint:
+        key, asked_at = current, recorded.requested_at
+    else:
+        return None
+    return _Answer(RotatedKeyResponse.model_construct(api_key=key), AnswerHeaders(), asked_at)
 
 
 def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> _Answer:
+    asked_at = work.service.clock()
     answer, _ = work.ask(Call.ROTATE, lambda partner: partner.rotate(intent.idempotency_key))  # (2)
     if isinstance(answer, CallFailed):
-        raise _explained(answer)
+        raise _explained(answer, "" if intent.location == str(key_store.path) else intent.location)
     response, headers = answer
     try:
         new_key = usable_key(response.api_key.get_secret_value(), where="The answer of the service")
         key_store.keep(new_key)  # (3)
     except ProofsweepError as error:
-        until = intent.started_at + REPLAY_WINDOW
+        until = f"until {minute_of(asked_at.astimezone(UTC) + REPLAY_WINDOW)}"
+        until = "for 24 hours after it was first asked" if headers.is_replay else until
         raise RotationUnfinished(
-            f"{error.message} The service has rotated the key, and gives the new one again until "
-            f"{until:%Y-%m-%d %H:%M} UTC: put that right, and run the same command before. The old key works on."
+            f"{error.message} The service has rotated the key, and gives the new one again {until}: put that right, "
+            "and run the same command before. The old key works on."
         ) from error
-    return response.model_copy(update={"api_key": new_key}), headers
+    return _Answer(response.model_copy(update={"api_key": new_key}), headers, asked_at)
 
 
-def _explained(refusal: CallFailed) -> CallFailed | RunMustStop:
+def _explained(refusal: CallFailed, elsewhere: str) -> CallFailed | RunMustStop:
     if refusal.status == HTTPStatus.CONFLICT:
-        refusal.message += f" {_ROTATED_BEFORE}"
+        look = elsewhere and f" An earlier command was to put the new one into {elsewhere}: look in {elsewhere}.new."
+        refusal.message += f" {_ROTATED_BEFORE}{look}"
         return refusal
     is_busy = refusal.reason.startswith("http_5") or refusal.status == HTTPStatus.TOO_MANY_REQUESTS
     if is_busy or refusal.reason in {*Failure}:
@@ -172,20 +188,14 @@ def _explained(refusal: CallFailed) -> CallFailed | RunMustStop:
     return refusal
 
 
-def _recorded(
-    work: OperationLeg,
-    intent: RotationIntent,
-    response: RotatedKeyResponse,
-    headers: AnswerHeaders,
-    *,
-    key_id: str | None,
-) -> Rotation:
+def _recorded(work: OperationLeg, intent: RotationIntent, answer: _Answer, key_id: str | None) -> Rotation:
+    response, headers, asked_at = answer
     rotation = Rotation(
         operation_id=intent.operation_id,
         environment=intent.environment,
         key_fingerprint=intent.key_fingerprint,
         new_key_fingerprint=fingerprint(response.api_key),
-        requested_at=intent.started_at,
+        requested_at=asked_at,
         answered_at=work.service.clock(),
         key_id=key_id,
         new_key_id=response.key_id,

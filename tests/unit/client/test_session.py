@@ -10,9 +10,11 @@ import pytest
 from proofsweep.domain.errors import CallFailed, RunMustStop, SlotSpent
 from proofsweep.domain.models import UploadResponse
 
-from .conftest import AUDIO, AUDIO_BYTES
+from .conftest import AUDIO, AUDIO_BYTES, KEY
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .conftest import Client, NewClient, ScriptedServer, Write
 
 SLOT = b'{"uploadId": "u-2", "url": "http://127.0.0.1:1/", "fields": {}}'
@@ -61,6 +63,22 @@ def test_a_key_that_is_refused_for_an_item_opens_the_circuit(
         client.partner.for_items().request_slot()
 
     assert (bool(opened), client.stop.reason) == (opens, None)
+
+
+def test_a_rotation_that_is_refused_is_not_asked_for_with_another_key(
+    api: ScriptedServer, client: Client, answer: Write, key_path: Path
+) -> None:
+    """Its Idempotency-Key is the old key's. Other calls go on with a key that was replaced meanwhile."""
+    api.script = [answer(403), answer(403), answer(200, b'{"keys": []}')]
+    key_path.write_text("pk_other")
+
+    with pytest.raises(RunMustStop):
+        client.partner.rotate("x" * 16)
+    client.stop.reason = None
+    client.partner.keys()
+
+    keys = [request.headers["x-api-key"] for request in api.received]
+    assert keys == [KEY, KEY, "pk_other"]
 
 
 @pytest.mark.parametrize("at_once", [1, 6])

@@ -19,6 +19,7 @@ from proofsweep.domain.errors import (
     RunMustStop,
 )
 from proofsweep.domain.exchanges import Call
+from proofsweep.operations.key_store import KeyStore
 
 from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -131,6 +132,53 @@ def test_a_new_key_file_leaves_the_old_key_where_it_is(here: Installation) -> No
     assert (repeated.was_done, repeated.location) == (True, str(here.new_key_file))
 
 
+def test_a_repeat_with_another_place_for_the_key_names_the_place_where_it_is(here: Installation) -> None:
+    """Nothing was written into the other one."""
+    here.rotate()
+    here.new_key_file = here.folder / "next"
+
+    repeated = here.rotate()
+
+    assert (repeated.was_done, repeated.location) == (True, str(here.key_file))
+
+
+def test_an_attempt_that_never_reached_the_service_dates_nothing(here: Installation) -> None:
+    """A month later the same command rotates the key: it is today that the 72 hours and the 24 hours begin."""
+    here.service.script[Call.ROTATE] = [Scripted(status=503)] * 9
+    with pytest.raises(RunMustStop):
+        here.rotate()
+    here.service.script[Call.ROTATE] = []
+    here.now = here.service.now = NOW + timedelta(days=30)
+    here.service.forgotten = {"previousKeyExpiresAt"}
+
+    rotated, repeated = here.rotate(), here.rotate()
+
+    assert rotated.rotation.requested_at == here.now
+    assert rotated.rotation.old_key_ends_at == here.now + timedelta(hours=72)
+    assert (repeated.was_done, here.service.minted) == (True, ["pk_new_1"])
+
+
+def test_a_full_disk_a_month_after_the_first_attempt_names_the_day_that_is_left(
+    here: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a replay nobody knows when the first answer was."""
+    here.service.script[Call.ROTATE] = [Scripted(status=503)] * 9
+    with pytest.raises(RunMustStop):
+        here.rotate()
+    here.service.script[Call.ROTATE] = []
+    here.now = here.service.now = NOW + timedelta(days=30)
+
+    def is_full(_key_store: KeyStore, _key: SecretStr) -> None:
+        raise ConfigError("No space left on device.")
+
+    monkeypatch.setattr(KeyStore, "keep", is_full)
+
+    with pytest.raises(RotationUnfinished, match="again until 2026-12-21 12:00 UTC: put that right"):
+        here.rotate()
+    with pytest.raises(RotationUnfinished, match="again for 24 hours after it was first asked: put that right"):
+        here.rotate()
+
+
 def _lose_the_answer(here: Installation) -> None:
     here.service.lost = 9
     with pytest.raises(RunMustStop, match=r"not known\. Run the same command") as stopped:
@@ -144,7 +192,12 @@ def test_a_key_that_is_lost_is_said_with_what_remains(here: Installation) -> Non
     _lose_the_answer(here)
     here.now = here.service.now = NOW + timedelta(hours=25)
 
-    with pytest.raises(CallFailed, match="after that ask the partner for a key"):
+    with pytest.raises(CallFailed, match="after that ask the partner for a key") as said:
+        here.rotate()
+    assert "look in" not in said.value.message
+    here.new_key_file = here.folder / "next"
+
+    with pytest.raises(CallFailed, match=rf"look in {here.key_file}\.new\."):
         here.rotate()
 
 
@@ -155,6 +208,7 @@ def test_a_key_that_was_kept_is_used_although_the_service_repeats_its_answer_no_
     """The crash came before it was recorded; its ID is not known then."""
     _lose_the_answer(here)
     (here.folder / "key.new").write_text("pk_new_1\n")
+    os.utime(here.folder / "key.new", (NOW.timestamp(), NOW.timestamp()))
     here.now = here.service.now = NOW + timedelta(hours=hours)
 
     rotated = here.rotate()
@@ -247,7 +301,7 @@ def test_a_third_key_that_somebody_put_in_place_is_not_replaced(here: Installati
     ("name", "new_key_file", "why"),
     [
         ("next", "next", "holds another key already"),  # it may be a key that is needed
-        ("key.new", None, "no rotation of this results store"),  # the store of its rotation was forgotten
+        ("key.new", None, "no rotation of the key in use"),  # the store of its rotation was forgotten
         ("results", None, "cannot be written"),  # without the intent on disk there is no call
     ],
 )
@@ -281,6 +335,24 @@ def test_of_two_commands_at_once_one_gives_way(here: Installation, step: str) ->
     assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
     assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1
     assert len(here.receipts()) == 1
+
+
+def test_a_command_that_finds_the_new_key_in_its_place_gives_way_to_the_one_that_put_it_there(
+    here: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one has not yet recorded that this key is new."""
+    promote = KeyStore.promote
+
+    def promote_and_be_met(key_store: KeyStore) -> None:
+        promote(key_store)
+        with pytest.raises(RunIsActive):
+            here.command()()
+
+    monkeypatch.setattr(KeyStore, "promote", promote_and_be_met)
+
+    here.rotate()
+
+    assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
 
 
 def test_a_damaged_intent_is_named(here: Installation) -> None:
