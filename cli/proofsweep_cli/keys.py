@@ -5,7 +5,9 @@ from pathlib import Path
 import typer
 
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.exchanges import Call
 from proofsweep.domain.text import counted
+from proofsweep.operations.inventory import pages_of
 from proofsweep.operations.key_store import KeyStore
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
@@ -25,7 +27,7 @@ def list_all(request: CommandRequest) -> int:
     Example: `proofsweep keys list --config production`
     """
     app = request.app
-    found = app.service.partner.keys().keys
+    found = [key for page in pages_of(Call.KEYS, app.service.partner.keys) for key in page.keys]
     keys = table("key", "name", "status")
     for each in found:
         keys.add_row(each.key_id or "", each.name or "", each.status or "")

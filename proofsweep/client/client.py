@@ -79,9 +79,9 @@ class Partner:
         """GET /health, the one public endpoint: no key is sent."""
         return self._get(HealthResponse, Call.HEALTH, "/health")
 
-    def keys(self, *, limit: int | None = None, cursor: str | None = None) -> PartnerKeysResponse:
-        """GET /partner/keys: the whole inventory; with `limit` (1-100) or `cursor`, one page of it."""
-        return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", limit=limit, cursor=cursor)
+    def keys(self, cursor: str | None = None) -> PartnerKeysResponse:
+        """GET /partner/keys: the whole inventory, or what follows a cursor, should the service cut it into pages."""
+        return self._get(PartnerKeysResponse, Call.KEYS, "/partner/keys", cursor=cursor)
 
     def rotate(self, idempotency_key: str) -> tuple[RotatedKeyResponse, AnswerHeaders]:
         """POST /partner/keys/rotate. The caller stores `idempotency_key` (16-128 characters) before the call.
@@ -111,10 +111,10 @@ class Partner:
         sidecar = None if name is None else text_of(members.get(name))
         return _read(GetProofResponse, replace(reply, document=members | {"sidecar": sidecar}))
 
-    def erase(self, proof_id: str) -> tuple[EraseProofResponse, AnswerHeaders]:
+    def erase(self, proof_id: str) -> EraseProofResponse:
         """DELETE /proofs/{proofId}: idempotent; removes the record, so that later verifies are `unregistered`."""
-        reply = self.session.ask(self.session.request(Call.ERASE, _proof_path(proof_id), "DELETE"))
-        return _read(EraseProofResponse, reply), reply.exchange.headers
+        request = self.session.request(Call.ERASE, _proof_path(proof_id), "DELETE")
+        return _read(EraseProofResponse, self.session.ask(request))
 
     def asset_url(self, proof_id: str) -> SecretStr:
         """GET /proofs/{proofId}/asset: a short-lived URL; download it at once, without the key.

@@ -4,21 +4,22 @@ Each answer is in the journal before the next proof is asked for. So a command t
 a proof that the table says is gone is not asked for again.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 
-from proofsweep.domain.errors import CallFailed, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.errors import CallFailed, RunMustStop, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OperationKind
 from proofsweep.domain.text import printable, text_of_file
 from proofsweep.operations.operation import OperationLeg, Operator
-from proofsweep.queries.connection import opened
+from proofsweep.queries.connection import answering
+from proofsweep.queries.views import with_views
+from proofsweep.sources.readers import rows_of_csv
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import GONE
 
@@ -26,6 +27,11 @@ DISPOSABLE = ("sandbox", "beta")  # their proofs are disposable (contract, Authe
 _COLUMN = "proof_id"  # of a CSV file
 _MOST_CHARS = 512  # of an ID
 _MOST_NAMED = 10  # failures that are named
+_FILES = """
+SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at)
+FROM verdicts SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id)
+GROUP BY proof_id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ def _gone(operator: Operator) -> set[str]:
 
 def _erased(work: OperationLeg, proof_id: str) -> Row:
     asked_at = work.service.clock()
-    answer, request_id = work.ask(Call.ERASE, lambda partner: partner.erase(proof_id)[0])
+    answer, request_id = work.ask(Call.ERASE, lambda partner: partner.erase(proof_id))
     row: Row = {"proof_id": proof_id, "asked_at": asked_at, "answered_at": work.service.clock()}
     row |= {"outcome": None, "erased_at": None, "request_id": request_id, "http_status": None}
     if isinstance(answer, CallFailed):
@@ -115,14 +121,10 @@ def _erased(work: OperationLeg, proof_id: str) -> Row:
 
 
 def names_of(results: Results, environment: str, wanted: ProofList) -> dict[str, str]:
-    """Return the file of each proof that the tables know."""
-    query = (
-        "SELECT proof_id, arg_max(coalesce(relative_path, audio), finished_at) FROM verdicts "
-        "SEMI JOIN (SELECT unnest(?) AS proof_id) USING (proof_id) GROUP BY proof_id"
-    )
-    with suppress(ResultsError), opened(results, environment, asked=query) as store:
-        return dict(store.execute(query, [list(wanted.proof_ids)]).fetchall())
-    return {}
+    """Return the file of each proof that the tables know; ResultsError if they cannot be read."""
+    with answering(results, [environment], "verdicts") as store:
+        found = store.execute(f"{with_views('verdicts')} FROM ({_FILES})", [list(wanted.proof_ids)])
+        return dict(found.fetchall())
 
 
 def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
@@ -145,15 +147,18 @@ def read_proof_list(proof_ids: Sequence[str], file: Path | None) -> ProofList:
 
 def _ids_in(lines: Sequence[str], name: str) -> Iterator[tuple[str, str]]:
     """Find the IDs in a file, each after where it stands: the lines, or the column `proof_id` of a CSV file."""
-    columns = [cell.strip() for cell in next(csv.reader(lines[:1]), [])]
-    if _COLUMN in columns:
-        rows = csv.DictReader(lines, columns, restval="")  # of two such columns the last one: a tag may have the name
-        next(rows)
-        yield from ((f"{name}, line {rows.line_num}", row[_COLUMN].removeprefix("'")) for row in rows)
-    elif len(columns) > 1 or name.lower().endswith(".csv"):
+    try:
+        rows = rows_of_csv(lines)
+        columns = [cell.strip() for cell in next(rows, (1, ()))[1]]
+        if _COLUMN in columns:  # of two such columns the last one: a tag may have the name
+            named = ((number, dict(zip_longest(columns, cells, fillvalue=""))) for number, cells in rows if cells)
+            yield from ((f"{name}, line {number}", row[_COLUMN].removeprefix("'")) for number, row in named)
+            return
+    except ValueError as error:
+        raise UsageError(f"{printable(name)}, {error}; nothing was erased.") from error
+    if len(columns) > 1 or name.lower().endswith(".csv"):
         raise UsageError(f"{printable(name)} has no column {_COLUMN}; nothing was erased.")
-    else:
-        yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
+    yield from ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
 
 
 def _checked(proof_id: str, where: str) -> str:

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from http import HTTPStatus
 from itertools import chain, islice
+from typing import TypeVar
 
 import pyarrow as pa
 
 from proofsweep.client.client import Partner
-from proofsweep.domain.errors import CallFailed
+from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.models import ListProofsResponse, ProofSummary
+from proofsweep.domain.models import ListProofsResponse, PartnerKeysResponse, ProofSummary
 from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import answering
@@ -21,6 +22,7 @@ from proofsweep.store.parts import SCHEMAS, Results
 
 _PAGE = 100  # proofs of a page: the most that the contract allows
 _BATCH_ROWS = 5_000  # rows that are in memory at once
+_Page = TypeVar("_Page", ListProofsResponse, PartnerKeysResponse)
 
 _LISTED = pa.schema(
     [SCHEMAS["proofs"].field(name) for name in ("proof_id", "song", "issued_at", "classification", "has_feedback")]
@@ -70,7 +72,11 @@ def inventory_proofs(operator: Operator) -> OperationReport:
     """Take an inventory: (1) list all, compactly in memory, (2) compare into the table; no row if (1) fails."""
     with operator.begun(OperationKind.INVENTORY) as work:
         states = Counter[str]()
-        pages = [arrow_of(page) for page in pages_of(partial(_page_of, work))]  # (1)
+        try:
+            pages = [arrow_of(page.items) for page in pages_of(Call.PROOFS, partial(_page_of, work))]  # (1)
+        except RunMustStop as stop:
+            stop.message += f" No row was written: an inventory needs the whole list, a call for each {_PAGE} proofs."
+            raise
         for rows in reconciled(operator.results, operator.environment, pages):  # (2)
             work.add(*rows)
             states.update(str(row["state"]) for row in rows)
@@ -90,10 +96,11 @@ def _page_of(work: OperationLeg, cursor: str | None) -> ListProofsResponse:
 
 
 def newest_proofs(partner: Partner, limit: int) -> list[ProofSummary]:
-    return list(islice(chain.from_iterable(pages_of(lambda cursor: partner.proofs(limit=_PAGE, cursor=cursor))), limit))
+    pages = pages_of(Call.PROOFS, lambda cursor: partner.proofs(limit=_PAGE, cursor=cursor))
+    return list(islice(chain.from_iterable(page.items for page in pages), limit))
 
 
-def pages_of(ask: Callable[[str | None], ListProofsResponse]) -> Iterator[list[ProofSummary]]:
+def pages_of(call: Call, ask: Callable[[str | None], _Page]) -> Iterator[_Page]:
     """Yield all pages. The end is a page without a cursor, not one that is short or empty; CallFailed if there is none.
 
     The list may change while it is read, so a proof may be on two pages.
@@ -102,11 +109,11 @@ def pages_of(ask: Callable[[str | None], ListProofsResponse]) -> Iterator[list[P
     while cursor not in seen:
         seen.add(cursor)
         page = ask(cursor)
-        yield page.items
+        yield page
         cursor = page.next_cursor
         if cursor is None:
             return
-    raise CallFailed("The list of proofs does not end: a cursor came twice.", stage="proofs", reason="bad_answer")
+    raise CallFailed(f"The list of {call} does not end: a cursor came twice.", stage=str(call), reason="bad_answer")
 
 
 def arrow_of(proofs: Sequence[ProofSummary]) -> pa.Table:

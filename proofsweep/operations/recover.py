@@ -19,11 +19,13 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OperationKind
 from proofsweep.operations.operation import CALLS_AT_ONCE, OperationLeg, OperationReport, Operator, said_counts
 from proofsweep.queries.connection import opened
+from proofsweep.sources.audio import read_sidecar
+from proofsweep.sources.preflight import SIDECAR_BYTES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 
 _ITEMS = """
-SELECT proof_id, item_id, audio, sidecar, relative_path, audio_bytes
+SELECT proof_id, item_id, audio, sidecar, relative_path, audio_bytes, sidecar_sha256
 FROM latest_answer
 WHERE proof_id NOT IN ('', '.', '..') AND sidecar IS NOT NULL AND NOT starts_with(audio, 'proof:')
     AND ($below = audio OR starts_with(audio, $folder))
@@ -48,6 +50,7 @@ class ProvenItem(NamedTuple):
     sidecar: str
     relative_path: str | None
     audio_bytes: int | None  # size of the audio that was sent
+    sidecar_sha256: str | None  # of the sidecar that was sent, in hex
 
 
 def recover_sidecars(operator: Operator, below: str = "", to: str | None = None) -> OperationReport:
@@ -76,10 +79,12 @@ def proven_items(results: Results, environment: str, below: str = "") -> Iterato
 def recover(work: OperationLeg, prefix: str | None, item: ProvenItem) -> str:
     """Recover one sidecar, and return the outcome; if a call was made, its row is in the journal."""
     location = item.sidecar if prefix is None else _below(prefix, item)
-    if _is_there(work, item.sidecar) or _is_there(work, location):
+    if _is_there(work, item.sidecar):
         return "present"
-    if prefix is None and not _has_its_audio(work, item):
+    if not _suits_the_audio(work, item, None if prefix is None else posixpath.dirname(location)):
         return "absent"
+    if _is_there(work, location, item.sidecar_sha256):
+        return "present"
     content, said = _sealed(work, item)
     if content:
         said |= _written(location, content)
@@ -104,18 +109,27 @@ def _below(prefix: str, item: ProvenItem) -> str:
     return "/".join([prefix, *safe[:-1], posixpath.basename(item.sidecar)])
 
 
-def _is_there(work: OperationLeg, location: str) -> bool:
+def _is_there(work: OperationLeg, location: str, sha256_hex: str | None = None) -> bool:
+    """Whether a file is there; with a digest, whether it has these bytes."""
+    files = work.service.files
     try:
-        return work.service.files.facts(location) is not None
+        facts = files.facts(location)
+        if facts is None or sha256_hex is None:
+            return facts is not None
+        return sha256(read_sidecar(location, SIDECAR_BYTES, files)).hexdigest() == sha256_hex
     except SourceError:  # nothing is written where it is not known
         return True
 
 
-def _has_its_audio(work: OperationLeg, item: ProvenItem) -> bool:
-    """Whether the audio lies there with its size; else the sidecar would be taken for that of another file."""
+def _suits_the_audio(work: OperationLeg, item: ProvenItem, folder: str | None) -> bool:
+    """Whether the audio lies beside the sidecar's place with its size, or in a folder of its own, none of its name.
+
+    Else the sidecar would be taken for that of another file.
+    """
+    audio = item.audio if folder is None else f"{folder}/{posixpath.basename(item.audio)}"
     with suppress(SourceError):
-        facts = work.service.files.facts(item.audio)
-        return facts is not None and item.audio_bytes in {None, facts.size_bytes}
+        facts = work.service.files.facts(audio)
+        return folder is not None if facts is None else item.audio_bytes in {None, facts.size_bytes}
     return False
 
 
@@ -137,7 +151,7 @@ def _written(location: str, content: bytes) -> Row:
     try:
         open_store(folder).create(name, content)
     except NameTaken:
-        return {"outcome": "present", "detail": f"A file is at {location} by now; it was left as it is."}
+        return {"outcome": "failed", "detail": f"Another file is at {location}; it was left as it is."}
     except ResultsError:
         return {"outcome": "failed", "detail": f"Nothing can be written at {location}: check rights and space."}
     return {"outcome": "recovered", "recovered_to": location}

@@ -309,11 +309,12 @@ def _texts(column: "pa.Array[pa.Scalar[Any]]") -> Iterator[str]:
 def _rows_of_cells(lines: Iterable[str], delimiter: str) -> Iterator[_Cells]:
     """Cut lines into the cells of rows that are not empty; ValueError names the row in which a quote is not closed."""
     is_csv = delimiter != "\t"
-    rows = _rows_of_csv(lines, delimiter) if is_csv else enumerate(map(_between_tabs, lines), start=1)
+    rows = rows_of_csv(lines, delimiter) if is_csv else enumerate(map(_between_tabs, lines), start=1)
     return ((number, cells) for number, cells in rows if len(cells) > 1 or "".join(cells).strip())
 
 
-def _rows_of_csv(lines: Iterable[str], delimiter: str) -> Iterator[_Cells]:
+def rows_of_csv(lines: Iterable[str], delimiter: str = ",") -> Iterator[_Cells]:
+    """Cut lines into cells, each row after its first line's number; ValueError names the row that is no CSV."""
     reader, number = csv.reader(lines, delimiter=delimiter, strict=True), 1
     try:
         for cells in reader:

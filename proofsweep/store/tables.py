@@ -203,7 +203,8 @@ rotations (operation): One row for each rotation of an API key: the IDs of both 
     environment          string!    label of the service's environment
     key_fingerprint      string!    12 hex digits of the key that was rotated, as in `runs`
     new_key_fingerprint  string!    12 hex digits of the new key
-    requested_at         timestamp! when the rotation was begun, before its first call
+    requested_at         timestamp! when it was asked for; of a key that only an interrupted rotation kept, when it was
+                                    written
     answered_at          timestamp! when the new key had come
     key_id               string     ID of the key that was rotated; null unless an earlier row of this table names it
     new_key_id           string     ID of the new key; null if an interrupted rotation kept only the key itself
@@ -265,8 +266,7 @@ recoveries (operation): One row for each sidecar that was missing, and that a re
     item_id              string!    the item, as in `verdicts`
     audio                string!    its audio, as in `verdicts`
     sidecar              string     its sidecar, as in `verdicts`
-    outcome              string!    recovered; present, a file appeared there meanwhile; gone, no such proof exists
-                                    (404); failed
+    outcome              string!    recovered; gone, no such proof exists (404); failed
     recovered_to         string     where the sealed sidecar was written; null if it was not
     sidecar_bytes        int64      size of the sealed sidecar
     sidecar_sha256       string     hex sha256 of the sealed sidecar

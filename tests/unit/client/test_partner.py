@@ -39,8 +39,7 @@ VALID = {"good": True, "verdict": "valid"}
 CALLS: list[tuple[Callable[[Partner], object], str]] = [
     (lambda partner: partner.health(), "GET /v1/health"),
     (lambda partner: partner.keys(), "GET /v1/partner/keys"),
-    (lambda partner: partner.keys(limit=1), "GET /v1/partner/keys?limit=1"),
-    (lambda partner: partner.keys(limit=100, cursor="a b&c"), "GET /v1/partner/keys?limit=100&cursor=a+b%26c"),
+    (lambda partner: partner.keys("a b&c"), "GET /v1/partner/keys?cursor=a+b%26c"),
     (lambda partner: partner.rotate(IDEMPOTENCY_KEY), "POST /v1/partner/keys/rotate"),
     (lambda partner: partner.usage(), "GET /v1/partner/usage"),
     (lambda partner: partner.usage(days=90), "GET /v1/partner/usage?days=90"),

@@ -12,11 +12,12 @@ from proofsweep.client.reply import Reply, Request
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.operations.erase import ErasureReport, ProofList, erase_proofs, read_proof_list
+from proofsweep.operations.erase import ErasureReport, ProofList, erase_proofs, names_of, read_proof_list
 from proofsweep.operations.operation import Operator
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
+from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..ended_operations import let_operations_die
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -173,6 +174,7 @@ def test_ids_of_the_command_and_of_a_file_are_one_list(tmp_path: Path) -> None:
         ("proof_id , song\n'-a,x\n", ["-a"]),
         ("audio,proof_id,proof_id,run_id\nx,a tag,a,r\n", ["a"]),
         ('song,proof_id\n"two\nlines",a\n', ["a"]),
+        ("audio,proof_id,proof_id\nx,a tag\nx,a tag,b,more\n", ["b"]),
     ],
 )
 def test_ids_are_found_in_lines_and_in_csv(tmp_path: Path, content: str, expected: list[str]) -> None:
@@ -198,6 +200,9 @@ def test_what_cannot_be_an_id_is_refused_with_its_place(tmp_path: Path, text: st
         ("list.txt", b"song,proof\na,b\n", "has no column proof_id"),
         ("list.CSV", b"a\n", "has no column proof_id"),
         ("list.txt", b"\xff\xfa", "not UTF-8"),
+        ("list.csv", b'song,proof_id\nx,a\n"x,b\nx,c\n', "list.csv, line 3: close the quote"),
+        ("list.csv", b"song,proof_id\n" + b"x" * 200_000 + b",a\n", "line 2: .*field larger than field limit"),
+        ("list.txt", b"x" * 200_000, "line 1: .*field larger than field limit"),
         ("folder", None, "Is a directory"),
     ],
 )
@@ -207,6 +212,20 @@ def test_a_list_that_is_none_is_refused(tmp_path: Path, name: str, content: byte
 
     with pytest.raises(UsageError, match=why):
         read_proof_list([], tmp_path / name) if content is None else read(tmp_path, content, name)
+
+
+def test_a_store_without_runs_knows_no_file_and_one_that_cannot_be_read_says_so(results: Results) -> None:
+    """Before an erasure it makes a difference whether nothing is known, or nothing could be read."""
+    assert names_of(results, "beta", ProofList(("p1",))) == {}
+    plan = plan_of_run("20261120T010000Z_000aa")
+    end_leg(results, plan, [answered(plan, 0, "a", proof_id="p1")])
+    assert names_of(results, "beta", ProofList(("p1", "p2"))) == {"p1": "/c/a"}
+    assert names_of(results, "production", ProofList(("p1",))) == {}
+    (part,) = results.all_parts("verdicts")
+    results.store.replace(part, b"no Parquet")
+
+    with pytest.raises(ResultsError):
+        names_of(results, "beta", ProofList(("p1",)))
 
 
 def test_failures_are_named_with_what_to_do() -> None:

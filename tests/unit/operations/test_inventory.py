@@ -1,5 +1,6 @@
 """Listed proofs are held against the newest answers, one row for each."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +10,7 @@ from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
+from proofsweep.domain.runs import Bounds
 from proofsweep.operations.inventory import arrow_of, inventory_proofs, pages_of, reconciled
 from proofsweep.operations.operation import Operator
 from proofsweep.store.parts import Results
@@ -109,4 +111,26 @@ def test_a_list_that_never_ends_fails(partner: Partner, service: ScriptedService
     service.script[Call.PROOFS] = [page("a", cursor="1"), page("b", cursor="2"), page("c", cursor="1")]
 
     with pytest.raises(CallFailed, match="a cursor came twice"):
-        list(pages_of(lambda cursor: partner.proofs(cursor=cursor)))
+        list(pages_of(Call.PROOFS, lambda cursor: partner.proofs(cursor=cursor)))
+
+
+def test_keys_that_the_service_pages_unasked_are_all_listed(partner: Partner, service: ScriptedService) -> None:
+    """The contract gives the whole inventory to a call without a cursor, and leaves open whether it has one then."""
+    pages: list[dict[str, object]] = [{"keys": [{"keyId": "a"}], "nextCursor": "1"}, {"keys": [{"keyId": "b"}]}]
+    service.script[Call.KEYS] = [Scripted(document=each) for each in pages]
+
+    keys = [key.key_id for page in pages_of(Call.KEYS, partner.keys) for key in page.keys]
+
+    assert (keys, service.calls) == (["a", "b"], [Call.KEYS] * 2)
+
+
+def test_an_inventory_that_its_bounds_cut_short_says_what_it_needs(
+    operator: Operator, service: ScriptedService
+) -> None:
+    """Of the calls that were set there are too few for the list, tonight as in each night."""
+    service.script[Call.PROOFS] = [page("a", cursor="1"), page("b", cursor="2"), page("c")]
+
+    with pytest.raises(RunMustStop, match=r"none are left for another\. No row was written: an inventory needs"):
+        inventory_proofs(replace(operator, bounds=Bounds(max_calls=2)))
+
+    assert len(operator.results.table("proofs", operator.results.all_parts("proofs"))) == 0

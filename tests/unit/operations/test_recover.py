@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -26,13 +27,16 @@ class Music:
         self.operator, self.folder = operator, folder
         folder.mkdir()
 
-    def pairs(self, *names: str) -> None:
+    def pairs(self, *names: str, **facts: object) -> None:
+        """Names of one catalog are files of its folder `disc 1`, by their last part."""
         rows = []
         for number, name in enumerate(names):
             audio = self.folder / name
+            audio.parent.mkdir(exist_ok=True)
             audio.write_bytes(b"audio")
-            facts = {"audio": str(audio), "sidecar": f"{audio}.sidecar", "relative_path": f"disc 1/{name}"}
-            rows.append(answered(PLAN, number, name, proof_id=f"p-{name}", audio_bytes=5, **facts))
+            located = {"audio": str(audio), "sidecar": f"{audio}.sidecar", "relative_path": f"disc 1/{audio.name}"}
+            facts = {"audio_bytes": 5, "sidecar_sha256": sha256(SEALED).hexdigest()} | facts
+            rows.append(answered(PLAN, number, name, proof_id=f"p-{name}", **located, **facts))
         end_leg(self.operator.results, PLAN, rows)
 
     @property
@@ -77,6 +81,39 @@ def test_where_the_audio_is_gone_nothing_is_written(
 
     assert done == [{"recovered": 1}, {"present": 1}]
     assert (tmp_path / "to/disc 1/a.wav.sidecar").read_bytes() == SEALED
+
+
+def test_of_two_sidecars_with_one_place_the_second_is_not_said_to_be_there(
+    music: Music, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Files of two catalogs may have one name in them."""
+    music.pairs("a/x.wav", "b/x.wav")
+    other = Scripted(document={"sidecar": base64.b64encode(b"of the other").decode()})
+    place = tmp_path / "to/disc 1/x.wav.sidecar"
+    place.parent.mkdir(parents=True)
+    place.write_bytes(b"of the other")
+    service.script[Call.PROOF] = [other]
+
+    done = recover_sidecars(music.operator, to=str(tmp_path / "to"))
+
+    assert done.counts == {"recovered": 1, "failed": 1}  # its own bytes are no other file
+    assert {row["detail"] for row in music.rows} == {None, f"Another file is at {place}; it was left as it is."}
+    assert place.read_bytes() == b"of the other"
+
+
+def test_no_sidecar_is_put_beside_other_audio(music: Music, service: ScriptedService, tmp_path: Path) -> None:
+    """It would make a pair of a file that never had a sidecar."""
+    music.pairs("a.wav")
+    beside = tmp_path / "accepted/disc 1/a.wav"
+    beside.parent.mkdir(parents=True)
+    beside.write_bytes(b"audio of another release")
+
+    done = [recover_sidecars(music.operator, to=str(tmp_path / "accepted")).counts]
+    calls = len(service.calls)
+    beside.write_bytes(b"audio")
+    done.append(recover_sidecars(music.operator, to=str(tmp_path / "accepted")).counts)
+
+    assert (done, calls) == ([{"absent": 1}, {"recovered": 1}], 0)
 
 
 def test_a_place_that_cannot_be_written_is_told(music: Music, tmp_path: Path) -> None:
