@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import subprocess
 import tempfile
 import wave
@@ -106,6 +107,28 @@ def test_proofs_are_listed_and_their_notes_refreshed(
     assert all(row["text"] for row in notes if row["status"] == "ready")
     assert "Song 1" in capsys.readouterr().out
     assert world.run("audit") == 0
+
+
+def test_all_proofs_of_an_inventory_are_verified_beside_their_files(
+    world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the docs advise. The files keep their answers: the pair, whose proof has no asset, stays accepted."""
+    page = Path(__file__).parents[2].joinpath("docs/operations.md").read_text(encoding="utf-8")
+    [recipe] = re.findall(r'proofsweep query "(SELECT proof_id, [^"]+)"', page)
+    codes = [world.run("proofs", "inventory")]
+    capsys.readouterr()
+    codes.append(world.run("query", recipe, "--format", "csv"))
+    catalog = world.folder / "proofs.csv"
+    catalog.write_text(capsys.readouterr().out)
+
+    codes.append(world.run("verify", str(catalog)))
+
+    answers = open_results(str(world.results)).sql("SELECT audio, outcome FROM latest_answer").fetchall()
+    assert codes == [0, 0, 3]
+    assert {audio: outcome for audio, outcome in answers if not audio.startswith("proof:")} == {
+        str(proof.audio): "accepted" for proof in issued
+    }
+    assert sum(audio.startswith("proof:") for audio, _ in answers) == 2
 
 
 def test_lost_sidecars_come_back(
