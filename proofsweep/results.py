@@ -80,10 +80,11 @@ class ResultsStore:
     ) -> pa.Table:
         """Return a table of all environments, or a view: of one that is named, else of the run's, else of the only one.
 
-        ResultsError if there is no such table, view, run or column, or the store cannot be read.
+        A table of one environment is the view of its name, where each tag is a column. ResultsError if there is no such
+        table, view, run or column, or the store cannot be read.
         """
         plan = None if run_id is None else self._results.plan(run_id)
-        if name not in SCHEMAS:
+        if name not in SCHEMAS or environment is not None:
             return self._view(name, plan, columns, environment)
         self._refuse_unknown(name, {*(columns or ())}.difference(SCHEMAS[name].names))
         parts = self._results.all_parts(name) if plan is None else self._results.parts_of(name, plan)
@@ -117,11 +118,18 @@ class ResultsStore:
             weakref.finalize(self, close, connection)
         return answer
 
-    def pandas(self, table: str, run_id: str | None = None, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+    def pandas(
+        self,
+        table: str,
+        run_id: str | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        environment: str | None = None,
+    ) -> "pd.DataFrame":
         """Return a table or a view as a pandas frame whose columns keep their Arrow types, so that null stays null."""
         import pandas as pd  # noqa: PLC0415 - a caller that needs only Arrow does not load pandas
 
-        return self.table(table, run_id, columns).to_pandas(types_mapper=pd.ArrowDtype)
+        return self.table(table, run_id, columns, environment=environment).to_pandas(types_mapper=pd.ArrowDtype)
 
     def _view(self, name: str, plan: Plan | None, columns: Sequence[str] | None, environment: str | None) -> pa.Table:
         if name not in NAMES:

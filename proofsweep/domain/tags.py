@@ -26,7 +26,7 @@ def key_of_tag(name: str) -> str:
 def key_of_value(value: str) -> str:
     """Return what two spellings of one supplier have in common: case, outer blanks and composed letters do not count.
 
-    `queries.views` has the same in SQL.
+    `queries.views` has nearly the same in SQL.
     """
     return unicodedata.normalize("NFC", value.strip()).lower()
 

@@ -14,13 +14,14 @@ from unicodedata import category
 
 # Control and format characters (the overrides of writing direction are such), surrogates, separators of lines.
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_NO_LETTERS = "\ufffe\uffff"  # XML, and so a workbook, cannot hold them
 
 # Persian and the scripts of India need these two to be spelled, and emoji are joined with the second.
 _JOINERS = "\u200c\u200d"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
 # Text that begins so is a formula to a spreadsheet; the wide forms are for those of East Asia. One that cuts cells at
-# semicolons or tabs finds beginnings inside of our cells.
-_BEGINNING = r"(^|[;\t\r\n])"
+# semicolons, bars or tabs finds beginnings inside of our cells.
+_BEGINNING = r"(^|[;|\t\r\n])"
 _FORMULA = r"(?=[\"']*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 - these letters are meant
 _UNSAFE = re.compile(f"{_BEGINNING}{_FORMULA}")
 
@@ -91,7 +92,11 @@ def _text_of(value: object) -> str:
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
     if text.isprintable():
         return text
-    return "".join(escape(char) if category(char) in _UNSEEN and char not in _JOINERS else char for char in text)
+    return "".join(escape(each) if _is_unseen(each) and each not in _JOINERS else each for each in text)
+
+
+def _is_unseen(char: str) -> bool:
+    return category(char) in _UNSEEN or char in _NO_LETTERS
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -25,9 +25,9 @@ _SETTINGS = (
     "SET parquet_metadata_cache = true",
     # The order of rows that no query asks for costs memory.
     "SET preserve_insertion_order = false",
-    # DuckDB takes files that are read by a schema for a single row, and would keep the large side of a join in memory.
-    # The views are written with the small side on the right.
-    # And DuckDB 2.0 ends with an internal error where it reads the rest of the first rows by their run's condition.
+    # DuckDB estimates that files which are read by a schema hold one row. Where it orders joins itself, it may keep the
+    # large side in memory; so it joins as the views are written, which have the small side on the right.
+    # Late materialization ends with an internal error of DuckDB 2.0, if a query with LIMIT has a condition on the run.
     "SET disabled_optimizers = 'join_order,build_side_probe_side,late_materialization'",
 )
 _FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}

@@ -33,6 +33,7 @@ _BY_TAG = """
     SELECT min(nullif({value}, '')) AS value, {counts}
     FROM files
     GROUP BY nullif({key}, '')
+    HAVING files > 0
     ORDER BY rejected + failed + ineligible DESC, files DESC, value
 """
 # Tenths of a grade that lies between 0 and 1, else round steps of a tenth of its range or more.
@@ -50,11 +51,12 @@ _GRADES = """
         SELECT CASE WHEN is_share THEN 0.1::DOUBLE ELSE list_min(list_filter(
             list_transform([1, 2, 5, 10], lambda each: each * 10 ** floor(log10(width / 10))),
             lambda each: each >= width / 10
-        )) END AS step
+        )) END AS step, is_share
         FROM tenth
     )
     SELECT
-        grade, step, CASE WHEN step = 0.1 AND value = 1 THEN 9 ELSE floor(value / step) END::BIGINT AS place,
+        grade, step,
+        CASE WHEN is_share THEN least(floor(value * 10), 9) ELSE floor(round(value / step, 9)) END::BIGINT AS place,
         count(*)
     FROM grades, steps GROUP BY ALL ORDER BY ALL
 """

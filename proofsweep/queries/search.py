@@ -72,7 +72,7 @@ class Search:
     connection: duckdb.DuckDBPyConnection
 
     def items(self, wanted: str) -> list[Row]:
-        """Find answered items by an exact location or ID, else by a part of a location or a tag, else by a request.
+        """Find tried items by an exact location or ID, else by a part of a location or a tag, else by a request.
 
         Return the first by their files, at most one more than `MOST_LISTED`.
         """
@@ -86,10 +86,10 @@ class Search:
     def verdicts(self, item_id: str) -> list[Row]:
         """Return an item's rows, the newest run first."""
         of_item = f"SELECT {', '.join(SCHEMAS['verdicts'].names)} FROM store.verdicts WHERE item_id = $item_id"
-        return self._rows(f"{of_item} ORDER BY run_id DESC, manifest_row", {"item_id": item_id})
+        return self._rows(f"{of_item} ORDER BY run_id DESC, finished_at DESC, manifest_row DESC", {"item_id": item_id})
 
     def calls(self, verdicts: Sequence[Row]) -> list[Row]:
-        """Return the exchanges that led to some rows, or to those whose answers were used, in the order of time."""
+        """Return the exchanges that led to some rows, or to rows of the same runs whose answers were used, by time."""
         columns = ", ".join(SCHEMAS["exchanges"].names)
         return self._rows(f"SELECT {columns} FROM store.exchanges WHERE {_calls_for(verdicts)} ORDER BY started_at", {})
 

@@ -258,8 +258,8 @@ def environment_in(results: Results, there: Iterable[str], wanted: str | None) -
     if wanted in found or len(found) == 1:
         return wanted if wanted in found else found[0]
     raise ResultsError(
-        f"{results.store.url} holds the environments {', '.join(found)}; name one of them (--environment), give the "
-        "config of one, or name a run."
+        f"{results.store.url} holds the environments {', '.join(found)}; name one of them (--environment, in "
+        "Python environment=), give the config of one, or name a run."
     )
 
 

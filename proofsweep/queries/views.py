@@ -77,7 +77,7 @@ def value_of_tag(spellings: Iterable[str]) -> str:
 
 
 def key_of(value: str) -> str:
-    """Return the expression for what the spellings of one supplier have in common, as `key_of_value` does."""
+    """Return the expression for what the spellings of one supplier have in common, nearly as `key_of_value` does."""
     return f"lower(nfc_normalize(trim({value})))"
 
 

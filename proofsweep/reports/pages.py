@@ -147,7 +147,7 @@ def _grades_of(found: Sequence[tuple[str, float, int, int]]) -> list[Chart]:
     places = [place for _, _, place, _ in found]
     charts = []
     for grade, step in dict.fromkeys((grade, step) for grade, step, _, _ in found):
-        axis = range(10) if step == 0.1 else range(min(0, *places), max(places) + 1)  # noqa: PLR2004 - tenths
+        axis = range(min(0, *places), max(9 if step == 0.1 else 0, *places) + 1)  # noqa: PLR2004 - tenths
         files = {place: files for of, _, place, files in found if of == grade}
         names = [f"{place * step:.10g}" for place in axis]
         spoken = ", ".join(

@@ -42,7 +42,7 @@ class CompletionReport:
     tags: Sequence[str]
     own: Sequence[str]  # the names of the report's own columns; the tags stand after the first
     rows: Iterator[Sequence[object]]  # cells in the order of the header
-    count: int = 0  # of the rows
+    count: int  # of the rows
 
     @property
     def header(self) -> list[str]:

@@ -81,6 +81,21 @@ def test_pandas_keeps_null_apart_from_false(folder: Path) -> None:
     assert frame["audio_bytes"].dtype == pd.ArrowDtype(pa.int64())
 
 
+def test_one_of_several_environments_is_read_if_it_is_named(folder: Path) -> None:
+    """Views, tables and frames alike; without a name nothing is mixed, and the error says how it is named."""
+    written = Results(open_store(str(folder)))
+    elsewhere = replace(planned("20261123T120000Z_000aaaaaa"), environment="production")
+    written.write_plan(elsewhere)
+    rows = [row(elsewhere.run_id, 0) | {"environment": "production", "item_id": "p"}]
+    written.create_part(f"verdicts/run_date=2026-11-23/{elsewhere.run_id}-00000-001.parquet", "verdicts", rows)
+    store = results.open_results(str(folder))
+
+    assert store.pandas("verdicts", environment="production")["item_id"].tolist() == ["p"]
+    assert store.table("verdicts", columns=["item_id"], environment="production").to_pylist() == [{"item_id": "p"}]
+    with pytest.raises(ResultsError, match="in Python environment="):
+        store.pandas("catalog")
+
+
 @pytest.mark.parametrize(
     ("run_id", "columns", "words"), [("nope", None, "no run 'nope'"), (None, ["verdct"], "no column verdct")]
 )

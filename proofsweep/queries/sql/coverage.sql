@@ -6,9 +6,10 @@
 -- the files that are rejected now.
 WITH items AS (
     SELECT
-        environment, unnest(identities) AS identity, state, state NOT IN ('gone', 'moved') AS is_listed, is_covered,
-        CASE WHEN state NOT IN ('gone', 'moved') THEN answered_at END AS answered_at
+        environment, unnest(identities) AS identity, state, listed_run_id IS NOT NULL AS is_listed, is_covered,
+        CASE WHEN is_listed THEN answered_at END AS answered_at
     FROM catalog
+    WHERE is_listed OR state IN ('gone', 'moved')  -- what a pass took is neither
 )
 SELECT
     environment, listings.catalog, count(*) FILTER (is_listed) AS files,

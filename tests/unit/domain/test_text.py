@@ -18,6 +18,7 @@ HOSTILE = [
     ("gpj\u202e\u2066\u200f", r"gpj\u202e\u2066\u200f"),
     ("soft\u00adhy\ufeff\u200b", r"soft\xadhy\ufeff\u200b"),
     ("undecodable \udcff", r"undecodable \udcff"),
+    ("no letters \ufffe\uffff", r"no letters \ufffe\uffff"),  # a workbook cannot hold them
 ]
 
 

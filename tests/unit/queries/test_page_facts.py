@@ -27,6 +27,16 @@ def test_the_values_that_need_most_come_first(facts: PageFacts) -> None:
     assert (needs, len(needs)) == (sorted(needs, reverse=True), 100)
 
 
+def test_a_supplier_whose_files_have_all_left_has_no_line(results: Results) -> None:
+    old, new = ({"tags": f'{{"supplier": "{name}"}}'} for name in ("Old", "New"))
+    night(results, MONDAY, {"a": ACCEPTED | old, "b": REJECTED | new})
+    night(results, TUESDAY, {"b": REJECTED | new})
+
+    facts = catalog_facts(results, "beta")
+
+    assert [value for value, _ in facts.tables["supplier"]] == ["New"]
+
+
 def test_files_have_their_isrc_and_artist_beside_the_tags_that_are_asked_for(facts: PageFacts) -> None:
     [group, *_] = facts.groups
 
@@ -73,6 +83,8 @@ def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
     ("values", "drawn"),
     [
         ([0.05, 0.93, 1.0], [("ai", 0.1, 0, 1), ("ai", 0.1, 9, 2)]),
+        ([0.3, 0.6, 0.7], [("ai", 0.1, 3, 1), ("ai", 0.1, 6, 1), ("ai", 0.1, 7, 1)]),
+        ([0.2, 0.6, 1.4], [("ai", 0.2, 1, 1), ("ai", 0.2, 3, 1), ("ai", 0.2, 7, 1)]),
         ([12.0, 55.0, 87.0, 87.0], [("ai", 10.0, 1, 1), ("ai", 10.0, 5, 1), ("ai", 10.0, 8, 2)]),
         ([-3.0, float("inf"), 4.0], [("ai", 1.0, -3, 1), ("ai", 1.0, 4, 1)]),
         ([], []),

@@ -11,7 +11,7 @@ from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
-from ...worlds.ended_runs import plan_of_run
+from ...worlds.ended_runs import exchange, plan_of_run
 from ..ended_operations import call_of, leave_operation, operation_named
 from ..passes_of_monitoring import leave_pass
 
@@ -65,9 +65,12 @@ def test_calls_of_operations_are_seen_beside_those_of_runs(results: Results) -> 
     probes = [call_of(monitoring, "r-3", Call.USAGE, 429), call_of(monitoring, "r-4", Call.HEALTH)]
     leave_pass(results, monitoring.operation_id, probes=probes)
 
-    assert asked(results, "SELECT request_id, run_id FROM exchanges ORDER BY ALL") == [
-        ("r-1", inventory.operation_id),
-        ("r-2", inventory.operation_id),
+    of_run = exchange(plan_of_run(MONDAY), 0, request_id="r-0")
+    results.create_part(f"exchanges/run_date=2026-11-16/{MONDAY}-00000-001.parquet", "exchanges", [of_run])
+    assert asked(results, "SELECT request_id, run_id, environment FROM exchanges ORDER BY ALL") == [
+        ("r-0", MONDAY, "beta"),
+        ("r-1", inventory.operation_id, "beta"),
+        ("r-2", inventory.operation_id, "beta"),
     ]
     assert asked(results, "SELECT request_id FROM probes ORDER BY ALL") == [("r-3",), ("r-4",)]
 
@@ -139,6 +142,16 @@ def test_what_is_gone_or_has_moved_needs_no_attention(results: Results) -> None:
 
     night(results, WEDNESDAY, {}, skipped=2, listed="ac", remains=[])
     assert pairs(results) == {"a": "rejected", "b": "gone", "c": "rejected", "new b": "gone"}
+
+
+def test_files_that_passes_took_are_none_of_a_folder_that_was_verified_once(results: Results) -> None:
+    """They were moved away. How they stand is known; what the folder has, its listing says."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED}, catalog="/drops")
+    night(results, TUESDAY, {"a": ACCEPTED, "c": ACCEPTED, "d": REJECTED}, catalog="/drops", catalog_kind="ingest")
+
+    counts = "files, answered, covered, accepted, rejected, need_attention"
+    assert asked(results, f"SELECT {counts} FROM coverage") == [(2, 2, 2, 1, 1, 1)]  # noqa: S608 - our own text
+    assert pairs(results) == {"a": "accepted", "b": "rejected", "c": "accepted", "d": "rejected"}
 
 
 def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results: Results) -> None:

@@ -1,6 +1,7 @@
 """The page of a catalog says how all of it stands, whatever the last night did."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -62,6 +63,13 @@ def test_the_answer_stands_on_top_with_what_changed(results: Results) -> None:
     assert "<h3>Verify again; the service did not answer in time</h3>" in text
     assert "1 file: the credential was changed after it was issued <small>(rejected, tampered)</small>." in text
     assert "<p>20 keyed calls" in text
+
+
+def test_a_grade_below_zero_is_drawn_beside_those_of_a_share(results: Results) -> None:
+    facts = replace(run_facts(fill(results), PLAN.run_id), grades=[("ai", 0.1, -5, 1), ("ai", 0.1, 4, 2)])
+    page = run_page(describe_run(results, PLAN.run_id), facts, results.store.url, NOW)
+
+    assert "Grade ai, files: 1 from -0.5, 2 from 0.4." in page
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,0 @@
-SELECT * FROM store.probes WHERE list_contains(getvariable('environments'), environment)
