@@ -6,7 +6,7 @@ any such convention is a batch of its own, whose files are taken one by one.
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -59,6 +59,7 @@ class DeliveredBatch:
     releases: Mapping[str, Release] = field(default_factory=dict)
     rows: list[BatchRow] = field(default_factory=list)
     missing: str | None = None  # what is not there, in a clause
+    folders: Collection[str] = ()  # of all deliveries of the scan, and of all releases
 
     @property
     def sender(self) -> str:
@@ -79,6 +80,15 @@ class DeliveredBatch:
     def moved_rows(self) -> list[BatchRow]:
         """The rows whose files are moved when all is answered; those of tests and withdrawn releases stay."""
         return [each for each in self.rows if not each.is_apart]
+
+    def holds(self, file: str) -> bool:
+        """Whether a file below its folder moves with it: none of another delivery, a test or a withdrawn release."""
+        folder = posixpath.dirname(file)
+        while folder != self.location and folder not in self.folders:
+            folder = posixpath.dirname(folder)
+        release = self.releases.get(folder)
+        is_moved = folder == self.location if release is None else not release.is_apart
+        return is_moved or file == self.completion
 
     def why_incomplete(self) -> str | None:
         """Return what is not there, in a clause; None if the batch is complete."""
@@ -116,6 +126,7 @@ class DeliveredBatches:
         self._batches = batches
         self._found: dict[str, DeliveredBatch] = {}
         self._complete = {batch.location for batch in batches.values() if batch.completion is not None}
+        self._folders = {folder for batch in batches.values() for folder in batch.releases}
 
     def of(self, row: ManifestRow) -> DeliveredBatch | None:
         """Return what a row is taken and moved with; None for a file that is on its own."""
@@ -148,7 +159,9 @@ class DeliveredBatches:
                 completion=batch.completion if batch is not None and needs_completion else None,
                 needs_completion=needs_completion,
                 releases=releases,
+                folders=self._folders,
             )
+            self._folders.add(location)
         return self._found[location]
 
     def _folder_of(self, release: str) -> str:

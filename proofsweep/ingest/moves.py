@@ -109,7 +109,9 @@ class Disposal:
         if disposition not in self.targets or not answered:
             return _stays()
         try:
-            files = self._files_of(batch)
+            files = [file for file in self.moves.files_below(batch.location) if batch.holds(file)]
+            if not files:
+                return _stays()
             if any(map(self.moves.is_link, files)):
                 return _stays("It holds a link, and links are not moved.")
             order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
@@ -178,11 +180,6 @@ class Disposal:
         held = self.moves.digest(target)
         is_free = held in {None, sha256}
         return FileMove(source=source, target=target, sha256=sha256, owns=held is None) if is_free else None
-
-    def _files_of(self, batch: DeliveredBatch) -> list[str]:
-        apart = [at for at, release in batch.releases.items() if release.is_apart]
-        files = self.moves.files_below(batch.location)
-        return [file for file in files if not any(is_within(file, at) for at in apart)]
 
     def _digests(self, batch: DeliveredBatch, files: list[str]) -> Mapping[str, str]:
         known: dict[str | None, str | None] = {}

@@ -38,10 +38,10 @@ _NEVER: Final = (float("-inf"), "", "")
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What the newest message in a folder that can be read says of its release."""
+    """What the messages in a folder that can be read say of its releases."""
 
-    sender: str = ""  # the DPID, or a name; empty if no message can be read
-    is_apart: bool = False  # a test, or withdrawn
+    sender: str = ""  # of the newest one, its DPID or a name; empty if no message can be read
+    is_apart: bool = False  # all are tests, or withdrawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,14 +185,16 @@ class Deliveries:
             thread.append(message)
             self._threads[message.location] = thread
         children = Counter(posixpath.dirname(location) for location in self._releases)
+        alone = {self._top, *self._completions}
         found: defaultdict[str, dict[str, Release]] = defaultdict(dict)
         for location, folder in self._releases.items():
             above, newest = posixpath.dirname(location), folder.newest
-            is_below = location not in {self._top, *self._completions} and is_within(above, self._top)
+            is_below = location not in alone and is_within(above, self._top)
             is_batch = is_below and (above in self._completions or children[above] > 1)
             self._batch_of[location] = batch = above if is_batch else location
-            is_apart = newest is not None and (newest.is_test or self._is_withdrawn(newest))
-            found[batch][location] = Release("" if newest is None else newest.sender, is_apart)
+            is_apart = [each.is_test or self._is_withdrawn(each) for each in folder.messages]
+            sender = "" if newest is None else newest.sender
+            found[batch][location] = Release(sender, bool(is_apart) and all(is_apart))
         self.batches = {
             location: Batch(location=location, completion=self._completions.get(location), releases=releases)
             for location, releases in found.items()

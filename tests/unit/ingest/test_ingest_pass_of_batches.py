@@ -134,6 +134,43 @@ def test_tests_and_withdrawn_releases_are_reported_and_never_moved(watched: Watc
     assert reports[1].rows == []
 
 
+def test_a_delivery_that_moves_leaves_an_unfinished_one_inside_it(watched: Watched) -> None:
+    """A supplier puts a release flat into its folder, in which a batch still arrives."""
+    inner = "acme/20261124000000001"
+    watched.deliver_release("acme", a=SOUND)
+    watched.deliver_release(f"{inner}/r1", b=OTHER)
+    (watched.folder / inner / "r1/resources/b.wav").unlink()
+
+    watched.run_pass()
+
+    assert names_in(watched.root / "ok") == below("acme", "acme.xml", "resources/a.wav", "resources/cover.jpg")
+    assert names_in(watched.folder) == below(f"{inner}/r1", "r1.xml", "resources/cover.jpg")
+
+
+def test_a_withdrawal_of_another_release_beside_a_batch_holds_nothing_up(watched: Watched) -> None:
+    """It stays where it lies; the batch goes, and its completion file with it."""
+    deliver_batch(watched)
+    watched.deliver("B1/withdrawn.xml", purge(Sending(version="43", icpn="0000000000001")))
+
+    reports = [watched.run_pass().report for _ in range(2)]
+
+    assert [len(report.rows) for report in reports] == [2, 0]
+    assert names_in(watched.folder) == ["B1/withdrawn.xml"]
+    assert "B1/BatchComplete.txt" in names_in(watched.root / "ok")
+
+
+def test_a_later_test_message_beside_a_live_one_does_not_keep_the_release(watched: Watched) -> None:
+    """Both lie in one folder, and move with it."""
+    watched.deliver_release("acme/r1", a=SOUND)
+    later = Sending(version="43", message_id="M-2", created="2026-11-02T12:00:00+00:00", is_test=True)
+    watched.deliver("acme/r1/r1_test.xml", later.content())
+
+    reports = [watched.run_pass().report for _ in range(2)]
+
+    assert [len(report.rows) for report in reports] == [1, 0]
+    assert names_in(watched.root / "ok") == below("acme/r1", *RELEASE, "r1_test.xml")
+
+
 def test_releases_without_a_batch_are_taken_file_by_file_and_moved_each_as_a_whole(watched: Watched) -> None:
     """What a message names and is not there is waited for; then the release goes to quarantine."""
     watched.deliver_release("acme/r1", a=SOUND)
