@@ -3,6 +3,7 @@
 import hashlib
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -134,8 +135,13 @@ class Disposal:
         except (NameTaken, SourceError) as error:
             is_of_source = isinstance(error, SourceError) and error.reason in _GONE
             disposition = Disposition.GONE if is_of_source and move.folder is None else Disposition.LEFT
-            to = "" if is_of_source else self._bound_for(move.disposition)
-            result = DisposalResult(disposition, detail=error.message + to, is_half=not self._is_undone(move))
+            goes_elsewhere = not is_within(move.name, self.targets.get(move.disposition, "no target"))
+            is_half = not self._undo(move)
+            if is_half and goes_elsewhere and self._holds_last(move):
+                return [_stays()] * len(move.items)  # nothing was removed, so it is chosen anew, by the new setting
+            begun = f" Its move to {one_line(posixpath.dirname(move.name))} was begun."
+            to = begun if goes_elsewhere else self._bound_for(move.disposition)
+            result = DisposalResult(disposition, detail=error.message + ("" if is_of_source else to), is_half=is_half)
             return [result] * len(move.items)
         if not any(each.is_there for each in copied):
             return [DisposalResult(Disposition.GONE, detail="It is no longer there.")] * len(move.items)
@@ -219,10 +225,18 @@ class Disposal:
         if copied.facts is not None:
             self.moves.remove(copied.file.source, copied.facts)
 
-    def _is_undone(self, move: Move) -> bool:
-        """Delete what was copied of files that cannot be moved: alone, a sidecar would be taken for another's.
+    def _holds_last(self, move: Move) -> bool:
+        """Whether the file that is removed first is still where it was delivered."""
+        last = move.files[-1]
+        with suppress(SourceError):
+            return self.moves.digest(last.source) == last.sha256
+        return False
 
-        Of a batch, only what still lies where it was delivered is deleted.
+    def _undo(self, move: Move) -> bool:
+        """Delete this move's copies; False if a later pass must go on with it.
+
+        Alone, a sidecar would be taken for another's. Of a batch, only what still lies where it was delivered is
+        deleted.
         """
         try:
             last = move.files[-1]

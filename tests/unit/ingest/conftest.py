@@ -66,6 +66,7 @@ class Watched:
     meanwhile: Callable[[], object] = lambda: None  # happens while a pass waits
     settings: IngestSettings = SETTINGS
     is_stopped: bool = False
+    accepted: str | None = "ok"  # where accepted files are moved
 
     @property
     def folder(self) -> Path:
@@ -98,7 +99,9 @@ class Watched:
         )
 
     def new_pass(self, *, moves: bool = True) -> IngestPass:
-        targets = {Disposition.ACCEPTED: str(self.root / "ok"), Disposition.QUARANTINED: str(self.root / "bad")}
+        targets = {Disposition.QUARANTINED: str(self.root / "bad")}
+        if self.accepted is not None:
+            targets[Disposition.ACCEPTED] = str(self.root / self.accepted)
         disposal = Disposal(moves=Moves(Files()), watched=str(self.folder), targets=targets if moves else {})
         lease = Lease(self.results.store, "watched")
         return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()
