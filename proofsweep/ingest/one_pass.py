@@ -181,7 +181,8 @@ class IngestPass:
         """
         disposal = self.folder.disposal
         if disposal.targets:
-            disposal.moves.put_back(disposal.watched)  # (1)
+            for folder, why in disposal.moves.put_back(disposal.watched).items():  # (1)
+                self.report.not_moved[folder] = {"audio": utf8_text(folder), "detail": why}
         self.report.rows += self.records.of_killed_pass()
         in_doubt = {run_id for run_id in self.state.runs if self._is_in_doubt(run_id)}
         for run_id in [run_id for run_id in self.state.runs if run_id not in in_doubt]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from proofsweep.config.locations import is_bucket, make_folder, sync_file, sync_folder
+from proofsweep.config.locations import is_bucket, make_folder, one_line, sync_file, sync_folder
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
@@ -30,15 +30,18 @@ class Moves:
         target is that file, or one of the two cannot be read or written.
         """
         self.clear(target)
-        held = self.digest(target)
+        held, facts = self.digest(target), None
         if held is None:
-            facts: FileFacts | None = self._create(source, target, sha256)
-            held = self.digest(target)
-        else:
-            facts = self._facts_of(source, sha256)
+            try:
+                facts = self._create(source, target, sha256)
+                held = self.digest(target)
+            except NameTaken:  # perhaps by this copy, if the answer to its creation was lost
+                held = self.digest(target)
+                if held is None:
+                    raise
         if held not in {None, sha256}:
             raise NameTaken("There is another file of that name.")
-        return facts
+        return facts or self._facts_of(source, sha256)
 
     def remove(self, source: str, facts: FileFacts) -> bool:
         """Remove a file with these facts; say whether it is gone. One that was replaced meanwhile stays.
@@ -93,13 +96,21 @@ class Moves:
             return not is_bucket(source) and Path(source).is_symlink()
         return False
 
-    def put_back(self, folder: str) -> None:
-        """Restore the names of files that a killed process had renamed in a folder or below it."""
+    def put_back(self, folder: str) -> dict[str, str]:
+        """Restore the names of files that a killed process had renamed in a folder or below it.
+
+        Gives the hidden folders for which this was not possible, each with the reason in a sentence.
+        """
+        failed: dict[str, str] = {}
         for path, folders, _ in () if is_bucket(folder) else walk(folder):  # an object is never renamed
             for aside in (Path(path, name) for name in folders if name.startswith(_ASIDE)):
-                with _wrapped_errors():
-                    _restore(aside)
+                try:
+                    with _wrapped_errors():
+                        _restore(aside)
+                except SourceError as error:
+                    failed[str(aside)] = f"{error.message} It lies in {one_line(str(aside))}."
             folders[:] = [name for name in folders if not name.startswith(".")]
+        return failed
 
     def files_below(self, folder: str) -> list[str]:
         """Name all files in a folder and below it, but none whose name begins with a dot.
@@ -188,9 +199,14 @@ def _digits_of(path: Path) -> str:
 
 def _put_back(aside: Path, path: Path) -> None:
     """Rename a file back, unless its producer has put another one there, as it would have replaced this one."""
-    with suppress(FileExistsError):
+    try:
         path.hardlink_to(aside)
-    aside.unlink()
+    except FileExistsError:
+        aside.unlink()
+    except OSError:  # the file system gives no hard links, or this is a folder
+        aside.rename(path)
+    else:
+        aside.unlink()
 
 
 def _write(draft: Path, pieces: Iterable[bytes]) -> str:

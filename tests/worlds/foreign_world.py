@@ -61,7 +61,10 @@ class ForeignWorld(CommandWorld):
 
     def journalled_ids(self) -> set[str]:
         """Return the request IDs that a killed process would leave behind."""
-        segments = [
-            pa.ipc.open_stream(path.read_bytes()) for path in self.results.glob("_runs/*/journal/*/exchanges-*")
-        ]
-        return {str(one) for segment in segments for one in segment.read_all()["request_id"].to_pylist()}
+        if self.bucket is None:
+            contents = [path.read_bytes() for path in self.results.glob("_runs/*/journal/*/exchanges-*")]
+        else:
+            names = [key for key in self.bucket.keys("results/_runs") if "/journal/" in key and "/exchanges-" in key]
+            contents = [self.bucket.content(name) for name in names]
+        segments = [pa.ipc.open_stream(content).read_all() for content in contents]
+        return {str(one) for segment in segments for one in segment["request_id"].to_pylist()}

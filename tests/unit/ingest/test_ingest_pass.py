@@ -154,6 +154,44 @@ def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
     assert (row["disposition"], list(watched.folder.iterdir()), watched.state.moves) == ("accepted", [], ())
 
 
+@pytest.mark.parametrize("is_set", [True, False])
+@pytest.mark.parametrize("name", ["a.wav", "B1/r1/resources/a.wav"])
+def test_a_target_that_is_away_for_good_is_left_by_another_setting(
+    watched: Watched, name: str, *, is_set: bool
+) -> None:
+    """What was copied there nobody can say; but nothing was removed, so the file goes where it goes now."""
+    if "/" in name:
+        watched.deliver_release("B1/r1", a=WAV + bytes(8))
+        watched.deliver("B1/BatchComplete.txt", b"")
+    else:
+        watched.deliver(name)
+    (watched.root / "ok").write_bytes(b"no folder")
+    away = watched.run_pass().report
+    stuck = watched.run_pass().report
+    watched.accepted = "new" if is_set else None
+
+    healed = [watched.run_pass().report for _ in range(2)]
+
+    assert [len(away.not_moved), len(stuck.not_moved), *(len(each.not_moved) for each in healed)] == [1, 1, 0, 0]
+    assert len(watched.planned) == 1
+    assert watched.state.moves == ()
+    assert (name in names_in(watched.root / "new")) is is_set
+    assert (name in names_in(watched.folder)) is not is_set
+
+
+def test_a_hidden_folder_that_cannot_be_emptied_is_told_and_stops_nothing(watched: Watched) -> None:
+    """A killed pass renames into such folders; what lies in this one has lost its name to another folder."""
+    watched.deliver("acme/.proofsweep-moving-aa/scans/1.jpg")
+    watched.deliver("acme/scans/2.jpg")
+    watched.deliver("acme/a.wav")
+
+    report = watched.run_pass().report
+
+    (line,) = report.unmoved_lines()
+    assert line.endswith(f"It lies in {watched.folder}/acme/.proofsweep-moving-aa.")
+    assert "acme/a.wav" in names_in(watched.root / "ok")
+
+
 @pytest.mark.parametrize(
     ("reason", "seconds", "is_asked_again"),
     [("local_seal", 86_300, False), ("local_seal", 86_400, True), ("tampered", 86_400, False)],

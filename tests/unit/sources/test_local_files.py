@@ -1,8 +1,9 @@
 """Files of this machine are read whatever stands at their names, and no name leads out of the root."""
 
+import hashlib
 import os
 from collections.abc import Callable
-from errno import EACCES, EHOSTDOWN, EIO, EMFILE, ENFILE, ENOMEM, ENOTCONN, EPERM, ESTALE
+from errno import EACCES, EHOSTDOWN, EIO, EMFILE, ENFILE, ENOMEM, ENOTCONN, EOPNOTSUPP, EPERM, ESTALE
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -12,7 +13,7 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.config.locations import make_folder
-from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.errors import NameTaken, ResourceShortage, SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources import bucket
 from proofsweep.sources.bucket import BucketFiles
@@ -206,6 +207,48 @@ def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: p
         file.close()
     with pytest.raises(SourceError):
         inside.facts("s3://bucket/drop2/a.wav")  # the rest of the bucket is outside
+
+
+@pytest.mark.parametrize("code", [EPERM, EOPNOTSUPP])
+def test_names_are_given_back_where_there_are_no_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """A folder that lies there for whatever reason gets its name back too; one that cannot is named."""
+    aside = tmp_path / ".proofsweep-moving-aa"
+    (aside / "scans").mkdir(parents=True)
+    (aside / "a.wav").write_bytes(b"audio")
+    stuck = tmp_path / "b/.proofsweep-moving-bb"
+    (stuck / "scans").mkdir(parents=True)
+    (tmp_path / "b/scans/others").mkdir(parents=True)
+    monkeypatch.setattr(os, "link", failing(code))
+
+    failed = Moves(Files()).put_back(str(tmp_path))
+
+    assert ((tmp_path / "a.wav").read_bytes(), (tmp_path / "scans").is_dir()) == (b"audio", True)
+    assert failed == {str(stuck): f"The file cannot be moved: Directory not empty. It lies in {stuck}."}
+
+
+@pytest.mark.parametrize("content", [b"audio", b"other"])
+def test_a_copy_whose_creation_was_answered_by_nobody_is_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    """The repeated call says that the name is taken: by these bytes, or by another's."""
+    (tmp_path / "a.wav").write_bytes(b"audio")
+    target = tmp_path / "ok/a.wav"
+    target.parent.mkdir()
+
+    def twice(path: Path, _draft: Path) -> None:
+        path.write_bytes(content)
+        raise FileExistsError
+
+    monkeypatch.setattr(Path, "hardlink_to", twice)
+    sha256 = hashlib.sha256(b"audio").hexdigest()
+
+    if content == b"audio":
+        assert Moves(Files()).copy(str(tmp_path / "a.wav"), str(target), sha256) is not None
+    else:
+        with pytest.raises(NameTaken):
+            Moves(Files()).copy(str(tmp_path / "a.wav"), str(target), sha256)
 
 
 def test_only_the_file_that_was_looked_at_is_removed(tmp_path: Path) -> None:
