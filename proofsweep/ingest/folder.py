@@ -74,7 +74,7 @@ class Scan:
         verdicts = answers_of(listed)
         for item_id, row in listed.items():
             sighting = self.sightings[item_id] = sighted(before.get(item_id), row, self.now)
-            answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.stands(self.now)]
+            answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.is_recent_enough(self.now)]
             answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
             rows.append(BatchRow(item_id, row, decide(sighting, answer, row, self.now, self.context.settings), answer))
         self._sort_batches(folder, rows)
@@ -133,6 +133,8 @@ class Scan:
             yield row
 
     def _is_complete(self, row: ManifestRow) -> bool:
+        if row.refused is not None:
+            return True  # such as a link that leads out, which is never opened
         facts = (row.audio_facts, row.sidecar_facts)
         if any(isinstance(each, FileFacts) and each.size_bytes == 0 for each in facts):
             return False

@@ -52,11 +52,10 @@ class PastAnswer:
     sidecar_sha256: str | None
     finished_at: datetime | None = None
 
-    def stands(self, now: datetime) -> bool:
-        """Whether it still counts for its bytes."""
+    def is_recent_enough(self, now: datetime) -> bool:
         if about(self.reason).heals is not Heals.AT_SERVICE or self.finished_at is None:
             return True
-        return now - self.finished_at < _ASK_AGAIN
+        return abs(now - self.finished_at) < _ASK_AGAIN
 
 
 ANSWER_COLUMNS = [each.name for each in fields(PastAnswer)]
@@ -87,7 +86,9 @@ def sighted(before: Sighting | None, row: ManifestRow, now: datetime) -> Sightin
     version = version_of(row)
     if before is None or before.version != version:
         return Sighting(version=version, since=now)
-    return replace(before, since=min(before.since, now))  # a clock that was put back must not make it wait for ever
+    # A clock that was put back must not make it wait for ever.
+    latest = None if before.retry_at is None else min(before.retry_at, now + _LONGEST_RETRY)
+    return replace(before, since=min(before.since, now), retry_at=latest)
 
 
 def decide(

@@ -268,16 +268,23 @@ def _batches(verified: Iterable[_Answered]) -> Iterator[list[_Answered]]:
 
 
 def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now: datetime) -> dict[str, Sighting]:
-    """Return what is known of waiting files after these rows: a verdict ends the waiting, and a failure is counted."""
+    """Return what is known of waiting files after these rows: a verdict ends the waiting, and a failure is counted.
+
+    Rows of old legs, and of versions that are no longer there, change nothing.
+    """
     waiting = dict(sightings)
     for row in rows:
         cells: dict[str, Any] = {**row}
-        waiting.pop(cells["item_id"], None)
+        version = text_of_versions(cells["audio_version"], cells["sidecar_version"])
+        known = waiting.pop(cells["item_id"], None)
+        if known is not None and (known.version != version or known.tries > cells["tries"]):
+            waiting[cells["item_id"]] = known
+            continue
         if cells["outcome"] in VERDICTS:
             continue
         is_final = stands(cells["outcome"], cells["reason"], is_delivered=IN_BATCH in tags_of(cells["tags"]))
         waiting[cells["item_id"]] = Sighting(
-            version=text_of_versions(cells["audio_version"], cells["sidecar_version"]),
+            version=version,
             since=cells["first_seen_at"] or now,
             tries=0 if is_final else cells["tries"],
             retry_at=cells["retry_at"],

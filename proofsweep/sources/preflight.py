@@ -85,8 +85,7 @@ def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None
             f"The audio has {size:,} bytes, and at most {SLOT_BYTES:,} are allowed: ask the supplier for a delivery "
             "that fits, such as MP3 or M4A with a sidecar.",
         )
-    # Senders who do not know the size write 0.
-    if declared is not None and declared.size_bytes and not declared.is_size(size):
+    if declared is not None and not declared.is_size(size):
         return Ineligible(
             Reason.DAMAGED_IN_DELIVERY,
             f"The delivery declares a size of {declared.size_bytes:,}, in bytes or kilobytes, and the file has "

@@ -10,6 +10,8 @@ import pytest
 
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive
 from proofsweep.domain.items import ManifestRow
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.ingest import folder
 from proofsweep.ingest.folder import Scan
 from proofsweep.ingest.one_pass import IngestPass, WatchedFolder, watched_folder
 from proofsweep.ingest.rules import Decision
@@ -65,6 +67,22 @@ def test_only_a_complete_file_is_taken_before_its_time(
     assert first.decisions == {Decision.SETTLING: 1}
     assert later.decisions == {(Decision.TAKE if is_taken else Decision.INCOMPLETE): 1}
     assert last.decisions == {Decision.TAKE: 1}
+
+
+class _Refused(PartOfCatalog):
+    def rows(self) -> Iterator[ManifestRow]:
+        return (replace(row, refused=Ineligible(Reason.OUTSIDE_CATALOG, "It leads out.")) for row in super().rows())
+
+
+def test_a_file_that_may_not_be_sent_is_not_opened(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a link that leads out of the folder: it is a finding at once, however young it is."""
+    watched.deliver("a.wav", b"")
+    watched.settings = watched.settings.model_copy(update={"pair_seconds": 900})
+    one = watched.new_pass()
+    first = scan(one, kind=_Refused)
+    monkeypatch.delattr(folder, "open_audio")
+
+    assert scan(one, first, seconds=10, kind=_Refused).decisions == {Decision.TAKE: 1}
 
 
 class _Twins(PartOfCatalog):

@@ -11,7 +11,7 @@ from proofsweep.domain.tags import tags_of
 from proofsweep.ingest.rules import Decision
 from proofsweep.sources.moves import Moves
 
-from ...worlds.ddex_messages import SENDER, Sending, batch_manifest, purge
+from ...worlds.ddex_messages import SENDER, Sending, Sent, Track, batch_manifest, purge, put_release
 from .conftest import WAV, Watched
 from .test_ingest_pass import names_in
 
@@ -84,6 +84,15 @@ def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watc
         ("accepted", None, "quarantined"),
     }
     assert "B1/r2/resources/b.wav" in names_in(watched.root / "bad")
+
+
+def test_a_size_of_zero_is_not_known_to_the_sender_and_holds_nothing_up(watched: Watched) -> None:
+    track = Track(isrc="QZABC2600001", files=[Sent(location="resources/a.wav", size_bytes=0)])
+    put_release(watched.folder / "acme/r1", Sending(version="43", tracks=[track]), {"resources/a.wav": SOUND})
+
+    watched.run_pass()
+
+    assert names_in(watched.root / "ok") == below("acme/r1", "r1.xml", "resources/a.wav")
 
 
 @pytest.mark.parametrize("outcome", ["failed", None])

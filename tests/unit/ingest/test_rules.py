@@ -64,8 +64,12 @@ def test_a_file_is_taken_when_it_is_settled_and_has_no_answer(
 
 
 def test_a_clock_that_was_put_back_does_not_make_a_file_wait_for_ever() -> None:
-    """A sighting from the future counts from now."""
+    """A sighting from the future counts from now, and a retry comes after the longest wait; an answer is old."""
     assert sighted(seen(-3600), ROW, NOW).since == NOW
+    assert sighted(seen(0, tries=1, retry_in=10**8), ROW, NOW).retry_at == NOW + timedelta(days=1)
+    ahead = replace(ANSWER, outcome="rejected", reason="local_seal", finished_at=NOW + timedelta(days=900))
+    assert not ahead.is_recent_enough(NOW)
+    assert replace(ahead, finished_at=NOW + timedelta(hours=1)).is_recent_enough(NOW)
 
 
 @pytest.mark.parametrize(("tries", "seconds"), [(1, 300), (2, 600), (99, 86_400)])

@@ -11,7 +11,7 @@ from proofsweep.domain.items import Declared, WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest.moves import FileMove, Move
 from proofsweep.ingest.rules import Disposition, Sighting
-from proofsweep.ingest.state import FolderState
+from proofsweep.ingest.state import FolderState, sightings_after
 from proofsweep.store.layout import INGEST_FOLDER
 from proofsweep.store.objects import Store, open_store
 
@@ -58,6 +58,37 @@ def test_what_was_saved_is_loaded(store: Store) -> None:
     state.save()
 
     assert FolderState.load(store, NAME) == state
+
+
+FAILED = {
+    "item_id": "a",
+    "audio_version": "v1",
+    "sidecar_version": None,
+    "outcome": "failed",
+    "reason": "timeout",
+    "tags": None,
+    "tries": 1,
+    "first_seen_at": NOW,
+    "retry_at": NOW,
+}
+
+
+@pytest.mark.parametrize(
+    ("known", "is_kept"),
+    [
+        (Sighting(version="v1|None", since=NOW), False),
+        (Sighting(version="v1|None", since=NOW, tries=1, retry_at=NOW), False),
+        (Sighting(version="v1|None", since=NOW, tries=2, retry_at=NOW), True),
+        (Sighting(version="v2|None", since=NOW), True),
+    ],
+)
+@pytest.mark.parametrize("outcome", ["failed", "accepted"])
+def test_rows_of_an_old_leg_change_nothing(known: Sighting, outcome: str, *, is_kept: bool) -> None:
+    """Those of a run in doubt are read in each pass, also when the file was tried again or is another one."""
+    waiting = sightings_after([FAILED | {"outcome": outcome}], {"a": known}, NOW)
+
+    failed = {} if outcome == "accepted" else {"a": Sighting(version="v1|None", since=NOW, tries=1, retry_at=NOW)}
+    assert waiting == ({"a": known} if is_kept else failed)
 
 
 @pytest.mark.parametrize("content", [b"not JSON", b"[]", b"{}", b'{"sightings": {"a": {"version": "v"}}}'])
