@@ -69,7 +69,6 @@ def ingest(
 def _one_pass(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> ExitCode:
     code, one_pass = ExitCode.ACCEPTED, watched.one_pass()
     for run_id in one_pass.runs():
-        watched.refuse_if_lost()
         with prefect_api() as server:
             run = run_leg(request, describe_run(request.app.results, run_id), bounds, server)
         code = max(code, code_of_run(run))

@@ -39,7 +39,6 @@ def check_ingest(folder: str, config: str | None = None, results: str | None = N
         with app.watched_folder(folder) as watched:  # (1)
             one_pass = watched.one_pass()
             for run_id in one_pass.runs():  # (2)
-                watched.refuse_if_lost()
                 state = verify_catalog(run_id=run_id, config=config, results=results, return_state=True)
                 if not state.is_completed() or (state.name != "Completed" and stopped is None):
                     stopped = State(type=state.type, name=state.name, message=state.message)

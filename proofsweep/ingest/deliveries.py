@@ -60,6 +60,7 @@ class DeliveredBatch:
     rows: list[BatchRow] = field(default_factory=list)
     missing: str | None = None  # what is not there, in a clause
     folders: Collection[str] = ()  # of all deliveries of the scan, and of all releases
+    files: Collection[str] = ()  # that lay in it when the scan was over, if it is answered
 
     @property
     def sender(self) -> str:

@@ -4,6 +4,7 @@ import hashlib
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -80,6 +81,9 @@ class Scan:
         self._sort_batches(folder, rows)
         for each in rows:
             self._take_in(each)
+        for batch in (batch for batch in self.batches if self.disposal.targets and batch.is_answered):
+            with suppress(SourceError):  # its move will say why
+                batch.files = self.disposal.files_of(batch)
 
     def _sort_batches(self, folder: Catalog, rows: Sequence[BatchRow]) -> None:
         batches = folder.batches if isinstance(folder, FolderScan) else {}

@@ -74,6 +74,10 @@ class Disposal:
     watched: str
     targets: Mapping[Disposition, str]  # where its files go; those without a target stay
 
+    @property
+    def locations(self) -> list[str]:
+        return [self.watched, *self.targets.values()]
+
     def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
 
@@ -110,11 +114,11 @@ class Disposal:
         if disposition not in self.targets or not answered:
             return _stays()
         try:
-            files = [file for file in self.moves.files_below(batch.location) if batch.holds(file)]
-            if not files:
-                return _stays()
+            files = self.files_of(batch)
             if any(map(self.moves.is_link, files)):
                 return _stays("It holds a link, and links are not moved.")
+            if not files or set(files) - set(batch.files):  # one that came meanwhile is looked at by the next pass
+                return _stays()
             order = sorted(files, key=lambda file: (file == batch.completion, file.lower().endswith(".xml"), file))
             digests = self._digests(batch, order)
             names = self._free_names(
@@ -123,6 +127,10 @@ class Disposal:
         except SourceError as error:
             return _stays(error.message + self._bound_for(disposition))
         return Move(files=names, items=tuple(answered), disposition=disposition, folder=batch.location)
+
+    def files_of(self, batch: DeliveredBatch) -> list[str]:
+        """Name the files that move with a batch; SourceError if a folder in it cannot be listed, or is a link."""
+        return [file for file in self.moves.files_below(batch.location) if batch.holds(file)]
 
     def moved(self, move: Move) -> list[DisposalResult]:
         """Copy all files, the last one after the others, then remove them, the last one first; for each item a result.

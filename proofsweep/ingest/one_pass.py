@@ -126,8 +126,9 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     disposal = Disposal(moves=Moves(Files()), watched=path, targets=wanted)
     store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
     lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
-    _refuse_unmounted(path, lease)
-    facts: Row = {"environment": context.environment, "folder": path, "is_mount": posixpath.ismount(path)}
+    _refuse_unmounted(disposal, lease)
+    mounts = {location: _mount_of(location) for location in disposal.locations}
+    facts: Row = {"environment": context.environment, "folder": path, "mounts": mounts}
     with sole_process(lease, facts) as term:
         yield WatchedFolder(context=context, lease=lease, term=term, disposal=disposal)
 
@@ -146,15 +147,20 @@ class WatchedFolder:
         return self.disposal.watched
 
     def refuse_if_lost(self) -> None:
-        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead."""
+        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead.
+
+        Raises:
+            CatalogError: a share is away on which the folder or a target lies.
+        """
         if self.lease.is_superseded(self.term):
             raise self.lease.active_error(self.lease.last())
+        _refuse_unmounted(self.disposal, self.lease)
 
     def one_pass(self) -> "IngestPass":
         return IngestPass(self)
 
     def catalog(self) -> Catalog:
-        _refuse_unmounted(self.path, self.lease)
+        _refuse_unmounted(self.disposal, self.lease)
         catalog = self.context.open_catalog(self.path)
         if catalog.kind != "folder":
             raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
@@ -176,9 +182,10 @@ class IngestPass:
         last, and holds nothing up but its own files.
 
         Raises:
-            RunIsActive: another process works on a run of this folder.
+            RunIsActive: another process works on this folder, or on a run of it.
             CatalogError, ConfigError, ResultsError, RunMustStop, SourceError: the pass cannot go on.
         """
+        self.folder.refuse_if_lost()
         disposal = self.folder.disposal
         if disposal.targets:
             for folder, why in disposal.moves.put_back(disposal.watched).items():  # (1)
@@ -225,7 +232,9 @@ class IngestPass:
         settle_last_legs(self.context.results, plan, self.context.clock)
         if CompletedRows.load(self.context.results, plan).remaining:
             self.report.run_ids.append(run_id)
+            self.folder.refuse_if_lost()
             yield run_id
+            self.folder.refuse_if_lost()
         legs = Legs(self.context.results.store, run_id, self.context.clock)
         ended = leg_numbers(self.context.results.store, plan)
         for leg in (number for number in ended if legs.receipt(number) is not None):
@@ -288,11 +297,23 @@ class IngestPass:
         return run_id
 
 
-def _refuse_unmounted(path: str, lease: Lease) -> None:
-    """Raise CatalogError if a share was mounted there before, and only the empty folder below it is left."""
+def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
+    """Raise CatalogError if a share was mounted before, and only the empty folder below it is left."""
     before = lease.holder(lease.last())
-    if before and before.facts.get("is_mount") and not posixpath.ismount(path) and not os.listdir(path):  # noqa: PTH208
-        raise CatalogError(f"{one_line(path)}: the folder is empty, and no share is mounted", catalog=utf8_text(path))
+    mounts = None if before is None else before.facts.get("mounts")
+    for location, mount in mounts.items() if isinstance(mounts, dict) else ():
+        is_away = location in disposal.locations and len(_mount_of(location)) < len(mount)
+        if is_away and not Files().in_folder(location):
+            away = f"{one_line(location)}: the folder is empty, and no share is mounted"
+            raise CatalogError(away, catalog=utf8_text(disposal.watched))
+
+
+def _mount_of(location: str) -> str:
+    """Return the mount point on which a path lies, which may not be there yet; empty for a bucket."""
+    path = "" if is_bucket(location) else os.path.realpath(location)
+    while path and not posixpath.ismount(path):
+        path = posixpath.dirname(path)
+    return path
 
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:

@@ -118,7 +118,6 @@ def make_pass(folder: str) -> None:
     """Make one pass over a watched folder, with its runs; RunIsActive if another process watches it."""
     with App(load_settings()) as app, app.watched_folder(folder) as watched:
         for run_id in watched.one_pass().runs():
-            watched.refuse_if_lost()
             work(run_id)
 
 

@@ -104,6 +104,8 @@ class Watched:
             targets[Disposition.ACCEPTED] = str(self.root / self.accepted)
         disposal = Disposal(moves=Moves(Files()), watched=str(self.folder), targets=targets if moves else {})
         lease = Lease(self.results.store, "watched")
+        if not lease.is_taken(1):
+            lease.take(1)
         return WatchedFolder(context=self.context(), lease=lease, term=1, disposal=disposal).one_pass()
 
     def run_pass(self, *, moves: bool = True) -> IngestPass:

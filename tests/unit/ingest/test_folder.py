@@ -1,5 +1,6 @@
 """A watched folder: one process watches it, and sees what is complete and what is waited for."""
 
+import posixpath
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -145,7 +146,45 @@ def test_a_process_that_was_taken_over_begins_nothing(watched: Watched) -> None:
     with opened(watched) as first:
         first.lease.take(first.term + 1)
         with pytest.raises(RunIsActive):
-            first.refuse_if_lost()
+            list(first.one_pass().runs())
+
+
+def test_a_process_that_is_taken_over_while_a_run_is_verified_moves_nothing(watched: Watched) -> None:
+    """The one that works on the folder now does."""
+    watched.deliver("a.wav")
+    with opened(watched, accepted="ok") as first:
+        runs = first.one_pass().runs()
+        watched.play_leg(next(runs))
+        first.lease.take(first.term + 1)
+        with pytest.raises(RunIsActive):
+            next(runs)
+
+    assert [path.name for path in watched.root.rglob("a.wav")] == ["a.wav"]
+    assert not (watched.root / "ok").exists()
+
+
+@pytest.mark.parametrize("share", ["in", "archive"])
+def test_nothing_is_done_while_a_share_is_away(watched: Watched, monkeypatch: pytest.MonkeyPatch, share: str) -> None:
+    """Files would fill the disk below, and be hidden when the share is back."""
+    mounted = {str(watched.root / share)}
+    monkeypatch.setattr(posixpath, "ismount", lambda path: path == "/" or path in mounted)
+    (watched.root / "archive/ok").mkdir(parents=True)
+    with opened(watched, accepted="archive/ok") as first:
+        assert list(first.one_pass().runs()) == []
+        mounted.clear()
+        with pytest.raises(CatalogError, match="is empty, and no share is mounted"):
+            next(first.one_pass().runs(), None)
+    (watched.root / "archive/ok").rmdir()
+    with pytest.raises(CatalogError, match="is empty, and no share is mounted"), opened(watched):
+        pass
+
+    mounted.add(str(watched.root / share))
+    with opened(watched, accepted="archive/ok") as first:
+        assert list(first.one_pass().runs()) == []
+    mounted.clear()
+    (watched.root / "in/a.txt").write_text("there")
+    with opened(watched, accepted="elsewhere") as first:
+        assert list(first.one_pass().runs()) == []
 
 
 @pytest.mark.parametrize("target", ["in/ok", "in", "."])

@@ -208,6 +208,29 @@ def test_a_batch_that_is_delivered_again_as_it_was_costs_no_call(watched: Watche
     assert not (watched.folder / "B1").exists()
 
 
+def test_a_file_that_comes_while_others_are_moved_is_looked_at_first(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its delivery was answered without it, and stays for the next pass."""
+    for name in ("B1", "B2"):
+        deliver_batch(watched, name)
+    copy, late = Moves.copy, "B2/r1/resources/late.wav"
+
+    def deliver_and_copy(moves: Moves, source: str, target: str, sha256: str) -> FileFacts | None:
+        watched.deliver(late, WAV + b"too late")
+        return copy(moves, source, target, sha256)
+
+    with monkeypatch.context() as moment:
+        moment.setattr(Moves, "copy", deliver_and_copy)
+        first = watched.run_pass().report
+    moved, left = names_in(watched.root / "ok"), names_in(watched.folder)
+    second = watched.run_pass().report
+
+    assert ({name[:2] for name in moved}, {name[:2] for name in left}) == ({"B1"}, {"B2"})
+    assert (first.not_moved, Counter(row["reason"] for row in second.rows)) == ({}, {None: 2, "not_in_message": 1})
+    assert late in names_in(watched.root / "bad")
+
+
 def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) -> None:
     """Each pass says so, and the row is written once."""
     (watched.root / "ok").write_bytes(b"no folder")

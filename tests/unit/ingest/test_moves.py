@@ -224,6 +224,7 @@ def delivered(tmp_path: Path) -> DeliveredBatch:
         needs_completion=True,
         releases={str(folder / name): Release() for name in ("r1", "r2")},
         rows=rows,
+        files=[str(folder / name) for name in FILES],
     )
 
 
