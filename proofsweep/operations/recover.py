@@ -93,7 +93,6 @@ def recover(work: OperationLeg, prefix: str | None, item: ProvenItem) -> str:
         "item_id": item.item_id,
         "audio": item.audio,
         "sidecar": item.sidecar,
-        "recovered_to": None,
         "sidecar_bytes": len(content) or None,
         "sidecar_sha256": sha256(content).hexdigest() if content else None,
         **said,

@@ -30,7 +30,6 @@ from proofsweep.domain.errors import (
     ConfigError,
     NameTaken,
     ProofsweepError,
-    ResultsError,
     RotationUnfinished,
     RunMustStop,
 )
@@ -41,7 +40,7 @@ from proofsweep.domain.text import minute_of
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.operation import OperationLeg, Operator, end_killed
 from proofsweep.store import layout
-from proofsweep.store.objects import Store, json_bytes
+from proofsweep.store.objects import Store, json_bytes, read_document
 from proofsweep.store.operations import is_complete
 from proofsweep.store.parts import Results
 from proofsweep.verify.service import bind_key
@@ -102,17 +101,16 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     active = end_killed(results, OperationKind.ROTATION, operator.service.clock)
     if operator.environment in active:  # it may have put this key into its place, and not recorded that yet
         raise active[operator.environment]
-    rows = recorded_rotations(results)
-    made_by = next((each for each in rows if each.new_key_fingerprint == fingerprint(key)), None)
+    made_by = next((each for each in recorded_rotations(results) if each.new_key_fingerprint == fingerprint(key)), None)
     if made_by is not None and now < made_by.old_key_ends_at:
         begun = begun_rotation(results.store, made_by.key_fingerprint)
         return Rotated(made_by, str(key_store.path) if begun is None else begun.location, was_done=True)
     key_store.check()
     intent = begun_rotation(results.store, fingerprint(key)) or _begun_now(operator, key_store, key)  # (1)
-    recorded = next((each for each in rows if each.operation_id == intent.operation_id), None)
-    if recorded is not None and is_complete(results.store, intent.operation_id):
+    if (recorded := _row_of(intent, results)) is not None and is_complete(results.store, intent.operation_id):
         return Rotated(recorded, intent.location, was_done=True)
     with operator.leg_of(intent.operation) as work:
+        recorded = _row_of(intent, results)  # another command may have made it before this one had the lease
         answer = _kept(key_store, recorded) or _asked(work, intent, key_store)  # (2), (3)
         new_key = answer.response.api_key
         if recorded is None:
@@ -245,21 +243,17 @@ _INTENT = TypeAdapter(RotationIntent)
 
 def begun_rotation(store: Store, key_fingerprint: str) -> RotationIntent | None:
     """Read the intent for a key; None if no rotation of it began here. ResultsError if it is damaged."""
-    name = layout.rotation_name(key_fingerprint)
-    content = store.read(name)
-    try:
-        return None if content is None else _INTENT.validate_json(content)
-    except ValueError as damage:
-        raise ResultsError(
-            f"{name} in the results store {store.url} is damaged. Restore it from a backup: without its "
-            "Idempotency-Key an interrupted rotation cannot be finished."
-        ) from damage
+    return read_document(store, layout.rotation_name(key_fingerprint), _INTENT)
 
 
 def recorded_rotations(results: Results) -> list[Rotation]:
     """Read all rows, the oldest first; there are few. ResultsError if a part is damaged."""
     rows = results.table("rotations", results.all_parts("rotations")).sort_by("answered_at").to_pylist()
     return [Rotation(**row) for row in rows]
+
+
+def _row_of(intent: RotationIntent, results: Results) -> Rotation | None:
+    return next((each for each in recorded_rotations(results) if each.operation_id == intent.operation_id), None)
 
 
 def unfinished_rotation(store: Store, key_fingerprint: str) -> str | None:

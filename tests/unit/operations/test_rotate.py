@@ -1,6 +1,7 @@
 """A rotation is finished by the same command, whatever happened to an earlier one; there is never a second one."""
 
 import os
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,7 +20,9 @@ from proofsweep.domain.errors import (
     RunMustStop,
 )
 from proofsweep.domain.exchanges import Call
+from proofsweep.domain.runs import Operation
 from proofsweep.operations.key_store import KeyStore
+from proofsweep.operations.operation import OperationLeg, Operator
 
 from ...worlds.killed_lines import LINES_BETWEEN_KILLS, is_whole_after
 from ..scripted_service import NOW, Scripted, ScriptedService
@@ -353,6 +356,25 @@ def test_a_command_that_finds_the_new_key_in_its_place_gives_way_to_the_one_that
     here.rotate()
 
     assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
+
+
+def test_a_command_that_slept_while_another_one_finished_records_nothing_twice(
+    here: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It slept right before it took the lease."""
+    second, leg_of = here.command(), Operator.leg_of
+
+    def leg_of_late(operator: Operator, operation: Operation) -> AbstractContextManager[OperationLeg]:
+        monkeypatch.undo()
+        here.command()()
+        return leg_of(operator, operation)
+
+    monkeypatch.setattr(Operator, "leg_of", leg_of_late)
+
+    second()
+
+    assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
+    assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1
 
 
 def test_a_damaged_intent_is_named(here: Installation) -> None:
