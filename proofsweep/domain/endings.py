@@ -16,7 +16,6 @@ class Ending:
     alert: str | None = None  # the kind of the alert that tells of this state; None if nobody is told
     does_its_work: bool = False  # whether the leg did what it was to do, if it finished rows
     is_cancelled: bool = False  # whether the state is of Prefect's type Cancelled; those of other endings are not
-    goes_on: bool = True  # whether the next run goes on with the rows that remain
 
 
 class EndedBy(StrEnum):
@@ -44,7 +43,7 @@ class EndedBy(StrEnum):
     BREAKER = Ending("breaker", "the service or the files' source could not be relied on", 8, "Outage", "outage")
     KILLED = Ending("killed", "its process or its machine is gone", 6, "Crashed", "crashed")
     ERROR = Ending("error", "a mistake of this program", 1, "Failed", "failed")
-    SUPERSEDED = Ending("superseded", "other runs of the catalog took its place", 0, "Completed", goes_on=False)
+    SUPERSEDED = Ending("superseded", "other runs of the catalog took its place", 0, "Completed")
 
 
 ENDINGS: Mapping[str, Ending] = MappingProxyType({each: each.ending for each in EndedBy})

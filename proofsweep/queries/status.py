@@ -34,7 +34,7 @@ from proofsweep.store.lease import (
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, prunings_of
-from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, RunRecord, has_begun_leg, newest_whole
+from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, has_begun_leg, newest_whole
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
@@ -104,9 +104,8 @@ class RunStatus:
     @property
     def is_over(self) -> bool:
         """Whether nobody needs to go on with it: no row remains, and no leg is open; or another run took its place."""
-        ending = ending_of(self.ended_by)
         is_open = bool(self.open_legs) and self.pruned_at is None  # one that was killed has more to write than rows
-        return not (self.remaining or is_open) or (ending is not None and not ending.goes_on)
+        return not (self.remaining or is_open) or self.ended_by == EndedBy.SUPERSEDED
 
     @property
     def ended_by(self) -> str | None:
@@ -188,9 +187,9 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
 
 def legs_of_store(results: Results, index: IndexedRuns) -> list[OpenTerm]:
     """Return the open legs of all runs."""
-    runs = [run for run in index.newest_first() if not run.is_over]
+    store, runs = results.store, [run for run in index.newest_first() if not run.is_over]
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        begun = pool.map(lambda run: [] if _is_known(results, run) else open_legs(results.store, run.plan), runs)
+        begun = pool.map(lambda run: open_legs(store, run.plan) if has_begun_leg(store, run) else [], runs)
         return [leg for legs in begun for leg in legs]
 
 
@@ -200,9 +199,10 @@ def newest_run(results: Results) -> str | None:
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
-    """Yield the runs that somebody must go on with, the newest first: rows remain, and no other run replaced it."""
+    """Yield the runs that somebody must go on with, the newest first."""
     for run in RunIndex(results).refreshed().newest_first():
-        if not run.is_over and (_is_known(results, run) or not describe_run(results, run.plan.run_id).is_over):
+        is_over = run.is_over or (has_begun_leg(results.store, run) and describe_run(results, run.plan.run_id).is_over)
+        if not is_over:
             yield run.plan
 
 
@@ -276,11 +276,6 @@ def how_it_ended(plan: Plan, legs: Iterable[tuple[int, str | None]]) -> str | No
 def _severity(ended_by: str | None) -> int:
     ending = ending_of(ended_by)
     return -1 if ending is None else list(EndedBy).index(EndedBy(ending.word))
-
-
-def _is_known(results: Results, record: RunRecord) -> bool:
-    # No leg began after those that the index knows.
-    return record.is_over or not has_begun_leg(results.store, record)
 
 
 def _outcomes_of(legs: Sequence[LegRecord]) -> tuple[Group, ...]:

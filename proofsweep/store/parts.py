@@ -91,7 +91,7 @@ def _dated(plan: Plan) -> Plan:
     return plan
 
 
-_PLAN: TypeAdapter[Plan] = TypeAdapter(Annotated[Plan, AfterValidator(_dated)])
+PLAN: TypeAdapter[Plan] = TypeAdapter(Annotated[Plan, AfterValidator(_dated)])
 _JOURNAL, _CLOSING = b"proofsweep.journal", b"proofsweep.closing"
 
 
@@ -132,7 +132,7 @@ class Results:
     def plan(self, run_id: str) -> Plan:
         """Read a run's plan; ResultsError if there is no such run here."""
         is_one = layout.is_run_id(run_id) and not layout.kind_of(run_id)
-        plan = read_document(self.store, layout.plan_name(run_id), _PLAN) if is_one else None
+        plan = read_document(self.store, layout.plan_name(run_id), PLAN) if is_one else None
         if plan is None:
             known = "`proofsweep status` names the last ones"
             raise ResultsError(f"There is no run {run_id!r} in {self.store.url}: {known}.")

@@ -19,15 +19,15 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from proofsweep.config.locations import resolved_location
 from proofsweep.config.threads import some_at_once
-from proofsweep.domain.endings import EndedBy, ending_of
+from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
-from proofsweep.store.layout import INDEX_NAME, kind_of
+from proofsweep.store.layout import INDEX_NAME, kind_of, plan_name
 from proofsweep.store.lease import Lease, receipts_of
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
-from proofsweep.store.parts import Results, prunings_of
+from proofsweep.store.parts import PLAN, Results, prunings_of
 from proofsweep.store.rows import with_instants
 
 _SETTLING = timedelta(days=1)
@@ -97,26 +97,29 @@ class RunRecord:
     legs: Sequence[LegRecord] = ()
 
     @property
-    def remaining(self) -> int:
-        """How many rows have no outcome: the fewest that a leg has left; none if each of several partitions is done.
-
-        Two legs that end at once may each miss parts of the other: the listing of a bucket may lag behind.
-        """
+    def is_complete(self) -> bool:
         complete = {self.plan.partition_of_leg(leg.leg) for leg in self.legs if leg.ended_by == EndedBy.COMPLETE}
-        if 1 < len(complete) == self.plan.partitions:
+        return len(complete) == self.plan.partitions
+
+    @property
+    def remaining(self) -> int:
+        """How many rows have no outcome: the fewest that a leg has left; a leg may have missed parts of another."""
+        if self.is_complete:
             return 0
         left = (leg.counts.get("remaining") for leg in self.legs)
         return min((found for found in left if isinstance(found, int)), default=self.plan.items)
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody needs to go on with it: no row remains, or it was superseded."""
-        return not self.remaining or self.is_superseded
+        """Whether nobody needs to go on with it.
+
+        A killed leg may have published its last row, which others count, and have its exchanges yet to publish.
+        """
+        return self.is_complete or self.is_superseded
 
     @property
     def is_superseded(self) -> bool:
-        endings = (ending_of(leg.ended_by) for leg in self.legs)
-        return any(ending is not None and not ending.goes_on for ending in endings)
+        return any(leg.ended_by == EndedBy.SUPERSEDED for leg in self.legs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +183,8 @@ class RunIndex:
         numbers = {(leg[1], int(leg[2])): number for leg, number in named if leg and not kind_of(leg[1])}
         decided = {pruning[1] for entry in entries if (pruning := _PRUNING.fullmatch(entry.name))}
         pruned = {run_id for run_id in decided if any(each.is_whole for each in prunings_of(self._store, run_id))}
-        there = (name for name in self._store.folders("_runs", index.complete_to) if not kind_of(name))
+        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"  # a clock ahead may have said that more is complete
+        there = (name for name in self._store.folders("_runs", min(index.complete_to, limit)) if not kind_of(name))
         later = [name for name in there if name not in index.records]
         wanted = {name for name in (*later, *(run_id for run_id, _ in numbers), *pruned) if name not in index.pruned}
         known = (index.records[run_id] for run_id in wanted & index.records.keys())
@@ -188,7 +192,6 @@ class RunIndex:
         read = some_at_once(sorted(wanted), partial(self._record_of, entries=numbers), REQUESTS_AT_ONCE)
         records = {**index.records, **{record.plan.run_id: record for record in read if record}}
         gone = [records.pop(run_id).plan for run_id in pruned if run_id in records]
-        limit = f"{self._clock() - _SETTLING:%Y%m%dT%H%M%SZ}"
         return IndexedRuns(
             records=records,
             pruned={**index.pruned, **{plan.run_id: [plan.environment, plan.identity] for plan in gone}},
@@ -197,10 +200,13 @@ class RunIndex:
         )
 
     def _record_of(self, run_id: str, entries: Mapping[tuple[str, int], int]) -> RunRecord | None:
-        """Read a run from its plan and receipts; None if it has no plan. `entries` of the ledger, by run and leg."""
+        """Read a run from its plan and receipts; None if its plan is missing or damaged: `audit` names it then.
+
+        `entries` of the ledger, by run and leg. ResultsError if the store is away: the index would pass the run over.
+        """
         try:
-            plan = self._results.plan(run_id)
-        except (ResultsError, ValueError):
+            plan = PLAN.validate_json(self._store.read(plan_name(run_id)) or b"")
+        except ValueError:
             return None
         receipts = receipts_of(self._store, plan).items()
         legs = [LegRecord.of(leg, receipt, entries.get((run_id, leg))) for leg, receipt in receipts if receipt]

@@ -26,8 +26,9 @@ def finish(results: Results, plan: Plan, items: str, *, outcome: str = "accepted
     parts.append(run.write_part("exchanges", [call]))
     results.store.create(f"_runs/{plan.run_id}/journal/001/exchanges-w-000001.arrow", b"left")
     counts = {outcome: len(rows), "remaining": plan.items - len(rows), "finished_at": plan.created_at}
-    row = {"run_id": plan.run_id, "leg": 1, "environment": "beta", "ended_by": "complete"}
-    run.write_receipt(1, "complete", counts=row | counts, parts=parts)
+    ended_by = "complete" if len(rows) == plan.items else "window"
+    row = {"run_id": plan.run_id, "leg": 1, "environment": "beta", "ended_by": ended_by}
+    run.write_receipt(1, ended_by, counts=row | counts, parts=parts)
     run.write_part("runs", [row])
     run.note()
 

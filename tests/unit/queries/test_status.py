@@ -26,7 +26,7 @@ def test_the_rows_and_calls_that_a_killed_leg_wrote_down_are_counted(results: Re
     """Each once; the run is not over before all are."""
     results.write_plan(plan)
     write_part(results, plan, 1, 0, [0])
-    end_leg(results, plan, leg=1)
+    end_leg(results, plan, leg=1, ended_by="window")
     Legs(results.store, plan.run_id).take(2)
     write_journal(results, plan, 2, [1, 2])
     write_journal(results, plan, 2, [3], writer="other")

@@ -5,6 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
+from proofsweep.domain.errors import ResultsError
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import IndexedRuns, RunIndex
 
@@ -12,6 +16,20 @@ from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 RUNS = [f"202611{day:02}T120000Z_000aa" for day in range(1, 25)]
+
+
+class FailingStore(FolderStore):
+    """A store that fails to read each plan once."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.failed: set[str] = set()
+
+    def read(self, name: str) -> bytes | None:
+        if name.endswith("/plan.json") and name not in self.failed:
+            self.failed.add(name)
+            raise ResultsError("The store is away.")
+        return super().read(name)
 
 
 def index_of(results: Results) -> RunIndex:
@@ -52,12 +70,13 @@ def test_nothing_is_lost_if_many_processes_end_legs_at_once(results: Results) ->
 
 
 def test_an_index_that_a_clock_ahead_began_hides_no_run(results: Results) -> None:
-    """The process of a later run may be killed before it adds itself."""
+    """The process of a later run may be killed before it adds itself; a run that is only planned has no entry."""
     end_leg(results, ahead := plan_of_run("20300101T120000Z_000aa"))
-    RunIndex(results, lambda: datetime(2030, 1, 1, 13, tzinfo=UTC)).refreshed()
+    RunIndex(results, lambda: datetime(2030, 1, 3, 13, tzinfo=UTC)).refreshed()
     end_leg(results, plan_of_run(RUNS[0]))
+    results.write_plan(plan_of_run(RUNS[-1]))
 
-    assert set(index_of(results).refreshed().records) == {ahead.run_id, RUNS[0]}
+    assert set(index_of(results).refreshed().records) == {ahead.run_id, RUNS[0], RUNS[-1]}
 
 
 def test_a_leg_has_its_number_in_the_ledger_as_soon_as_it_has_one(results: Results) -> None:
@@ -72,3 +91,22 @@ def test_a_leg_has_its_number_in_the_ledger_as_soon_as_it_has_one(results: Resul
 
     assert [leg.entry for leg in found.records[RUNS[0]].legs] == [1, 3]
     assert (found.records[RUNS[1]].legs[0].entry, found.entries_to) == (2, 3)
+
+
+def test_a_plan_that_cannot_be_read_now_is_not_left_out_for_good(results: Results) -> None:
+    """The reader gets one line, and the next one finds the run with its place in the ledger."""
+    end_leg(results, plan_of_run(RUNS[0]))
+    failing = Results(FailingStore(Path(results.store.url)))
+
+    with pytest.raises(ResultsError, match="is away"):
+        index_of(failing).refreshed()
+
+    assert [leg.entry for leg in index_of(failing).refreshed().records[RUNS[0]].legs] == [1]
+
+
+def test_a_run_whose_plan_is_damaged_hides_no_other(results: Results) -> None:
+    end_leg(results, plan_of_run(RUNS[0]))
+    end_leg(results, plan_of_run(RUNS[1]))
+    Path(results.store.url, f"_runs/{RUNS[0]}/plan.json").write_bytes(b"{")
+
+    assert set(index_of(results).refreshed().records) == {RUNS[1]}

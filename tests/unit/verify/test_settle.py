@@ -10,9 +10,11 @@ from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
+from proofsweep.queries.status import unfinished_runs
 from proofsweep.store import layout
 from proofsweep.store.journal import Journal
-from proofsweep.store.lease import Legs
+from proofsweep.store.latest import Latest
+from proofsweep.store.lease import Legs, legs_of
 from proofsweep.store.parts import Results
 from proofsweep.store.rows import exchange_row
 from proofsweep.verify.attempt import settle_last_legs
@@ -149,6 +151,29 @@ def test_the_receipt_counts_groups_and_duplicates(results: Results, plan: Plan, 
     assert receipt["duplicates"] == 1
     (group,) = receipt["groups"]  # type: ignore[misc]  # a document
     assert (group["outcome"], group["rows"], group["example"]) == ("accepted", 2, rows[0]["audio"])
+
+
+def test_a_run_goes_on_while_a_killed_leg_has_exchanges_to_publish(results: Results) -> None:
+    """Though the leg of another partition counts all of its rows, and leaves none."""
+    plan = ended_runs.plan_of_run("20261120T120000Z_000aa", items=4, partitions=2)
+    results.write_plan(plan)
+    first, second = legs_of(results.store, plan)
+    first.take(1)
+    second.take(2)
+    write_journal(results, plan, 1, [0, 1])
+    write_journal(results, plan, 2, [2, 3])
+    let_holder_die(results, plan, 2)
+    with pytest.raises(ResultsError, match="broke off"):
+        LegParts(Results(BreakingStore(Path(results.store.url), 1)), plan, 2).close()
+
+    row = settle_leg(LegParts.found(results, plan, 1), first, EndedBy.COMPLETE, {})
+
+    assert (row["ended_by"], row["remaining"]) == ("complete", 0)
+    assert list(unfinished_runs(results)) == [plan]
+    assert [leg.leg for leg in Latest(results).tail] == [1, 2]
+    settle_last_legs(results, plan, lambda: NOW)
+    assert list(unfinished_runs(results)) == []
+    assert sorted(rows_of(results, plan, "exchanges"), key=str) == [0, 1, 2, 3]
 
 
 def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan) -> None:
