@@ -17,7 +17,7 @@ from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.store import layout
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import ITEMS, SCHEMAS, Results, conformed
+from proofsweep.store.parts import ITEMS, SCHEMAS, Results, conformed, parquet_of
 from proofsweep.verify.commit import LegParts, settle_leg
 
 URL = "https://partner.example/v1"
@@ -56,7 +56,8 @@ def leave_run(results: Results, plan: Plan, is_accepted: Iterable[bool], *, firs
     results.write_plan(plan)
     answers = np.fromiter(is_accepted, bool, plan.items)
     for number, batch in enumerate(plan.batches):
-        results.write_items(plan.run_id, number, planned_rows(plan, batch, first))
+        content = parquet_of(planned_rows(plan, batch, first))
+        results.store.create(layout.items_name(plan.run_id, number), content)
     part_rows = rows or _PART_ROWS
     for seq, start in enumerate(range(0, plan.items, part_rows)):
         chosen = range(start, min(start + part_rows, plan.items))

@@ -18,7 +18,7 @@ from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
-from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, delete_all
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, damaged, delete_all, numbered
 from proofsweep.store.parts import SCHEMAS, Mark, Results
 
 FLUSH_SECONDS = 1.0  # a killed process loses the work of at most so long
@@ -100,15 +100,21 @@ def read_journal(
     """
     chosen = [segment for segment in segments_of(store, folder, table) if choice(segment)]
     contents = some_at_once(chosen, lambda segment: store.read(segment.name), REQUESTS_AT_ONCE)
-    read = zip(chosen, contents, strict=True)
-    return {segment: pa.ipc.open_stream(content).read_all() for segment, content in read if content is not None}
+    found: dict[Segment, pa.Table] = {}
+    for segment, content in zip(chosen, contents, strict=True):
+        try:
+            found |= {} if content is None else {segment: pa.ipc.open_stream(content).read_all()}
+        except (pa.ArrowException, OSError) as damage:
+            raise damaged(store, segment.name, "it is not whole") from damage
+    return found
 
 
 def segments_of(store: Store, folder: str, table: str) -> Iterator[Segment]:
     for name in store.names(folder):
         if name.startswith(f"{folder}/{table}-"):
             writer, _, number = name.removesuffix(".arrow").removeprefix(f"{folder}/{table}-").rpartition("-")
-            yield Segment(name, writer, int(number))
+            if number.isdecimal():
+                yield Segment(name, writer, int(number))
 
 
 def delete_journal(store: Store, run_id: str, leg: int) -> None:
@@ -151,7 +157,7 @@ class CompletedRows:
         """Read what is finished by now; ResultsError if the store cannot be read."""
         results, plan = self._results, self._plan
         lease, journals = Lease(results.store, plan.run_id), layout.journals_folder(plan.run_id)
-        for leg in map(int, results.store.folders(journals)):  # before parts: rows move there
+        for leg in numbered(results.store, journals):  # before parts: rows move there
             if self._is_own(leg) and lease.receipt(leg) is None:
                 folder = layout.journal_folder(plan.run_id, leg)
                 self._add(read_journal(results.store, folder, "verdicts").values())

@@ -26,6 +26,7 @@ INGEST_FOLDER = "_ingest"
 ItemList = Literal["items", "listed", "gone"]
 """Of a run its planned items; the whole catalog, if it leaves some out; what only the listing before had."""
 
+_OF_LEG = re.compile(r"[^/]*-(\d{3,})\.parquet", re.ASCII)
 _RUN_ID = re.compile(r"[0-9A-Za-z_]{1,64}")
 _OPERATION_ID = re.compile(r"\d{8}T\d{6}Z_\d{3}_([a-z]+)_[0-9a-f]+", re.ASCII)
 
@@ -74,7 +75,9 @@ def items_name(run_id: str, number: int, which: ItemList = "items") -> str:
 
 
 def leg_of(part_name: str) -> int:
-    return int(part_name.rpartition("-")[2].removesuffix(".parquet"))
+    """Return the leg of a part; 0 for a name that no part has."""
+    named = _OF_LEG.fullmatch(part_name.rpartition("/")[2])
+    return 0 if named is None else int(named[1])
 
 
 def run_of(part_name: str) -> str:

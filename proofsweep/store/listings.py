@@ -10,8 +10,7 @@ import pyarrow as pa
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
-from proofsweep.store.objects import read_required
-from proofsweep.store.parts import ITEMS, Results, parquet_of, table_of
+from proofsweep.store.parts import ITEMS, Results, parquet_of, read_table
 from proofsweep.store.rows import planned_row
 from proofsweep.store.runs import RunIndex, RunRecord
 
@@ -55,10 +54,11 @@ class Listing:
         if waiting.num_rows:
             yield waiting
 
-    def write(self, results: Results, run_id: str) -> None:
-        """Write the list of a whole catalog, of which a run leaves rows out; ResultsError if that cannot be."""
-        for number, table in enumerate(self.tables(_OBJECT_ROWS)):
-            results.store.create(layout.items_name(run_id, number, "listed"), parquet_of(table))
+    def write(
+        self, results: Results, run_id: str, which: layout.ItemList = "listed", rows_each: int = _OBJECT_ROWS
+    ) -> None:
+        for number, table in enumerate(self.tables(rows_each)):
+            results.store.create(layout.items_name(run_id, number, which), parquet_of(table))
 
     @property
     def items(self) -> HashedItems:
@@ -75,7 +75,7 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
     """Write which items the listing before had, and this one has not; nothing if there are none."""
     run = newest_listings(RunIndex(results).refreshed().newest_first()).get((environment, identity))
     names = listing_objects(results, run) if run else []
-    tables = (table_of(read_required(results.store, name), ["item_id"]) for name in names)
+    tables = (read_table(results.store, name, GONE) for name in names)
     listed, before = listing.items, (str(item_id) for table in tables for item_id in table["item_id"].to_pylist())
     if gone := {item_id for item_id in before if item_id not in listed}:
         results.store.create(

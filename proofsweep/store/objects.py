@@ -35,7 +35,10 @@ def open_store(url: str, called: str = "results store") -> Store:
     """
     scheme, has_scheme, _ = url.partition("://")
     if not has_scheme:
-        return FolderStore(Path(url).expanduser().absolute(), called)
+        try:
+            return FolderStore(Path(url).expanduser().absolute(), called)
+        except RuntimeError as error:
+            raise ResultsError(f"The {called} cannot be used: {url} begins with the name of no user.") from error
     if scheme == "file" or is_bucket(url):
         try:
             location = path_of(url, "/")
@@ -59,7 +62,7 @@ def probe(store: Store) -> None:
     probed = store
     if isinstance(store, FolderStore):
         path = Path(store.url)
-        probed = FolderStore(next(each for each in (path, *path.parents) if each.exists()))
+        probed = FolderStore(next(each for each in (path, *path.parents) if os.path.exists(each)))  # noqa: PTH110 - False below a folder without access
     name = f"_probe-{secrets.token_hex(8)}.json"
     probed.create(name, b"{}\n")
     try:
@@ -177,6 +180,11 @@ def _write_durably(path: Path, content: bytes) -> None:
 def delete_all(store: Store, names: Iterable[str]) -> None:
     for _ in some_at_once(names, store.delete, REQUESTS_AT_ONCE):
         continue
+
+
+def numbered(store: Store, folder: str) -> list[int]:
+    """List the folders in a folder that are named by numbers; others are not ours."""
+    return [int(name) for name in store.folders(folder) if name.isdecimal()]
 
 
 def damaged(store: Store, name: str, why: str) -> ResultsError:

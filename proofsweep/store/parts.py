@@ -114,14 +114,11 @@ class Results:
     def __init__(self, store: Store) -> None:
         self.store = store
 
-    def write_items(self, run_id: str, number: int, table: pa.Table) -> None:
-        self.store.create(layout.items_name(run_id, number), parquet_of(table))
-
     def items(self, plan: Plan, rows: Collection[int] | None = None) -> Iterator[WorkItem]:
         """Yield the planned items of these rows, all by default, one by one, in manifest order."""
         rows = range(plan.items) if rows is None else rows
         for number in sorted({row // plan.batch_items for row in rows}):
-            table = table_of(read_required(self.store, layout.items_name(plan.run_id, number)))
+            table = read_table(self.store, layout.items_name(plan.run_id, number), ITEMS)
             for portion in table.to_batches(max_chunksize=_ITEMS_AT_ONCE):
                 yield from (planned_item(row) for row in portion.to_pylist() if row["manifest_row"] in rows)
 
@@ -160,9 +157,9 @@ class Results:
         deleted, or will delete, is left out.
         """
         folder = layout.table_folder(table, plan.run_date)
-        ended = {} if table == "runs" else ended_parts(self.store, plan)  # no receipt names the rows of `runs`
+        ended = ended_parts(self.store, plan) if table in {plan.table, "exchanges"} else {}  # receipts name no others
         listed = (name for name in self.store.names(folder) if name.startswith(f"{folder}/{plan.run_id}-"))
-        found: dict[str, Part | None] = {name: None for name in listed if layout.leg_of(name) not in ended}
+        found: dict[str, Part | None] = {name: None for name in listed if layout.leg_of(name) not in {0, *ended}}
         named = (part for parts in ended.values() for part in parts if part.name.startswith(f"{folder}/"))
         found |= {part.name: part for part in named}
         gone = pruned_names(self.store, plan.run_id)
@@ -208,10 +205,7 @@ class Results:
         schema = _schema(name.partition("/")[0], columns)
         if content is None and name in pruned_names(self.store, layout.run_of(name)):  # since it was listed
             return schema.empty_table()
-        try:
-            return conformed(table_of(read_required(self.store, name) if content is None else content, columns), schema)
-        except (pa.ArrowException, OSError) as damage:
-            raise damaged(self.store, name, "it cannot be read as Parquet") from damage
+        return read_table(self.store, name, schema, content)
 
 
 def _schema(table: str, columns: list[str] | None) -> pa.Schema:
@@ -228,6 +222,15 @@ def parquet_of(table: pa.Table) -> bytes:
 def table_of(content: bytes, columns: list[str] | None = None) -> pa.Table:
     """Read one Parquet object in this thread: Arrow's own threads can abort a process that ends right after a read."""
     return pq.ParquetFile(pa.BufferReader(content)).read(columns, use_threads=False)
+
+
+def read_table(store: Store, name: str, schema: pa.Schema, content: bytes | None = None) -> pa.Table:
+    """Read the columns of a schema of a Parquet object, or of its content; ResultsError if it is missing or damaged."""
+    content = read_required(store, name) if content is None else content
+    try:
+        return conformed(table_of(content, schema.names), schema)
+    except (pa.ArrowException, OSError) as damage:
+        raise damaged(store, name, "it cannot be read as Parquet") from damage
 
 
 def conformed(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -141,7 +141,7 @@ class Planner:
         (CatalogError) or is worked on (RunIsActive), nothing was written.
         """
         identity, now, store = self.identity_of(listing), self.clock(), self.results.store
-        term = None if listing.kind == INGEST else CatalogLease(store, self.service.environment, identity).last_over()
+        term = None if listing.kind == INGEST else CatalogLease(store, self.service.environment, identity).last_ended()
         after_entry = Ledger(store).newest()
         run_id, survey, items = run_id or new_run_id(now, secrets.token_hex(3)), Survey(), Listing()
         for item in self.items(listing):
@@ -175,8 +175,7 @@ class Planner:
             after_entry=after_entry,
             partitions=1 if survey.items <= runs.SMALL_RUN_ITEMS else partitions,
         )
-        for number, table in enumerate(items.tables(plan.batch_items)):
-            self.results.write_items(run_id, number, table)
+        items.write(self.results, run_id, "items", plan.batch_items)
         if isinstance(listing, DueRows) and listing.skipped and not plan.lists_a_part:
             write_gone(self.results, run_id, listing.listing, self.service.environment, identity)
             listing.listing.write(self.results, run_id)

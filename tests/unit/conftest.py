@@ -15,9 +15,10 @@ from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.sources.files import Files
+from proofsweep.store.layout import items_name
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
-from proofsweep.store.parts import ITEMS, Results
+from proofsweep.store.parts import ITEMS, Results, parquet_of
 from proofsweep.store.rows import planned_row
 from proofsweep.verify.item import VerifyContext
 from proofsweep.verify.leg import Leg
@@ -108,7 +109,8 @@ class LegBuilder:
         )
         for number, batch in enumerate(plan.batches):
             rows = [planned_row(item) for item in work[batch.start : batch.stop]]
-            self.results.write_items(RUN, number, ITEMS.empty_table().from_pylist(rows, schema=ITEMS))
+            content = parquet_of(ITEMS.empty_table().from_pylist(rows, schema=ITEMS))
+            self.results.store.create(items_name(RUN, number), content)
         self.results.write_plan(plan)
         return plan
 

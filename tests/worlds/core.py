@@ -43,7 +43,7 @@ from proofsweep.sources.moves import Moves
 from proofsweep.store import journal, latest, layout, lease, ledger, listings, objects
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.objects import Store, open_store
-from proofsweep.store.parts import ITEMS, Results
+from proofsweep.store.parts import ITEMS, Results, parquet_of
 from proofsweep.store.rows import planned_row
 from proofsweep.verify import commit, history
 from proofsweep.verify.worker import verify_batch, work_last
@@ -225,7 +225,7 @@ class StoredRun:
         for number, batch in enumerate(self.plan.batches):
             some = work[batch.start : batch.stop]
             table = pa.Table.from_pylist(list(map(planned_row, some)), schema=ITEMS)
-            self.results.write_items(self.plan.run_id, number, table)
+            self.results.store.create(layout.items_name(self.plan.run_id, number), parquet_of(table))
 
     def write_plan(self) -> None:
         """Write the plan, which makes the run exist."""

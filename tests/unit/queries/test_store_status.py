@@ -11,9 +11,9 @@ from proofsweep.domain.runs import Plan
 from proofsweep.queries import store_status as module
 from proofsweep.queries.status import describe_run, legs_of_store
 from proofsweep.queries.store_status import StoreStatus, store_status
-from proofsweep.store.layout import heartbeat_name
+from proofsweep.store.layout import heartbeat_name, items_name
 from proofsweep.store.lease import LegProgress, Legs, OpenTerm
-from proofsweep.store.parts import ITEMS, Results
+from proofsweep.store.parts import ITEMS, Results, parquet_of
 from proofsweep.store.runs import IndexedRuns
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
@@ -28,7 +28,7 @@ def plan_ago(ago: timedelta, tail: str, **facts: object) -> Plan:
 
 def write_listed(results: Results, plan: Plan, names: Sequence[str]) -> None:
     cells = [{"manifest_row": row, "item_id": name, "audio": f"/c/{name}".encode()} for row, name in enumerate(names)]
-    results.write_items(plan.run_id, 0, pa.Table.from_pylist(cells, schema=ITEMS))
+    results.store.create(items_name(plan.run_id, 0), parquet_of(pa.Table.from_pylist(cells, schema=ITEMS)))
 
 
 @pytest.fixture

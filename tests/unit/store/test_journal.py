@@ -3,6 +3,9 @@
 import threading
 from pathlib import Path
 
+import pytest
+
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows, Journal, read_journal, unpublished
@@ -136,3 +139,25 @@ def test_what_this_process_finishes_is_known_at_once(results: Results, new_leg: 
     assert completed.batches() == [range(100), range(100, 200), range(200, 205)]
     completed.add(199)
     assert completed.batches() == [range(100), range(200, 205)]
+
+
+def test_what_a_file_server_leaves_among_journals_is_none(results: Results, new_leg: LegBuilder) -> None:
+    """Folders of thumbnails, and copies of a segment."""
+    plan = new_leg.plan(3)
+    write_journal(results, plan, 1, [0])
+    (folder,) = Path(results.store.url).glob("_runs/*/journal/001")
+    (segment,) = folder.glob("verdicts-*")
+    segment.with_stem(f"{segment.stem} - Copy").write_bytes(b"")
+    (folder.parent / "@eaDir").mkdir()
+
+    assert left(CompletedRows.load(results, plan)) == [1, 2]
+
+
+def test_a_damaged_segment_is_one_clear_line(results: Results) -> None:
+    """A disk may lose the end of a file; the line names it."""
+    write_journal(results, PLAN, 1, [0])
+    (segment,) = Path(results.store.url).glob("_runs/*/journal/001/verdicts-*")
+    segment.write_bytes(segment.read_bytes()[:-40])
+
+    with pytest.raises(ResultsError, match=rf"^_runs/.*/{segment.name} in the results store .* is damaged: [^\n]*$"):
+        unpublished(results, PLAN, 1, "verdicts")

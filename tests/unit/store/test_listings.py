@@ -3,7 +3,9 @@
 from io import BytesIO
 
 import pyarrow.parquet as pq
+import pytest
 
+from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
@@ -49,3 +51,11 @@ def test_what_the_listing_before_had_is_gone(results: Results) -> None:
         write_gone(results, run_id, listing_of(items), environment, "/c/catalog.csv")
 
     assert [gone(results, run_id) for run_id in "xyz"] == [["c", "e"], [], []]
+
+
+def test_a_damaged_listing_is_one_clear_line(results: Results) -> None:
+    planned(results, FIRST, "ab")
+    results.store.replace(name := layout.items_name(FIRST, 0), b"PAR1")
+
+    with pytest.raises(ResultsError, match=rf"^{name} in the results store .* is damaged: [^\n]*$"):
+        write_gone(results, "x", listing_of("a"), "beta", "/c/catalog.csv")

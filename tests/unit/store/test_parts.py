@@ -10,6 +10,7 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.store import layout
+from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import SCHEMAS, Part, Results, ended_parts, parquet_of
 
@@ -55,6 +56,34 @@ def test_a_damaged_part_is_one_clear_line(tmp_path: Path, results: Results) -> N
 
     with pytest.raises(ResultsError, match=rf"^{part.name} in the results store .* is damaged: [^\n]*$"):
         results.table("verdicts", [part.name], ["outcome"])
+
+
+def test_damaged_items_are_one_clear_line(results: Results) -> None:
+    results.store.create(layout.items_name(PLAN.run_id, 0), b"PAR1")
+
+    with pytest.raises(
+        ResultsError, match=r"^_runs/.*/items/00000\.parquet in the results store .* is damaged: [^\n]*$"
+    ):
+        list(results.items(PLAN))
+
+
+def test_copies_and_other_files_beside_parts_are_none(results: Results) -> None:
+    """A file server or a person may leave them there; the audit names them."""
+    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
+    for name in (part.name.replace(".parquet", " - Copy.parquet"), f"{part.name}.tmp", "Thumbs.db"):
+        results.store.create(f"{part.name.rpartition('/')[0]}/{name.rpartition('/')[2]}", b"")
+
+    assert results.parts_of("verdicts", PLAN) == [part.name]
+
+
+def test_the_files_of_a_leg_that_no_receipt_names_are_found_by_its_run(results: Results) -> None:
+    """A pass writes its table `ingest` after the receipt of its leg."""
+    results.write_plan(PLAN)
+    Legs(results.store, PLAN.run_id).take(1)
+    Legs(results.store, PLAN.run_id).write_receipt(1, {"parts": []})
+    part = results.create_part(layout.ingest_name(PLAN.run_id, PLAN.run_date, 1), "ingest", [])
+
+    assert results.parts_of("ingest", PLAN) == [part.name]
 
 
 def test_the_parts_of_a_run_are_of_all_its_legs_and_of_no_other_run(results: Results) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from obstore.store import MemoryStore, S3Store
@@ -27,7 +27,12 @@ def test_a_store_is_opened_by_path_or_file_url(tmp_path: Path, url: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("url", "words"), [("ftp://host/results", "ftp://"), ("s3://me:hunter2@bucket/results", r"docs/buckets\.md")]
+    ("url", "words"),
+    [
+        ("ftp://host/results", "ftp://"),
+        ("s3://me:hunter2@bucket/results", r"docs/buckets\.md"),
+        ("~nobody-of-this-name/results", "the name of no user"),
+    ],
 )
 def test_a_place_that_can_be_no_store_is_refused(url: str, words: str) -> None:
     """An unknown kind is not made as a folder of that name, and a password is not repeated."""
@@ -49,6 +54,25 @@ def test_a_store_that_will_do_is_left_as_it_was(tmp_path: Path) -> None:
     probe(FolderStore(tmp_path / "deep" / "results"))
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_below_a_folder_that_may_not_be_searched_is_probed_at_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it can be written there is an error of the store, in one line."""
+    closed, stat = tmp_path / "closed", os.stat
+    closed.mkdir()
+
+    def refuse(path: Any, **options: Any) -> os.stat_result:  # noqa: ANN401 - as `os.stat` takes them
+        if closed in Path(path).parents and Path(path).name == "results":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+
+    probe(FolderStore(closed / "results"))
+
+    assert list(closed.iterdir()) == []
 
 
 def test_a_store_that_writes_over_objects_is_refused() -> None:
