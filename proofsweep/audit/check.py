@@ -20,7 +20,7 @@ from proofsweep.domain.runs import Operation, OperationKind, Plan
 from proofsweep.store import layout
 from proofsweep.store.lease import Lease
 from proofsweep.store.ledger import Ledger, LedgerEntry
-from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, sha256_hex
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, numbered, sha256_hex
 from proofsweep.store.operations import is_complete, operation_of
 from proofsweep.store.parts import SCHEMAS, Part, Results, conformed, prunings_of, table_of
 from proofsweep.store.rows import with_instants
@@ -131,7 +131,7 @@ class RunAuditor:
 
     def __init__(self, results: Results, run_id: str, line: Line, audit: Audit) -> None:
         self._results, self._store, self._run_id, self._line, self._audit = results, results.store, run_id, line, audit
-        self._pruned: frozenset[str] = frozenset()  # names of objects
+        self._gone: frozenset[str] = frozenset()  # names of objects that prunings delete
         self.named = set[str]()  # the parts that its receipts account for
 
     def check(self) -> "dict[int, LegReceipt] | None":
@@ -156,7 +156,7 @@ class RunAuditor:
             return None
         if receipts and isinstance(run, Plan):
             self._audit.legs += len(receipts)
-            self._pruned = self._pruned_names()
+            self._gone = self._pruned_names()
             self._check_rows(run, receipts)
             for receipt in receipts.values():
                 self._check_runs_row(run, receipt, receipts)
@@ -173,7 +173,7 @@ class RunAuditor:
         """Read the receipts of all legs; None if one is not as it was written, which the ledger or a finding says."""
         found: dict[int, LegReceipt] = {}
         are_sound = True
-        for leg in (int(name) for name in self._store.folders(layout.legs_folder(self._run_id)) if name.isdecimal()):
+        for leg in numbered(self._store, layout.legs_folder(self._run_id)):
             name = layout.receipt_name(self._run_id, leg)
             content, is_taken = self._store.read(name), Lease(self._store, self._run_id).is_taken(leg)
             entry = self._line.entries.get(name)
@@ -207,7 +207,7 @@ class RunAuditor:
         content, audit = self._store.read(part.name), self._audit
         self.named.add(part.name)
         audit.parts += 1
-        if part.name in self._pruned:
+        if self._is_pruned(part.name, content):
             audit.parts_pruned += 1
             if content is not None:
                 audit.note(part.name, "is still there, though a pruning deletes it: repeat proofsweep prune")
@@ -230,6 +230,12 @@ class RunAuditor:
             audit.bad(part.name, "cannot be read as a part of its table")
             return None
         return whole
+
+    def _is_pruned(self, name: str, content: bytes | None) -> bool:
+        """Whether a pruning deletes an object, also one that came while the audit read."""
+        if content is None and name not in self._gone:
+            self._gone = self._pruned_names()
+        return name in self._gone
 
     def _pruned_names(self) -> frozenset[str]:
         """Return what prunings delete; one that the ledger lacks has deleted nothing."""
@@ -264,10 +270,11 @@ class RunAuditor:
         planned = array("q")
         for number, batch in enumerate(plan.batches):
             name = layout.items_name(plan.run_id, number)
-            if name in self._pruned:
+            content = self._store.read(name)
+            if self._is_pruned(name, content):
                 return None
             try:
-                table = table_of(self._store.read(name) or b"").select(["manifest_row", "item_id"])
+                table = table_of(content or b"").select(["manifest_row", "item_id"])
                 rows, items = table["manifest_row"].to_pylist(), table["item_id"].to_pylist()
             except _UNREADABLE:
                 rows, items = [], []

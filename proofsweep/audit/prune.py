@@ -46,7 +46,7 @@ def days_of(text: str) -> int:
 
 
 def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
-    """Find what can go of runs that ended at least so many days ago; nothing is deleted.
+    """Find what can go of runs that ended at least so many days ago; no result is deleted.
 
     A part of `verdicts` stays if it has a newest row: of an item and environment the newest answer, or the newest row
     without one. The exchanges, the planned items and the journals go of each run that loses a part, or has none.
@@ -82,7 +82,7 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
             number=len(earlier) + 1,
             decided_at=now.isoformat(timespec="seconds"),
             older_than_days=days,
-            is_whole=newest.isdisjoint(parts),
+            is_whole=newest.isdisjoint(parts) and run_id not in listing,
             deleted={name: sizes(name.rpartition("/")[0]).get(name, 0) for name in deleted},
             after_entry=latest.index.entries_to,
             proofsweep_version=__version__,

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -10,14 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from proofsweep.audit.check import Audit, audit_store, checked_head
+from proofsweep.audit.check import Audit, RunAuditor, audit_store, checked_head
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
+from proofsweep.queries.status import describe_run
 from proofsweep.store.layout import receipt_name
 from proofsweep.store.objects import FolderStore, json_bytes, sha256_hex
 from proofsweep.store.parts import Results, parquet_of
+from proofsweep.verify.attempt import settle_last_legs
 
 from ...worlds.audited_store import NEWEST, PRUNED, TWO_LEGS, end_leg, planned
+from ...worlds.core import prune_old
 from ..ended_operations import call_of, leave_operation, operation_named
 from .conftest import forge_newest_entry
 
@@ -316,3 +320,46 @@ def test_what_was_changed_of_an_operation_is_found(tmp_path: Path, change: Chang
     change(tmp_path)
 
     assert [finding.where for finding in audit_store(results).wrong] == [where]
+
+
+def test_files_that_are_no_parts_are_named_and_stop_nothing(results: Results, root: Path) -> None:
+    """What a file server, a person or another program leaves beside parts and journals."""
+    copy, others = root / PART.replace(".parquet", " - Copy.parquet"), [root / PART.rpartition("/")[0] / "Thumbs.db"]
+    shutil.copyfile(root / PART, copy)
+    others += [root / "exchanges/run_date=2026-11-02/_SUCCESS", root / f"_runs/{NEWEST}/journal/@eaDir/a@Synology"]
+    for path in others:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+
+    done = audit_store(results)
+
+    assert sorted(wrong(done)) == [
+        "exchanges/run_date=2026-11-02/_SUCCESS belongs to no run or operation of this store",
+        f"{copy.relative_to(root)} is named by no receipt",
+        "verdicts/run_date=2026-11-02/Thumbs.db belongs to no run or operation of this store",
+    ]
+    assert describe_run(results, NEWEST).is_over
+    settle_last_legs(results, results.plan(NEWEST), lambda: datetime.now(UTC))
+
+
+def test_what_is_pruned_while_the_audit_reads_is_not_blamed(
+    results: Results, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pruning came after the audit had read those of the run."""
+    end_leg(results, planned(results, LATER, "abcdefgh"), "abcdefgh", range(8))
+    read_before = RunAuditor._pruned_names
+    prunes = iter([lambda: prune_old(results, 10, datetime(2026, 11, 20, tzinfo=UTC))])
+
+    def read_then_prune(auditor: RunAuditor) -> frozenset[str]:
+        names = read_before(auditor)
+        if auditor._run_id == TWO_LEGS:
+            next(prunes, list)()
+        return names
+
+    monkeypatch.setattr(RunAuditor, "_pruned_names", read_then_prune)
+
+    done = audit_store(results)
+
+    assert next(prunes, None) is None
+    assert not (root / f"_runs/{TWO_LEGS}/items/00000.parquet").exists()
+    assert wrong(done) == []

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,21 @@ def test_kept_parts_go_when_their_answers_are_superseded(results: Results, tmp_p
     assert names == [f"{PARTLY.run_id}-001.json", f"{PARTLY.run_id}-002.json"]
     assert list((tmp_path / "verdicts").rglob(f"{PARTLY.run_id}*")) == []
     assert PARTLY.run_id not in RunIndex(results).refreshed().records
+
+
+def test_a_run_that_lists_its_catalog_stays_known_without_its_rows(results: Results) -> None:
+    """A manifest of another month, with the same items: their answers are newer, and its catalog is what it was."""
+    september = plan_of_run("20250101T130000Z_000aa", items=2, batch_items=2, catalog="/c/september.csv")
+    finish(results, september, "ab")
+    finish(results, plan_of_run("20250106T120000Z_000aa", items=2, batch_items=2), "ab")
+
+    assert september.run_id in prune_all(results)
+
+    assert september.run_id in RunIndex(results).refreshed().records
+    assert results.store.names(layout.items_folder(september.run_id)) != []
+    finish(results, replace(september, run_id="20250107T120000Z_000aa"), "ab")
+    assert september.run_id in prune_all(results)
+    assert september.run_id not in RunIndex(results).refreshed().records
 
 
 def test_two_prunings_at_once_are_one(results: Results, tmp_path: Path) -> None:
