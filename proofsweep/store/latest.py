@@ -18,7 +18,6 @@ from itertools import chain, pairwise
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -58,6 +57,7 @@ _MEMORY = "1GB"  # of the process that makes a base
 _RANGE_ROWS = 250_000  # whole rows that it compares at once: some 300 MB
 _SAMPLE = 5_000  # items, by which it finds ranges of so many rows
 _PARTS_AT_ONCE = 4
+_MAKING: "dict[str, subprocess.Popen[bytes]]" = {}  # the process that makes the base of a store, by its URL
 _NO_ENTRY = 2**62  # entries that legs have not got yet: after all others
 
 _KEY = f"(item_id, environment, outcome IN {ANSWERED})"
@@ -197,6 +197,8 @@ def refresh(results: Results) -> None:
 
     Several processes may do so at once. What fails leaves the last base as it is, and readers with a longer tail.
     """
+    import duckdb  # noqa: PLC0415 - a leg imports this module, and does without
+
     latest = Latest(results)
     if not (legs := latest.entered):
         return
@@ -209,8 +211,11 @@ def refresh(results: Results) -> None:
             first, last = (table["item_id"][row].as_py() for row in (0, -1))
             files.append(BaseFile(name=file, rows=len(table), first=first, last=last))
             store.create(file, parquet_of(table))
-    except BaseException:
+    except BaseException as error:
         delete_all(store, (each.name for each in files))
+        if isinstance(error, (duckdb.Error, OSError)):
+            what = f"The newest rows of {store.url} cannot be worked out ({type(error).__name__})"
+            raise ResultsError(f"{what}: see proofsweep audit, and the room in TMPDIR.") from error
         raise
     store.create(f"{name}.json", json_bytes(asdict(Base(through=through, files=files))))
     # Readers may have found the base before this one. One ends before its files do.
@@ -222,12 +227,14 @@ def refresh(results: Results) -> None:
 
 def refresh_if_due(results: Results) -> None:
     """Begin to make the next base in a process of its own, which nobody waits for, if the tail is long."""
+    if (process := _MAKING.get(results.store.url)) is not None and process.poll() is None:
+        return
     latest = Latest(results)
     rows, base_rows = (sum(each.rows or 0 for each in held) for held in (latest.entered, latest.base.files))
     if rows > max(_LEAST_ROWS, base_rows // _TAIL_SHARE) or len(latest.entered) > _MOST_LEGS:
         command, quiet = [sys.executable, "-m", "proofsweep.store.latest", results.store.url], subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
-        Thread(target=process.wait, daemon=True).start()
+        _MAKING[results.store.url] = process
 
 
 def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterator[pa.Table]:

@@ -123,7 +123,8 @@ def test_a_base_is_due_when_the_tail_is_long(results: Results, monkeypatch: pyte
         def __init__(self, command: list[str], **_: object) -> None:
             begun.append(command)
 
-        def wait(self) -> None: ...
+        def poll(self) -> int:
+            return 0
 
     monkeypatch.setattr(subprocess, "Popen", Process)
     dues = []
@@ -137,6 +138,42 @@ def test_a_base_is_due_when_the_tail_is_long(results: Results, monkeypatch: pyte
 
     assert dues == [False, True, True, False, False, True, True]
     assert begun[0] == [sys.executable, "-m", "proofsweep.store.latest", results.store.url]
+
+
+def test_no_second_process_makes_a_base_while_one_does(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Legs may end each minute, and a base of millions takes several."""
+    working = [True]
+    monkeypatch.setattr(module, "_LEAST_ROWS", 0)
+    monkeypatch.setattr(module, "_MAKING", {})
+    begun: list[object] = []
+
+    class Process:
+        def __init__(self, command: list[str], **_: object) -> None:
+            begun.append(command)
+
+        def poll(self) -> int | None:
+            return None if working[0] else 0
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    end(results, RUNS[0], ("a", "accepted"))
+    module.refresh_if_due(results)
+    module.refresh_if_due(results)
+    assert len(begun) == 1
+
+    working[0] = False
+    module.refresh_if_due(results)
+
+    assert len(begun) == 2
+
+
+def test_a_part_that_is_missing_is_one_clear_line_where_a_base_is_made(results: Results) -> None:
+    """DuckDB's own error is long, and names files of a temporary folder."""
+    end(results, RUNS[0], ("a", "accepted"))
+    (part,) = Path(results.store.url).glob("verdicts/*/*")
+    part.unlink()
+
+    with pytest.raises(ResultsError, match=r"^The newest rows of .* cannot be worked out \(IOException\): [^\n]*$"):
+        refresh(results)
 
 
 def test_a_process_of_its_own_makes_the_base(results: Results) -> None:
