@@ -370,9 +370,9 @@ class App:
         The bounds are of so many legs together that begin now. RunIsActive if another leg of the partition is alive.
         ConfigError, ResultsError or RunMustStop if no leg was begun.
         """
-        from proofsweep.verify.attempt import leg_of
+        from proofsweep.verify.attempt import begun_leg
 
-        begun = leg_of(
+        begun = begun_leg(
             self._service or self.service,  # even if it was stopped: that must not be lost
             self.results,
             run_id,

@@ -147,7 +147,7 @@ class Operator:
         facts: Row = {"key_fingerprint": service.key_fingerprint}
         legs = Legs(self.results.store, operation.run_id, service.clock)
         self.results.write_plan(operation)  # (2)
-        leg = legs.after(legs.last_over())
+        leg = legs.after(legs.last_ended())
         legs.take(leg, facts)  # (3)
         work = OperationLeg(self, operation, leg)
         parts = LegParts(self.results, operation, leg)

@@ -1,8 +1,9 @@
 """A lease: one process at a time works on something, and every other process can tell whether it still does.
 
 Each term of a lease is a numbered folder: `lease.json` is created once and names the holder, `heartbeat.json` says that
-it is alive, `receipt.json` ends the term. Two signs show that a holder is dead: its heartbeat is older than 30 s, or it
-is gone from this machine. A process that finds the last term ended, or its holder dead, takes the next one.
+it is alive, `receipt.json` ends the term. Two signs show that a holder is dead: it writes no heartbeat for 30 s of the
+reader's own clock, or its process is gone from this machine. A process that finds the last term ended, or its holder
+dead, takes the next one.
 
 The terms of a partition of a run are its legs. A catalog has a lease too, which the legs of one run hold together.
 """
@@ -28,10 +29,10 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store import layout
-from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, read_document
+from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, numbered, read_document
 
 HEARTBEAT_SECONDS = 10  # time between two heartbeats
-_TERMS_KEPT = 100  # of those that follow one another without a run: the listing of all would grow each day
+_TERMS_KEPT = 100  # of a lease whose terms are no legs; a watched folder takes one with each pass
 STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
 
 
@@ -183,7 +184,7 @@ class Lease:
 
     def last(self) -> int:
         """Return the number of the last term, 0 without one. It exists if its `lease.json` does, not its folder."""
-        listed = [int(name) for name in self.store.folders(layout.legs_folder(self.name)) if name.isdecimal()]
+        listed = numbered(self.store, layout.legs_folder(self.name))
         last = max((number for number in listed if number in range(self.first, number + 1, self.step)), default=0)
         while last and not self.is_taken(last):
             last = max(0, last - self.step)
@@ -198,12 +199,12 @@ class Lease:
     def numbers(self) -> list[int]:
         return list(range(self.first, self.last() + 1, self.step))
 
-    def last_over(self) -> int:
+    def last_ended(self) -> int:
         """Return the number of the last term, which is over; RunIsActive if a process holds it."""
         last = self.last()
         if last and self.is_held(last):
             raise self.active_error(last)
-        return last
+        return last if not last or self.is_taken(last) else self.last_ended()  # it was released while this waited
 
     def take(self, number: int, facts: Row | None = None) -> None:
         """Take a term for this process; who takes it over needs the `facts`. RunIsActive if another was first."""
@@ -313,7 +314,7 @@ def sole_process(lease: Lease, facts: Row | None = None) -> Iterator[int]:
 
     `facts` are what another process must know if this one is killed.
     """
-    number = lease.after(lease.last_over())
+    number = lease.after(lease.last_ended())
     lease.take(number, facts)
 
     def keep(over: threading.Event) -> None:
@@ -399,7 +400,7 @@ class CatalogLease:
     identity: str
     clock: Callable[[], datetime] = _now
 
-    def last_over(self) -> str:
+    def last_ended(self) -> str:
         """Name the object of the last term, empty without one; RunIsActive if a leg of its run is alive."""
         self._refuse_if_active(last := self._last(), "")
         return last

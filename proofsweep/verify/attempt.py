@@ -14,6 +14,7 @@ from proofsweep.domain.runs import INGEST, Bounds, Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import delete_journal
 from proofsweep.store.lease import CatalogLease, Legs, leg_numbers, legs_of
+from proofsweep.store.objects import numbered
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 from proofsweep.verify.commit import LegParts, record_ended_legs, record_leg, settle_leg
@@ -28,7 +29,7 @@ BOUNDS = "bounds"
 
 
 @contextmanager
-def leg_of(
+def begun_leg(
     service: Service,
     results: Results,
     run_id: str,
@@ -132,7 +133,7 @@ def open_leg(results: Results, plan: Plan, clock: Clock, facts: Row, partition: 
     is alive. `facts` are cells of the `runs` row that only this process knows.
     """
     legs = legs_of(results.store, plan, clock)[partition]
-    leg = _taken(legs, facts)
+    leg = _take_next(legs, facts)
     is_new = not any(legs.receipt(number) for number in leg_numbers(results.store, plan))
     try:
         if plan.catalog_kind != INGEST:  # passes hold the lease of their folder, and sweeps yield to them
@@ -151,13 +152,11 @@ def supersede(results: Results, plan: Plan, clock: Clock) -> None:
     """End a run that nobody must go on with, by legs that do nothing; RunIsActive if one of its legs is alive."""
     settle_last_legs(results, plan, clock)
     for legs in legs_of(results.store, plan, clock):
-        leg = _taken(legs, {})
-        settle_legs_before(results, plan, clock, leg)
-        _end_superseded(results, plan, legs, leg)
+        _end_superseded(results, plan, legs, _take_next(legs, {}))
 
 
-def _taken(legs: Legs, facts: Row) -> int:
-    last = legs.last_over()
+def _take_next(legs: Legs, facts: Row) -> int:
+    last = legs.last_ended()
     if (legs.receipt(last) or {}).get("ended_by") == EndedBy.SUPERSEDED:
         raise ResultsError(f"Run {legs.name} was superseded by another run of its catalog: verify the catalog.")
     leg = legs.after(last)  # no later one: a rival may have taken this number meanwhile
@@ -166,6 +165,7 @@ def _taken(legs: Legs, facts: Row) -> int:
 
 
 def _end_superseded(results: Results, plan: Plan, legs: Legs, leg: int) -> None:
+    settle_legs_before(results, plan, legs.clock, leg)
     facts: Row = dict.fromkeys(("started_at", "finished_at"), legs.clock())
     settle_leg(LegParts.found(results, plan, leg), legs, EndedBy.SUPERSEDED, facts)
     note_leg(results, plan)
@@ -175,7 +175,7 @@ def settle_last_legs(results: Results, plan: Plan, clock: Clock) -> None:
     """See that the last leg of each partition is over, and settle the legs that died; RunIsActive if one is alive."""
     partitions = legs_of(results.store, plan, clock)
     with ThreadPoolExecutor(len(partitions)) as pool:  # a leg of another machine may have to be waited for
-        last = list(pool.map(Legs.last_over, partitions))
+        last = list(pool.map(Legs.last_ended, partitions))
     for legs, number in zip(partitions, last, strict=True):
         settle_legs_before(results, plan, clock, legs.after(number))
 
@@ -203,7 +203,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
             log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             record_leg(results, plan, legs, number)  # (2)
-    for number in map(int, results.store.folders(layout.journals_folder(plan.run_id))):
+    for number in numbered(results.store, layout.journals_folder(plan.run_id)):
         if number < leg and plan.partition_of_leg(number) == legs.first - 1:
             delete_journal(results.store, plan.run_id, number)  # (3)
 

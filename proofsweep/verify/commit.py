@@ -95,7 +95,7 @@ def record_ended_legs(results: Results, index: IndexedRuns) -> None:
 class LegParts:
     """The parts of one leg: of `exchanges` and of the table of its rows.
 
-    In each a sequence, strictly numbered from 0, that one closing part ends.
+    Each is a sequence, numbered from 0 without a gap, which one closing part ends.
     A part says up to which segment it and those before it have the leg's journal, so nothing is compared. Whoever
     creates the closing part has decided what the leg published, whether it is the leg's own process or one that found
     it dead: the other finds its next number taken, and can publish nothing more.

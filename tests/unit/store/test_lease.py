@@ -61,11 +61,12 @@ def lease(tmp_path: Path, clock: Clock) -> Lease:
     return Lease(FolderStore(tmp_path), "r", clock, clock.rest)
 
 
-def held_by_another(lease: Lease, **changes: object) -> None:
-    """Give term 1 a holder that is this process but for some changes."""
+def held_by_another(lease: Lease, number: int = 1, **changes: object) -> None:
+    """Give a term a holder that is this process but for some changes."""
     lease.take(9)
     holder = json.loads(lease.store.read("_runs/r/legs/009/lease.json") or b"")
-    lease.store.create("_runs/r/legs/001/lease.json", json.dumps(holder | changes).encode())
+    lease.release(9)
+    lease.store.create(layout.lease_name("r", number), json.dumps(holder | changes).encode())
 
 
 def test_a_term_is_superseded_by_the_next_one_or_by_its_receipt(lease: Lease) -> None:
@@ -167,7 +168,17 @@ def test_who_comes_while_a_lease_is_held_is_told_by_whom(lease: Lease) -> None:
             pass
         with pytest.raises(RunIsActive, match="The shop is kept by process"):
             busy.take(1)
-    assert busy.last_over() == 1
+    assert busy.last_ended() == 1
+
+
+def test_a_term_that_is_released_while_another_machine_waits_leaves_no_hole(lease: Lease, clock: Clock) -> None:
+    """That machine takes its number: of a term without a lease nothing could be settled."""
+    lease.take(1)
+    lease.write_receipt(1, {})
+    held_by_another(lease, number=2, machine="another")
+    clock.meanwhile = lambda: lease.release(2)
+
+    assert lease.last_ended() == 1
 
 
 def test_old_terms_are_forgotten_and_a_process_that_held_one_has_lost_it(lease: Lease) -> None:
@@ -177,7 +188,7 @@ def test_old_terms_are_forgotten_and_a_process_that_held_one_has_lost_it(lease: 
             pass
 
     there = [number for number in range(1, 104) if lease.is_taken(number)]
-    assert (there, lease.last_over()) == ([*range(3, 103)], 102)
+    assert (there, lease.last_ended()) == ([*range(3, 103)], 102)
     assert lease.is_superseded(1)
 
 
@@ -240,15 +251,15 @@ def test_a_leg_that_ended_or_was_released_keeps_nobody_out(store: Store, catalog
     catalog.take(plan_of_run(B, 1), 1)
     Legs(store, B).release(1)
 
-    assert catalog.last_over() == f"{catalog._folder}/000000003.json"
-    assert store.names(catalog._folder) == [catalog.last_over()]
+    assert catalog.last_ended() == f"{catalog._folder}/000000003.json"
+    assert store.names(catalog._folder) == [catalog.last_ended()]
 
 
 def test_catalogs_and_environments_do_not_meet(store: Store, catalog: CatalogLease) -> None:
     catalog.take(plan_of_run(A, 1), 1)
 
-    assert CatalogLease(store, "beta", "/other").last_over() == ""
-    assert CatalogLease(store, "production", "/music").last_over() == ""
+    assert CatalogLease(store, "beta", "/other").last_ended() == ""
+    assert CatalogLease(store, "production", "/music").last_ended() == ""
 
 
 def test_legs_of_one_run_share_its_catalog_and_keep_others_out_while_one_is_alive(

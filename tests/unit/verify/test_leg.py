@@ -255,6 +255,24 @@ def test_legs_of_other_partitions_are_left_alone(run: Run) -> None:
         settle_last_legs(results, plan, lambda: NOW)
 
 
+def test_a_run_that_is_superseded_keeps_what_its_killed_leg_had_finished(run: Run) -> None:
+    """Nobody goes on with it, so nobody else would publish that."""
+    results, plan = run.results, run.plan
+    run.begin_next()
+    write_journal(results, plan, 1, [0, 1])
+    let_holder_die(results, plan, 1)
+    rival = replace(plan, run_id="20261120T130000Z_000bb")
+    results.write_plan(rival)
+    open_leg(results, rival, lambda: NOW, {})
+
+    with pytest.raises(RunIsActive):
+        open_leg(results, plan, lambda: NOW, {})
+
+    assert [run.receipt(number)["ended_by"] for number in (1, 2)] == ["killed", "superseded"]
+    assert rows_of(results, plan) == [0, 1]
+    assert journal_rows(results, plan, 1) == []
+
+
 def test_a_row_is_written_before_a_later_leg_is_settled(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that is killed while it settles leaves no leg with a receipt behind one without a row."""
     for leg in (1, 2):
