@@ -101,7 +101,7 @@ def endings_table() -> str:
     ]
     for each in (member.ending for member in EndedBy):
         alert = "none" if each.alert is None else f"[`{each.alert}`](alerts.md)"
-        goes_on = "goes on" if each.goes_on and each.exit_code else "leaves it"
+        goes_on = "goes on" if each.exit_code else "leaves it"
         lines.append(f"| `{each.word}` | {each.meaning} | {each.exit_code} | `{each.state}` | {alert} | {goes_on} |")
     return "\n".join(lines) + "\n"
 
