@@ -75,7 +75,8 @@ class Scan:
         verdicts = answers_of(listed)
         for item_id, row in listed.items():
             sighting = self.sightings[item_id] = sighted(before.get(item_id), row, self.now)
-            answers = [each for each in (sighting.answer, verdicts.get(item_id)) if each and each.is_recent_enough(self.now)]
+            known = (sighting.answer, verdicts.get(item_id))
+            answers = [each for each in known if each and each.is_recent_enough(self.now)]
             answer = next((each for each in answers if is_answer(each, row)), answers[-1] if answers else None)
             rows.append(BatchRow(item_id, row, decide(sighting, answer, row, self.now, self.context.settings), answer))
         self._sort_batches(folder, rows)
