@@ -39,6 +39,7 @@ class RotatingService(ScriptedService):
         self.minted: list[str] = []
         self.refused_trials = 0  # how often a minted key is refused before it is known
         self.lost = 0  # answers to rotations that are lost on their way
+        self.lost_as = Scripted(status=None)  # what comes in place of such an answer
         self.forgotten: set[str] = set()  # members that the answers lack
         self._replays: dict[tuple[str, str], tuple[datetime, dict[str, object]]] = {}
 
@@ -62,7 +63,7 @@ class RotatingService(ScriptedService):
             return Scripted(status=403) if self.refused_trials >= 0 and key in self.minted else self.usual[Call.USAGE]
         answer = self._rotated(key, request.headers["Idempotency-Key"])
         self.lost -= 1
-        return Scripted(status=None) if self.lost >= 0 else answer
+        return self.lost_as if self.lost >= 0 else answer
 
     def _rotated(self, key: str, idempotency_key: str) -> Scripted:
         at, document = self._replays.get((key, idempotency_key), (NOW, {}))

@@ -19,7 +19,7 @@ from proofsweep.domain.errors import (
     RunIsActive,
     RunMustStop,
 )
-from proofsweep.domain.exchanges import Call
+from proofsweep.domain.exchanges import Call, Failure
 from proofsweep.domain.runs import Operation
 from proofsweep.operations.key_store import KeyStore
 from proofsweep.operations.operation import OperationLeg, Operator
@@ -95,8 +95,12 @@ def test_a_command_that_is_repeated_rotates_no_second_time(here: Installation) -
     assert here.service.minted == ["pk_new_1", "pk_new_2"]
 
 
-def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(here: Installation) -> None:
+@pytest.mark.parametrize("lost_as", [Scripted(status=None), Scripted(status=201, failure=Failure.TIMEOUT)])
+def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(
+    here: Installation, lost_as: Scripted
+) -> None:
     """Whether the key was rotated is not known, so the message promises nothing but the repeat."""
+    here.service.lost_as = lost_as
     _lose_the_answer(here)
 
     assert here.rotate().rotation.replayed

@@ -9,7 +9,7 @@ import pytest
 
 from proofsweep.domain.errors import RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.items import Row
+from proofsweep.domain.items import Mode, Row
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
 from proofsweep.store.journal import CompletedRows
@@ -126,6 +126,13 @@ def test_the_quota_in_the_end_is_asked_for_where_there_will_be_an_answer(
 
     assert run.row()["quota_after"] == quota_after
     assert service.calls.count(Call.USAGE) == asks
+
+
+def test_a_leg_without_files_to_send_checks_the_service_without_a_sidecar(new_leg: LegBuilder) -> None:
+    """Its wire name may not be set; files that were missing may be found and fail."""
+    plan = replace(new_leg.plan(4), eligible=0)
+
+    assert new_leg.leg(plan).attribution.mode is Mode.ONE_FILE
 
 
 def test_a_leg_gives_signs_of_life_while_the_quota_is_read_in_the_end(run: Run, service: ScriptedService) -> None:
