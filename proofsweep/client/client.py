@@ -128,14 +128,7 @@ class Partner:
         if len(urls) == 1:
             return SecretStr(urls[0])
         which = "no single URL" if name is None else "no URL under the name of service.asset_field"
-        what = f"The answer of the call asset has {which}: ask the partner for the name, and set service.asset_field."
-        raise CallFailed(
-            what,
-            stage=str(Call.ASSET),
-            reason="bad_answer",
-            status=reply.exchange.status,
-            request_id=reply.exchange.request_id,
-        )
+        raise _unusable(reply, f"has {which}: ask the partner for the name, and set service.asset_field.")
 
     def download(self, url: SecretStr, into: TakeBody) -> None:
         """GET an asset's URL, without the key; each attempt gives `into` the body from its start."""
@@ -208,13 +201,13 @@ def _read(kind: type[_Resource], reply: Reply) -> _Resource:
         return kind.model_validate(reply.document)
     except ValidationError as error:
         parts = ", ".join(sorted({str(part["loc"][0]) if part["loc"] else "the whole" for part in error.errors()}))
-        raise CallFailed(
-            f"The answer of the call {reply.exchange.call} lacks a usable part ({parts}).",
-            stage=str(reply.exchange.call),
-            reason="bad_answer",
-            status=reply.exchange.status,
-            request_id=reply.exchange.request_id,
-        ) from None
+        raise _unusable(reply, f"lacks a usable part ({parts}).") from None
+
+
+def _unusable(reply: Reply, why: str) -> CallFailed:
+    call, status, request_id = reply.exchange.call, reply.exchange.status, reply.exchange.request_id
+    what = f"The answer of the call {call} {why}"
+    return CallFailed(what, stage=str(call), reason="bad_answer", status=status, request_id=request_id)
 
 
 def slot_request(slot: UploadResponse, audio: Iterable[bytes], size_bytes: int) -> Request:

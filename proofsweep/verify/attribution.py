@@ -137,11 +137,8 @@ class Attribution:
             except (ResultsError, ResourceShortage) as error:
                 lost_at = min(lost_at, self.dispatcher.clock() + self.outage_seconds)
                 if self.dispatcher.clock() >= lost_at:
-                    what = (
-                        "The results store cannot be used"
-                        if isinstance(error, ResultsError)
-                        else "No check can be made"
-                    )
+                    is_store = isinstance(error, ResultsError)
+                    what = "The results store cannot be used" if is_store else "No check can be made"
                     self.stop.pull(RunMustStop(f"{what}: {error.message}", ended_by=EndedBy.BREAKER))
                 self.stop.rest(_LOOK_AGAIN_SECONDS)
 
