@@ -65,8 +65,7 @@ class AlertFacts:
     def end_of_leg(self, run: RunStatus) -> Gather:
         def gather() -> tuple[list[Alert], list[str]]:
             end, leg = self.end_of_run(run), run.legs[-1]
-            said = (found for each in reversed(run.legs) if (found := each.counts.get("key_fingerprint")))
-            in_use = next(map(str, said), None)
+            in_use = next((str(key) for each in run.legs[::-1] if (key := each.counts.get("key_fingerprint"))), None)
             works = end.state != KEY_REFUSED and leg.count("accepted") + leg.count("rejected") > 0
             return [*alerts_of_run(end, run), *self.key_alerts(in_use)], [*over_after_end(end), *self._works(works)]
 

@@ -231,11 +231,7 @@ def did_its_work(ended_by: str | None, *, answered: int, failed: int, ineligible
 def no_success(
     about: About, last_success: datetime | None, first_run: datetime | None, now: datetime, hours: float
 ) -> list[Alert]:
-    """Tell that no leg has done its work for so many hours; of no catalog at all only if something was ever planned.
-
-    `last_success` is the end of the last leg that did its work, and `first_run` when the oldest run that was looked at
-    was planned; each is None if there is none.
-    """
+    """Tell that no leg has done its work for so many hours; of no catalog at all only if something was ever planned."""
     catalog, since = about.catalog, last_success or first_run
     if (since is None and catalog is None) or (since is not None and now - since < timedelta(hours=hours)):
         return []
