@@ -8,6 +8,7 @@ from tempfile import TemporaryFile
 import pyarrow as pa
 
 from proofsweep.domain.items import Row, WorkItem
+from proofsweep.domain.reasons import Reason
 from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.parts import ITEMS, Results, parquet_of, read_table
@@ -18,6 +19,7 @@ _OBJECT_ROWS = 100_000  # items in one object
 _ROWS_AT_ONCE = 1_000  # items that are encoded at once
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
+_NAMED = pa.schema([ITEMS.field(name) for name in ("item_id", "relative_path")])
 GONE = pa.schema([pa.field("item_id", pa.string(), nullable=False)])
 """The items that the listing before had, and this one has not."""
 
@@ -27,6 +29,7 @@ class Listing:
 
     def __init__(self) -> None:
         self.rows = 0
+        self.unread: list[str] = []  # the paths of folders that could not be read, relative to the root
         self._hashes = array("q")
         self._waiting: list[Row] = []
         self._file = TemporaryFile()  # noqa: SIM115 - closed with the listing
@@ -36,6 +39,8 @@ class Listing:
     def add(self, item: WorkItem) -> None:
         self.rows += 1
         self._hashes.append(hash(item.item_id))
+        if item.ineligible is not None and item.ineligible.reason == Reason.UNREADABLE_FOLDER:
+            self.unread.append(item.relative_path or item.audio)
         self._waiting.append(planned_row(item))
         if len(self._waiting) == _ROWS_AT_ONCE:
             self._write_waiting()
@@ -72,12 +77,16 @@ class Listing:
 
 
 def write_gone(results: Results, run_id: str, listing: Listing, environment: str, identity: str) -> None:
-    """Write which items the listing before had, and this one has not; nothing if there are none."""
+    """Write which items the listing before had, and this one has not; nothing if there are none.
+
+    What lies in a folder that could not be read is not known to be gone.
+    """
     run = newest_listings(RunIndex(results).refreshed().newest_first()).get((environment, identity))
     names = listing_objects(results, run) if run else []
-    tables = (read_table(results.store, name, GONE) for name in names)
-    listed, before = listing.items, (str(item_id) for table in tables for item_id in table["item_id"].to_pylist())
-    if gone := {item_id for item_id in before if item_id not in listed}:
+    tables = (read_table(results.store, name, _NAMED) for name in names)
+    listed, unread = listing.items, tuple(each for each in listing.unread if each.endswith("/"))
+    before = (row for table in tables for row in zip(*(each.to_pylist() for each in table.columns), strict=True))
+    if gone := {str(item) for item, path in before if item not in listed and not (path or "").startswith(unread)}:
         results.store.create(
             layout.items_name(run_id, 0, "gone"), parquet_of(pa.table({"item_id": sorted(gone)}, schema=GONE))
         )

@@ -1,6 +1,6 @@
 -- One row for each item of the newest whole listing of each catalog: its newest answer, or why there is none; and one for
 -- each item that was answered and is listed no more. What a pass over a watched folder took is never gone: passes move
--- files. The newest tags that were given stay.
+-- files; nor is what lies in a folder that could not be read. The newest tags that were given stay.
 WITH every_listed AS NOT MATERIALIZED (
     SELECT
         environment, identity, catalog, run_id, manifest_row, item_id, audio, sidecar, audio_bytes, audio_version,
@@ -27,13 +27,20 @@ listed AS NOT MATERIALIZED (
     JOIN repeated ON (repeated.environment, repeated.item_id, newest)
         = (every_listed.environment, every_listed.item_id, (run_id, -manifest_row))
 ),
+unread AS (
+    SELECT run_id, list(relative_path) AS unread
+    FROM every_listed
+    WHERE reason = 'unreadable_folder' AND suffix(relative_path, '/')
+    GROUP BY run_id
+),
 homes AS (  -- of each run
     SELECT
         plans.run_id, plans.identity, plans.catalog,
-        listings.run_id IS NOT NULL AND catalog_kind <> 'ingest' AS may_be_gone
+        listings.run_id IS NOT NULL AND catalog_kind <> 'ingest' AS may_be_gone, unread
     FROM store.plans AS plans
     LEFT JOIN store.listings AS listings
         ON (listings.environment, listings.identity) = (plans.environment, plans.identity)
+    LEFT JOIN unread ON unread.run_id = listings.run_id
 ),
 unlisted AS MATERIALIZED (  -- what was answered, and is listed no more
     SELECT answer.environment, answer.item_id, answer.audio_sha256
@@ -98,7 +105,7 @@ standing AS NOT MATERIALIZED (  -- each item as it stands now: by its newest ans
 known AS NOT MATERIALIZED (
     SELECT
         stands.* REPLACE (coalesce(listed.tags, stands.tags, lent.tags) AS tags),
-        homes.identity, homes.catalog, homes.may_be_gone, moved_to,
+        homes.identity, homes.catalog, homes.may_be_gone, homes.unread, moved_to,
         coalesce(stands.environment, listed.environment) AS environment_,
         coalesce(stands.item_id, listed.item_id) AS item_id_,
         coalesce(listed.identities, [homes.identity]) AS identities,
@@ -123,6 +130,7 @@ judged AS NOT MATERIALIZED (
             AND coalesce(suffix(try(decode(listed_sidecar)), regexp_extract(answered_sidecar, '/[^/]*$')), true)
         )) AS is_answered_as_listed,
         CASE
+            WHEN NOT is_listed AND len(list_filter(unread, lambda each: prefix(relative_path, each))) > 0 THEN outcome
             WHEN NOT is_listed AND moved_to IS NOT NULL THEN 'moved'
             WHEN NOT is_listed AND may_be_gone THEN 'gone'
             WHEN NOT is_listed THEN outcome

@@ -61,9 +61,19 @@ found AS (
     JOIN older USING (filename)
     JOIN open ON open.at_run = older.at_run AND open.item = hash(earlier.environment, earlier.item_id)
 ),
+unread AS (  -- folders whose files are not known
+    SELECT at_run, list(relative_path) AS unread
+    FROM store.verdicts JOIN files USING (filename)
+    WHERE is_now AND reason = 'unreadable_folder' AND suffix(relative_path, '/')
+    GROUP BY at_run
+),
 told AS (
-    SELECT found.* REPLACE (may_be_gone OR lost.item IS NOT NULL AS may_be_gone)
+    SELECT found.* REPLACE (
+        (may_be_gone AND coalesce(len(list_filter(unread, lambda each: prefix(relative_path, each))), 0) = 0)
+            OR lost.item IS NOT NULL AS may_be_gone
+    )
     FROM found
+    LEFT JOIN unread ON unread.at_run = found.at_run
     LEFT JOIN lost ON lost.at_run = found.at_run AND lost.item = hash(found.environment, found.item_id)
     ANTI JOIN lost_before ON lost_before.at_run = found.at_run
         AND lost_before.item = hash(found.environment, found.item_id) AND found.run_id < lost_before.lost_by

@@ -91,6 +91,17 @@ def test_items_are_first_seen_gone_and_moved(results: Results) -> None:
     ]
 
 
+def test_what_lies_in_a_folder_that_cannot_be_read_is_not_gone(results: Results) -> None:
+    """Nobody knows which files are in it that night; what lies elsewhere is gone as ever."""
+    night(results, MONDAY, {"closed/a": REJECTED, "open/b": ACCEPTED})
+    night(results, TUESDAY, {"closed/": INELIGIBLE | {"reason": "unreadable_folder"}})
+
+    assert changes(results, TUESDAY) == [
+        ("closed/", "new", "first_seen", None, "ineligible"),
+        ("open/b", "gone", "gone", "accepted", None),
+    ]
+
+
 def test_what_remains_after_a_pruning_is_not_told_as_new(results: Results) -> None:
     """The rows that it would be compared with are gone; what came since is new, and another catalog's files are."""
     for run_id in (MONDAY, TUESDAY, WEDNESDAY):

@@ -154,6 +154,20 @@ def test_files_that_passes_took_are_none_of_a_folder_that_was_verified_once(resu
     assert pairs(results) == {"a": "accepted", "b": "rejected", "c": "accepted", "d": "rejected"}
 
 
+def test_what_lies_in_a_folder_that_cannot_be_read_is_not_gone(results: Results) -> None:
+    """Its files are not known that night: its rejects stay, for the views and for what a later run compares."""
+    there = {f"{name}/x.wav": row for name, row in {"closed": REJECTED, "open": REJECTED, "clos": ACCEPTED}.items()}
+    unread = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: Permission denied.")
+    night(results, MONDAY, there, skipped=1, listed=[*there])
+
+    list_later(results, TUESDAY, item("closed/", None, ineligible=unread))
+
+    states = {"closed/": "ineligible", "closed/x.wav": "rejected", "open/x.wav": "gone", "clos/x.wav": "gone"}
+    assert pairs(results) == states
+    assert asked(results, "SELECT file FROM rejects ORDER BY ALL") == [("closed/",), ("closed/x.wav",)]
+    assert asked(results, "SELECT item_id FROM store.gone ORDER BY ALL") == [("clos/x.wav",), ("open/x.wav",)]
+
+
 def test_a_file_that_was_delivered_since_it_was_missing_is_not_sent_yet(results: Results) -> None:
     """What was ineligible before is only so as long as the file is the same."""
     night(results, MONDAY, {"a": INELIGIBLE, "b": INELIGIBLE | CELLS["b"]})
