@@ -69,12 +69,13 @@ def _failure_kept(seen: list[Exchange]) -> Iterator[None]:
 def _words_of(probe: Row) -> str:
     state = "well" if probe["trouble"] is None else str(probe["trouble"])
     words = f"{probe['call']} {state}, {float(str(probe['elapsed_ms'])):,.0f} ms"
-    left, limit, reset = probe["rate_remaining"], probe["rate_limit"], probe["rate_reset"]
+    left, limit, reset, at = (probe[name] for name in ("rate_remaining", "rate_limit", "rate_reset", "started_at"))
     if not isinstance(left, int):
         return words
-    of = f" of {limit:,}" if isinstance(limit, int) else ""
-    until = f" until {minute_of(reset)}" if isinstance(reset, datetime) else ""
-    return f"{words}, {left:,}{of} calls left{until}"
+    words += f", {left:,}{f' of {limit:,}' if isinstance(limit, int) else ''} calls left"
+    if isinstance(reset, datetime) and isinstance(at, datetime) and reset > at:
+        words += f" until {minute_of(reset)}"
+    return words
 
 
 def monitor(facts: AlertFacts, partner: Partner) -> tuple[ProbeBatch, list[Alert], list[str]]:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from proofsweep.alerts.facts import AlertFacts
-from proofsweep.alerts.monitor import Check, probe_service
+from proofsweep.alerts.monitor import Check, ProbeBatch, probe_service
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import Call
@@ -134,6 +134,14 @@ def test_a_pass_keeps_both_answers(partner: Partner, service: ScriptedService) -
     assert json.loads(str(usage["usage_json"])) == [
         {"day": "2026-11-20", "used": 7, "remaining": None, "quota_limit": 1000.0, "quota_period": "month"}
     ]
+
+
+@pytest.mark.parametrize(("hours", "until"), [(1, " until 2026-11-20 13:00 UTC"), (-1, "")])
+def test_a_reset_that_is_past_says_nothing(hours: int, until: str) -> None:
+    probe = {"call": "usage", "trouble": None, "elapsed_ms": 8.0, "rate_remaining": 9, "rate_limit": None}
+    batch = ProbeBatch(probes=[probe | {"started_at": NOW, "rate_reset": NOW + timedelta(hours=hours)}], usage=[])
+
+    assert batch.line() == f"usage well, 8 ms, 9 calls left{until}"
 
 
 @pytest.mark.parametrize(
