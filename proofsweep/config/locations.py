@@ -21,6 +21,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # The letters that some cloud allows in a bucket's name, with Azure's account and the tenant of some S3 servers.
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _BUCKET_NAME = re.compile(r"[A-Za-z0-9._:@$-]+")
+_PASSWORD = re.compile(r"\A[^/]*:.*@", re.DOTALL)  # that of S3 often has a slash
 _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
     re.IGNORECASE,
@@ -105,7 +106,7 @@ def hint_for(written: str) -> str:
 def without_secrets(written: str) -> str:
     """Return what may be shown and stored of a URL that is not read: no user, no query, no fragment."""
     scheme, has_scheme, rest = written.partition("://")
-    authority, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
+    authority, slash, path = re.split(r"[?#]", _PASSWORD.sub("", rest), maxsplit=1)[0].partition("/")
     return one_line(f"{scheme}{has_scheme}{authority.rpartition('@')[2]}{slash}{path}")
 
 
@@ -124,8 +125,8 @@ def root_and_key(url: str) -> tuple[str, str]:
 def refuse_credentials(url: str) -> None:
     """Raise CatalogError if a URL holds a password or a signature; Azure's `container@account` is neither."""
     scheme, _, rest = url.partition("://")
-    user, has_user, _ = rest.partition("/")[0].rpartition("@")
-    if has_user and (":" in user or scheme.lower() not in {"abfs", "abfss"}):
+    has_user = "@" in rest.partition("/")[0] and scheme.lower() not in {"abfs", "abfss"}
+    if has_user or _PASSWORD.match(rest):
         holds = "the URL holds a user name or password; give credentials as docs/buckets.md says"
         raise CatalogError(f"{scheme}://…: {holds}")
     if signed := _SIGNED.search(url):

@@ -1,10 +1,11 @@
 """The settings: one class for each section, with defaults and checks. docs/command-line.md lists them all."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -50,6 +51,15 @@ def _without_credentials(url: str) -> str:
     return url
 
 
+def _parts_of(url: str) -> SplitResult:
+    """Split a URL, into nothing if that cannot be: Python's message would show a part of a password with a slash."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.port != 0:
+            return parts
+    return urlsplit("")
+
+
 def _files_and_pairs(given: Any) -> list[Any]:  # noqa: ANN401 - what a person wrote
     listed = given if isinstance(given, list | tuple) else [0]
     entries: list[Any] = [[each] if isinstance(each, str) else each for each in listed]
@@ -77,11 +87,11 @@ class ServiceSettings(Section):
     @field_validator("base_url")
     @classmethod
     def _without_trailing_slash(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or "?" in url or "#" in url:
-            raise ValueError("must be an http(s) URL like https://host/v1")
-        if parts.username is not None or parts.password is not None:
+        parts = _parts_of(url)
+        if "@" in url:
             raise ValueError("must not contain a user name or password")
+        if parts.scheme not in {"http", "https"} or not parts.hostname or "?" in url or "#" in url:
+            raise ValueError("must be an http(s) URL like https://host/v1")
         if not parts.path.rstrip("/").endswith("/v1"):
             raise ValueError("must end in the path segment /v1")
         return url.rstrip("/")
@@ -161,7 +171,7 @@ class DaskSettings(Section):
     @field_validator("address")
     @classmethod
     def _names_a_scheduler(cls, address: str | None) -> str | None:
-        parts = urlsplit(address or "tcp://host:1")
+        parts = _parts_of(address or "tcp://host:1")
         if not (parts.scheme and parts.hostname and parts.port) or parts.username is not None or parts.path:
             raise ValueError("must be the address of a Dask scheduler like tcp://host:8786")
         return address

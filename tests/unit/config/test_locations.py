@@ -45,6 +45,8 @@ def test_a_location_is_a_path_or_a_file_url(written: str, expected: str) -> None
     [
         ("s3://bucket/a.wav", "/drop", "s3://bucket/a.wav"),
         ("S3://Bucket/A.wav", "/drop", "s3://Bucket/A.wav"),
+        ("s3://tenant:bucket/a.wav", "/drop", "s3://tenant:bucket/a.wav"),
+        ("s3://bucket/12:30 @ home.wav", "/drop", "s3://bucket/12:30 @ home.wav"),
         ("gs://bucket/100%25 #1?.wav", "s3://other/drop", "gs://bucket/100%25 #1?.wav"),
         ("abfss://c@a.dfs.core.windows.net/a.wav", "/drop", "abfss://c@a.dfs.core.windows.net/a.wav"),
         ("a.wav", "s3://bucket/drop", "s3://bucket/drop/a.wav"),
@@ -66,6 +68,7 @@ def test_a_bucket_url_holds_the_raw_key(written: str, folder: str, expected: str
     [
         "s3://me:hunter2@bucket/a.wav",
         "s3://hunter2@bucket/a.wav",
+        "s3://AKIAIOSFODNN7EXAMPLE:hunter2/K7MDENG/bPx@bucket/prefix",
         "abfss://c:hunter2@a.dfs.core.windows.net/a.wav",
         "az://container/a.wav?sv=2022-11-02&sig=hunter2",
         "https://bucket.s3.amazonaws.com/a.wav?X-Amz-Signature=hunter2",
@@ -142,6 +145,7 @@ def test_a_path_comes_back_from_its_url(path: str) -> None:
     [
         ("https://me:word@host/a.wav?x=1#y", "https://host/a.wav"),
         ("https://host?token=1", "https://host"),
+        ("s3://AKIAIOSFODNN7EXAMPLE:wo/rd#@bucket/a.wav", "s3://bucket/a.wav"),
         ("ftp://h/n\nl.wav", "ftp://h/n\\nl.wav"),
         ("s3:///a.wav", "s3:///a.wav"),
     ],

@@ -29,7 +29,9 @@ def mistakes_in(refused: pytest.ExceptionInfo[ValidationError]) -> str:
         ("https://partner.example/v1?", "must be an http(s) URL"),
         ("https://partner.example/v1#x", "must be an http(s) URL"),
         ("https://user:SECRET@partner.example/v1", "must not contain a user name or password"),
-        ("https://partner.example:port/v1", "Port could not be cast"),
+        ("https://user:SECRET/AND@partner.example/v1", "must not contain a user name or password"),
+        ("https://user:12/SECRET@partner.example/v1", "must not contain a user name or password"),
+        ("https://partner.example:SECRET/v1", "must be an http(s) URL"),
         ("https:///v1", "must be an http(s) URL"),
         ("ftp://partner.example/v1", "must be an http(s) URL"),
         ("partner.example/v1", "must be an http(s) URL"),
@@ -84,7 +86,14 @@ def test_an_unreadable_window_is_refused_when_settings_are_read(name: str, text:
 
 
 @pytest.mark.parametrize(
-    "address", ["scheduler:8786", "tcp://scheduler", "tcp://a:SECRET@scheduler:8786", "tcp://:8786"]
+    "address",
+    [
+        "scheduler:8786",
+        "tcp://scheduler",
+        "tcp://a:SECRET@scheduler:8786",
+        "tcp://a:SECRET/@scheduler:8786",
+        "tcp://:1",
+    ],
 )
 def test_what_is_no_address_of_a_scheduler_is_refused(address: str) -> None:
     with pytest.raises(ValidationError) as refused:
