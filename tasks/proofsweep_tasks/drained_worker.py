@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _LOOK_SECONDS = 0.1
+_EMPTY_LOOKS = 2  # in a row: in one, a flow run could be missed while processes come and go
 _END_SECONDS = 2.5
 
 
@@ -24,15 +25,17 @@ def main() -> int:
     worker = subprocess.Popen(sys.argv[1:])  # noqa: S603 - the person's own command
     signals, asked = list[int](), set[int]()
     before: set[int] | None = None  # that run when the request came
+    empty_looks = 0
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _frame: signals.append(number))
     while worker.poll() is None:
         time.sleep(_LOOK_SECONDS)
         if not signals:
             continue
-        running = _flow_runs_of(worker.pid)
+        running = flow_runs_of(worker.pid)
         before = set(running) if before is None else before
-        if not running:
+        empty_looks = 0 if running else empty_looks + 1
+        if empty_looks == _EMPTY_LOOKS:
             return _ended(worker)
         for process, catches_sigterm in running.items():
             # One that catches none yet would die without telling Prefect; one that begins only now need not begin.
@@ -55,16 +58,21 @@ def _ended(worker: "subprocess.Popen[bytes]") -> int:
     return code if code >= 0 else 128 - code
 
 
-def _flow_runs_of(worker: int) -> dict[int, bool]:
+def flow_runs_of(worker: int, processes: Path = Path("/proc")) -> dict[int, bool]:
     """Return the processes that the worker has started and that have not ended, and whether each catches SIGTERM."""
     found: dict[int, bool] = {}
-    for children in Path(f"/proc/{worker}/task").glob("*/children"):
-        with suppress(OSError):  # the thread or the process is gone
-            for process in map(int, children.read_text().split()):
-                status = Path(f"/proc/{process}/status").read_text()
-                if caught := re.search(r"^State:\s+[^Z].*^SigCgt:\s+(\w+)", status, re.MULTILINE | re.DOTALL):
-                    found[process] = bool(int(caught[1], 16) & 1 << (signal.SIGTERM - 1))
+    for children in processes.glob(f"{worker}/task/*/children"):
+        for process in map(int, _text_of(children).split()):
+            status = _text_of(processes / f"{process}/status")
+            if caught := re.search(r"^State:\s+[^Z].*^SigCgt:\s+(\w+)", status, re.MULTILINE | re.DOTALL):
+                found[process] = bool(int(caught[1], 16) & 1 << (signal.SIGTERM - 1))
     return found
+
+
+def _text_of(file: Path) -> str:
+    with suppress(OSError):  # the thread or the process is gone
+        return file.read_text()
+    return ""
 
 
 if __name__ == "__main__":
