@@ -442,7 +442,7 @@ class App:
     # --- Alerts
 
     @property
-    def alerts(self) -> "AlertFacts":
+    def alert_facts(self) -> "AlertFacts":
         from proofsweep.alerts.facts import AlertFacts
 
         settings = self.settings
@@ -452,7 +452,7 @@ class App:
         from proofsweep.alerts.monitor import Check
 
         return Check(
-            facts=self.alerts,
+            facts=self.alert_facts,
             catalogs=catalogs,
             folder=str(Path.cwd()),
             key_in_use=lambda: self.service.key_fingerprint,
@@ -465,7 +465,7 @@ class App:
 
         service = self._open_service()
         try:
-            return monitor(self.alerts, service.partner)
+            return monitor(self.alert_facts, service.partner)
         finally:
             service.close()
 

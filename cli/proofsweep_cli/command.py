@@ -3,8 +3,8 @@
 import logging
 import shutil
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
@@ -16,9 +16,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from proofsweep.domain.errors import NothingDue
+from proofsweep.config.notices import say
+from proofsweep.domain.errors import NothingDue, RunMustStop
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import Screen, console, print_error, print_json
+from proofsweep_cli.screen import Screen, console, print_json
 
 if TYPE_CHECKING:
     from proofsweep.app import App
@@ -130,7 +131,23 @@ class _Waiting(logging.Handler):
         facts = getattr(record, "facts", {})
         if facts.get("event") == Event.SERVICE_AWAITED:
             state = "does not work" if facts["is_reached"] else "cannot be reached"
-            print_error(f"The service at {self._base_url} {state} yet; it is tried for {facts['most_seconds']:,.0f} s.")
+            say(f"The service at {self._base_url} {state} yet; it is tried for {facts['most_seconds']:,.0f} s.")
+
+
+@contextmanager
+def stop_told(app: "App", flow: str = "verify-catalog") -> Iterator[None]:
+    """Tell somebody of a stop that no flow can tell: it comes before the leg, and counts as one of this flow."""
+    from proofsweep.alerts.rules import state_of_ending  # noqa: PLC0415 - a light command tells nobody
+
+    try:
+        with app.away_is_outage():
+            yield
+    except RunMustStop as stop:
+        state = state_of_ending(stop.ended_by)
+        end = app.alert_facts.end_of_flow(flow, state, stop.message, away=stop.catalog)
+        for line in app.tell(end):
+            say(line)
+        raise
 
 
 def close_app() -> None:

@@ -9,24 +9,25 @@ from typing import NoReturn
 import typer
 
 from proofsweep.app import utc_now
-from proofsweep.domain.errors import RunMustStop
+from proofsweep.config.notices import say
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.runs import Bounds
 from proofsweep.ingest.one_pass import PassReport, WatchedFolder
 from proofsweep.queries.status import describe_run
-from proofsweep_cli.command import CommandRequest, with_request
+from proofsweep_cli.command import CommandRequest, stop_told, with_request
 from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.options import MaxCalls, Until, print_bounds
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import report
-from proofsweep_cli.screen import print_error, print_json
-from proofsweep_cli.verify import stop_told
+from proofsweep_cli.screen import print_json
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _FLOW = "check-ingest"  # as the deployment's flow is named, so that both tell of one cause
 
-_LAST_PASS = {ExitCode.BUG, ExitCode.CANCELLED, ExitCode.KEY_REFUSED}
-"""Exit codes after which `--watch` makes no other pass: a person asked for the end, or must act first."""
+_LAST_PASS = {EndedBy.CANCELLED, EndedBy.INTERRUPTED, EndedBy.WINDOW, EndedBy.KEY_REFUSED, EndedBy.ERROR}
+"""How a run ends after which `--watch` makes no other pass: a person asked for the end, or must act first."""
 
 
 @with_request()
@@ -52,29 +53,43 @@ def ingest(
     code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
     with _interrupted_by_signals(), stop_told(app, _FLOW), watching as watched:
         if not watch:
-            return _one_pass(request, watched, bounds)
+            code, _ = _one_pass(request, watched, bounds)
+            return code
         with suppress(KeyboardInterrupt):
-            while True:
-                try:
-                    with stop_told(app, _FLOW):
-                        code = _one_pass(request, watched, bounds)
-                except RunMustStop as stop:  # such as a share that is away: the next pass is made all the same
-                    print_error(stop.message)
-                    code = code_of_error(stop)
-                if code in _LAST_PASS or STOP_ASKED.wait(every):
-                    break
+            is_last = False
+            while not is_last:
+                code, is_last = _pass_of_many(request, watched, bounds)
+                is_last = is_last or STOP_ASKED.wait(every)
     return code
 
 
-def _one_pass(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> ExitCode:
-    code, one_pass = ExitCode.ACCEPTED, watched.one_pass()
+def _pass_of_many(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> tuple[ExitCode, bool]:
+    """Make a pass of `--watch`; what may be over at the next one, such as a share that is away, ends only this one."""
+    try:
+        with stop_told(request.app, _FLOW):
+            return _one_pass(request, watched, bounds)
+    except RunMustStop as stop:
+        say(stop.message)
+        return code_of_error(stop), stop.ended_by in _LAST_PASS
+    except RunIsActive as busy:
+        watched.refuse_if_lost()
+        say(busy.message)
+        return ExitCode.ACTIVE, False
+    except ResultsError as error:
+        say(error.message)
+        return ExitCode.BREAKER, False
+
+
+def _one_pass(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> tuple[ExitCode, bool]:
+    """Make a pass; return its exit code, and whether one of its runs ended in a way that ends `--watch`."""
+    code, is_last, one_pass = ExitCode.ACCEPTED, False, watched.one_pass()
     for run_id in one_pass.runs():
         with prefect_api() as server:
             run = run_leg(request, describe_run(request.app.results, run_id), bounds, server)
-        code = max(code, code_of_run(run))
+        code, is_last = max(code, code_of_run(run)), is_last or (not run.is_over and run.ended_by in _LAST_PASS)
         if not request.as_json:
             report(request, run)
-    return max(code, _told(request, watched.path, one_pass.report))
+    return max(code, _told(request, watched.path, one_pass.report)), is_last
 
 
 def _told(request: CommandRequest, path: str, done: PassReport) -> ExitCode:
@@ -85,8 +100,8 @@ def _told(request: CommandRequest, path: str, done: PassReport) -> ExitCode:
         for message in done.messages():
             request.out.line(f"  {message}")
     errors = done.unmoved_lines()
-    for line in [*errors, *request.app.tell(request.app.alerts.end_of_pass(path, done))]:
-        print_error(line)
+    for line in [*errors, *request.app.tell(request.app.alert_facts.end_of_pass(path, done))]:
+        say(line)
     outcomes = {row["outcome"] for row in done.rows}
     if errors or "failed" in outcomes:
         return ExitCode.FAILED

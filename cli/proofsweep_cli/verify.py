@@ -1,14 +1,13 @@
 """`proofsweep verify` and `proofsweep resume`."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable
 
 import typer
 
-from proofsweep.alerts.rules import state_of_ending
-from proofsweep.app import App, utc_now
+from proofsweep.app import utc_now
 from proofsweep.config.locations import resolved_here
-from proofsweep.domain.errors import ResultsError, RunMustStop, UsageError
+from proofsweep.config.notices import say
+from proofsweep.domain.errors import ProofsweepError, ResultsError, UsageError
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.domain.text import counted
 from proofsweep.queries.status import RunStatus, describe_run, newest_run
@@ -16,12 +15,11 @@ from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep_cli import options
-from proofsweep_cli.command import CommandRequest, with_request
+from proofsweep_cli.command import CommandRequest, stop_told, with_request
 from proofsweep_cli.embedded_server import prefect_api
-from proofsweep_cli.exit_codes import ExitCode, code_of_run
+from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import print_forecast, report
-from proofsweep_cli.screen import print_error
 
 
 @with_request()
@@ -71,9 +69,10 @@ def verify(
     options.print_bounds(request.out, bounds, utc_now())
 
     def planned(rest: Bounds) -> Plan:
-        is_first = stop_told(app) if unfinished is None else nullcontext()  # else something was done
+        # After another run, the end of the quota is nobody's business: its leg has told all.
+        told = stop_told(app) if unfinished is None else app.away_is_outage()
         done = None if unfinished is None else app.results.items(unfinished)
-        with request.out.status("reading the catalog and asking the service …"), is_first:
+        with request.out.status("reading the catalog and asking the service …"), told:
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
         skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
         request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
@@ -131,23 +130,30 @@ def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> 
 def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]], resumed: str | None) -> ExitCode:
     """Verify what remains of runs, one after the other, and give the highest exit code; `resumed` had begun before.
 
-    Each run is reported when it ends; with `--json` only the last one, since stdout holds one object.
+    Each run is reported when it ends, whatever hinders the next one; with `--json` only the last one, since stdout
+    holds one object.
     """
-    app, code = request.app, ExitCode.ACCEPTED
-    with prefect_api() as server:
-        for run_id, bounds in runs:
-            run = describe_run(app.results, run_id)
-            if run_id == resumed:
-                _show_resumed(request, run, bounds)
-            eligible = max(0, min(run.remaining, run.plan.eligible - (run.finished - run.rows("ineligible"))))
-            audio_bytes = run.plan.audio_bytes * eligible // max(1, run.plan.eligible)
-            print_forecast(request.out, app.forecast(eligible, audio_bytes, app.service.status(), bounds))
-            run = run_leg(request, run, bounds, server)
-            code = max(code, code_of_run(run))
-            if not request.as_json:
-                report(request, run)
-    if request.as_json:
-        report(request, run)
+    app, code, done = request.app, ExitCode.ACCEPTED, None
+    try:
+        with prefect_api() as server:
+            for run_id, bounds in runs:
+                run = describe_run(app.results, run_id)
+                if run_id == resumed:
+                    _show_resumed(request, run, bounds)
+                eligible = max(0, min(run.remaining, run.plan.eligible - (run.finished - run.rows("ineligible"))))
+                audio_bytes = run.plan.audio_bytes * eligible // max(1, run.plan.eligible)
+                print_forecast(request.out, app.forecast(eligible, audio_bytes, app.service.status(), bounds))
+                done = run_leg(request, run, bounds, server)
+                code = max(code, code_of_run(done))
+                if not request.as_json:
+                    report(request, done)
+    except ProofsweepError as error:
+        if done is None:
+            raise
+        say(error.message)
+        code = max(code, code_of_error(error))
+    if request.as_json and done is not None:
+        report(request, done)
     return code
 
 
@@ -159,16 +165,3 @@ def _show_resumed(request: CommandRequest, run: RunStatus, bounds: Bounds) -> No
         app.service.awaited(bounds.reserve)
     if app.has_changed(run.plan):
         out.print("The catalog has changed since it was planned; this run follows its plan.")
-
-
-@contextmanager
-def stop_told(app: App, flow: str = "verify-catalog") -> Iterator[None]:
-    try:
-        with app.away_is_outage():
-            yield
-    except RunMustStop as stop:
-        state = state_of_ending(stop.ended_by)
-        end = app.alerts.end_of_flow(flow, state, stop.message, away=stop.catalog)
-        for line in app.tell(end):
-            print_error(line)
-        raise

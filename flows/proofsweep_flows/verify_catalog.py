@@ -1,7 +1,6 @@
 """Verify what remains of a planned run, or go on with a catalog: its unfinished run first, then all of it anew."""
 
 from prefect import flow
-from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from prefect.states import Completed
@@ -17,7 +16,7 @@ from proofsweep.sources.selection import Selection
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_tasks.end_states import state_after_run
 from proofsweep_tasks.partitions import work_on
-from proofsweep_tasks.this_flow_run import tell_alerts
+from proofsweep_tasks.this_flow_run import show, tell_alerts
 
 _TASKS_AT_ONCE = 16  # of a small run, which mostly wait; batches of a large run bound themselves to two at once
 
@@ -85,6 +84,6 @@ def _verified(app: App, run_id: str, bounds: Bounds) -> State[str]:
     plan = app.results.plan(run_id)
     work_on(app, plan, bounds, flow_run_id=flow_run.get_id())  # (a)
     run = describe_run(app.results, run_id)
-    tell_alerts(app, app.alerts.end_of_leg(run))  # (b)
-    create_markdown_artifact(key="proofsweep-summary", markdown=markdown_of(run, app.results.store.url))  # (c)
+    tell_alerts(app, app.alert_facts.end_of_leg(run))  # (b)
+    show("proofsweep-summary", markdown_of(run, app.results.store.url))  # (c)
     return state_after_run(run)

@@ -53,7 +53,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return env_settings, init_settings
 
-    def anywhere(self, results_url: str, sharers: int = 1) -> "Settings":
+    def anywhere(self, results_url: str, sharers: int) -> "Settings":
         """Return the settings of one of several processes elsewhere: absolute places, and its share of the pace."""
         file = self.service.api_key_file
         service = {

@@ -102,6 +102,27 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
     assert "Flow `check-ingest`" in hook.posts[0][1]["message"]
 
 
+def test_a_watch_goes_on_when_the_results_store_is_back(world: SandboxWorld) -> None:
+    """A store that fails for a while ends no watch; what comes later is verified."""
+    drop = world.folder / "drop"
+    drop.mkdir()
+    watching = world.start("ingest", str(drop), "--watch", "--every", "1")
+    away = world.results.with_name("away")
+    try:
+        world.wait_for(lambda: "nothing new" in world.logs or watching.poll() is not None)
+        world.results.rename(away)
+        world.results.touch()
+        world.wait_for(lambda: "results" in world.logs.partition("nothing new")[2] or watching.poll() is not None)
+        world.results.unlink()
+        away.rename(world.results)
+        passes = world.logs.count("nothing new")
+        world.wait_for(lambda: world.logs.count("nothing new") > passes + 1 or watching.poll() is not None)
+        assert watching.poll() is None, world.logs
+    finally:
+        watching.send_signal(signal.SIGTERM)
+    assert watching.wait(timeout=60) == 0, world.logs
+
+
 def test_a_mount_point_that_is_empty_is_no_folder_without_deliveries(world: SandboxWorld, share: Path) -> None:
     """Where suppliers' files are moved away, an empty folder is a quiet day, unless a share was mounted there."""
     drop = world.folder / "drop"

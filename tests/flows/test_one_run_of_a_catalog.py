@@ -171,3 +171,20 @@ def test_a_new_plan_leaves_out_what_a_killed_run_has_in_its_journal(
     codes = [world.run(*words) for words in (["resume"], ["resume", old], ["status", old], ["audit"])]
     assert ({*codes} <= {0, 3}, codes[-1], world.charged) == (True, 0, charged)
     assert "superseded" in capsys.readouterr().out
+
+
+def test_a_second_run_that_cannot_be_planned_hides_nothing_of_the_first(world: SandboxWorld, catalog: Path) -> None:
+    """The first one is reported, and the higher of both exit codes is given: 8 for a catalog that is away meanwhile."""
+    shutil.copy(catalog / "00.wav", catalog / "60.wav")
+    listed = world.folder / "list.csv"
+    listed.write_text("\n".join(["audio", *(f"catalog/{number:02}.wav" for number in range(FILES + 1))]))
+    world.run("verify", str(listed), "--max-calls", "20")
+    world.operator.set_lane(10, 5)
+    process = world.start("verify", str(listed), "--json")
+    world.wait_for(lambda: [*world.results.glob("_runs/*/legs/*2/lease.json")] or process.poll() is not None)
+    listed.unlink()
+
+    assert process.wait(60) == 8, world.logs
+    assert f'"run_id": "{runs_of(world)[0]}"' in world.logs
+    assert "is it mounted?" in world.logs
+    assert endings(world) == [["window", "complete"]]

@@ -60,7 +60,7 @@ def fingerprint_of(key: str) -> str:
 
 
 def end_of_stop(app: App) -> Gather:
-    return app.alerts.end_of_flow("verify-catalog", "Outage", "It does not answer.")
+    return app.alert_facts.end_of_flow("verify-catalog", "Outage", "It does not answer.")
 
 
 def test_receivers_are_read_from_a_file_or_a_block(
