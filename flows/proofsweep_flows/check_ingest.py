@@ -3,7 +3,6 @@
 from typing import Any
 
 from prefect import flow
-from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
@@ -12,7 +11,7 @@ from proofsweep.domain.text import printable
 from proofsweep_flows.ended_flow import ended_flow
 from proofsweep_flows.verify_catalog import verify_catalog
 from proofsweep_tasks.end_states import state_of_pass
-from proofsweep_tasks.this_flow_run import tell_alerts
+from proofsweep_tasks.this_flow_run import show, tell_alerts
 
 
 def _name_of_run() -> str:
@@ -43,9 +42,9 @@ def check_ingest(folder: str, config: str | None = None, results: str | None = N
                 if not state.is_completed() or (state.name != "Completed" and stopped is None):
                     stopped = State(type=state.type, name=state.name, message=state.message)
             report = one_pass.report
-            tell_alerts(app, app.alerts.end_of_pass(watched.path, report))
+            tell_alerts(app, app.alert_facts.end_of_pass(watched.path, report))
         if report.rows or report.not_moved:
-            create_markdown_artifact(key="proofsweep-deliveries", markdown=report.markdown(folder))  # (3)
+            show("proofsweep-deliveries", report.markdown(folder))  # (3)
         ended = state_of_pass(report, report.line(folder))
         if stopped is None or (stopped.is_completed() and not ended.is_completed()):
             return ended

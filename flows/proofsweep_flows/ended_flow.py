@@ -11,7 +11,7 @@ from prefect.runtime import flow_run
 from proofsweep.app import App
 from proofsweep.config.load import load_settings
 from proofsweep.config.logs import json_lines
-from proofsweep.domain.errors import ProofsweepError
+from proofsweep.domain.errors import ProofsweepError, no_room
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts
@@ -33,7 +33,8 @@ def ended_flow(
             state = state_of_error(error)
         else:
             state = _ended(app, work, tells_itself=tells_itself)
-    end_process_soon()  # (3)
+    if is_deployed():
+        end_process_soon()  # (3)
     return state
 
 
@@ -43,11 +44,12 @@ def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -
         try:
             with app.away_is_outage():
                 state = work(app)  # (1)
-        except ProofsweepError as error:
-            state, tells_itself, away = state_of_error(error), False, error.catalog
         except Exception as error:
-            _tell(app, "Failed", f"A mistake of this program: {type(error).__name__}.")
-            raise
+            known = no_room(error) if isinstance(error, OSError) else error
+            if not isinstance(known, ProofsweepError):
+                _tell(app, "Failed", f"A mistake of this program: {type(error).__name__}.")
+                raise
+            state, tells_itself, away = state_of_error(known), False, known.catalog
         if not tells_itself:
             _tell(app, str(state.name), str(state.message), away)  # (2)
         return state
@@ -55,4 +57,4 @@ def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -
 
 def _tell(app: App, state: str, message: str, away: str | None = None) -> None:
     name = " ".join([str(flow_run.flow_name), *filter(None, [flow_run.parameters.get("kind")])])
-    tell_alerts(app, app.alerts.end_of_flow(name, state, message, away=away))
+    tell_alerts(app, app.alert_facts.end_of_flow(name, state, message, away=away))

@@ -37,7 +37,7 @@ class EndedBy(StrEnum):
     )
     CANCELLED = Ending("cancelled", "a person asked it to stop", 6, "Cancelled", is_cancelled=True)
     INTERRUPTED = Ending(
-        "interrupted", "SIGTERM came, as at a shutdown", 6, "Interrupted", "rows_remain", is_cancelled=True
+        "interrupted", "SIGTERM or SIGHUP came, as at a shutdown", 6, "Interrupted", "rows_remain", is_cancelled=True
     )
     KEY_REFUSED = Ending("key_refused", "the service refused the key", 7, "KeyRefused", "key_refused")
     BREAKER = Ending("breaker", "the service or the files' source could not be relied on", 8, "Outage", "outage")

@@ -7,12 +7,19 @@ from proofsweep.domain.errors import ConfigError
 
 
 def read_block(name: str) -> str:
+    import httpx  # noqa: PLC0415
     from prefect.blocks.system import Secret  # noqa: PLC0415
+    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415
 
+    needs = "A Prefect Secret block needs a Prefect server that runs: set PREFECT_API_URL"
+    if PREFECT_API_URL.value() is None:  # Prefect would start a server for this alone
+        raise ConfigError(f"{needs}.")
     try:
         block = Secret.load(name)
     except ValueError as error:
         raise ConfigError(f"There is no Prefect Secret block {name!r}.") from error
+    except (httpx.HTTPError, RuntimeError) as error:
+        raise ConfigError(f"{needs} ({type(error).__name__}).") from error
     return str(block.get())  # type: ignore[union-attr]  # outside an event loop, load gives the block itself
 
 

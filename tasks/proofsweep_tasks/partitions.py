@@ -1,6 +1,5 @@
 """Work on the partitions of a run, each by a leg: one after the other here, or each in a worker process of Dask."""
 
-import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,6 +8,7 @@ from typing import Any
 
 from proofsweep import __version__
 from proofsweep.app import App, utc_now
+from proofsweep.config.notices import say
 from proofsweep.config.threads import StopSwitch, background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
@@ -40,7 +40,7 @@ def work_on(app: App, plan: Plan, bounds: Bounds, *, flow_run_id: str | None) ->
             _work_elsewhere(app, plan, partitions, bounds, flow_run_id=flow_run_id)
             return
         if partitions:
-            sys.stderr.write("proofsweep: without the extra `dask`, one process works on the partitions in turn.\n")
+            say("without the extra `dask`, one process works on the partitions in turn.")
     rest: Bounds | None = bounds
     for partition in partitions:
         if rest is None:

@@ -1,9 +1,8 @@
-"""Stop a run on Ctrl-C or SIGTERM: the first finishes the files in flight, the second ends the process."""
+"""Stop a run on Ctrl-C, SIGTERM or SIGHUP: the first finishes the files in flight, the second ends the process."""
 
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from proofsweep.config.logs import Event, log
+from proofsweep.config.notices import say
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
@@ -24,7 +24,7 @@ STOP_ASKED = threading.Event()
 """Whether a signal has asked this process to stop. A leg may still end whole, if all its files were in flight."""
 
 _OVER = 0  # what the thread receives when the work is over; no signal has this number
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 _LAST_FLUSH_SECONDS = 2.0  # bounds the last flush of the journal
 _TELL_SECONDS = 7.0  # how long after the files in flight a flow run may tell its end to people and to Prefect
 
@@ -60,7 +60,7 @@ def _signals_sent_to(writer: socket.socket) -> Iterator[None]:
     """
     writer.setblocking(False)
     wakeup_before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    handlers_before = {number: signal.signal(number, lambda _number, _frame: None) for number in _SIGNALS}
+    handlers_before = {number: signal.signal(number, lambda _number, _frame: None) for number in _heard()}
     try:
         yield
     finally:
@@ -70,10 +70,15 @@ def _signals_sent_to(writer: socket.socket) -> Iterator[None]:
         writer.send(bytes([_OVER]))
 
 
-def _next_signal(reader: socket.socket, seconds: float | None = None) -> int:
+def _heard() -> set[signal.Signals]:
+    """Return the signals that stop a run; `nohup` lets a terminal that is closed stop none."""
+    return _SIGNALS - ({signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set())
+
+
+def _next_signal(reader: socket.socket, seconds: float | None = None, without: int | None = None) -> int:
     """Wait for one of ours or `_OVER`; other signals that Python handles come too. TimeoutError if none came."""
     reader.settimeout(seconds)
-    while (number := reader.recv(1)[0]) not in {*_SIGNALS, _OVER}:
+    while (number := reader.recv(1)[0]) not in {*_SIGNALS, _OVER} - {without}:
         pass
     return number
 
@@ -89,15 +94,17 @@ def _stop_when_asked(
     asked_at.append(time.monotonic())
     STOP_ASKED.set()
     log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
-    if first == signal.SIGTERM and not is_cancelled_in_prefect():
-        service.stop.pull(RunMustStop("The process was asked to end (SIGTERM).", ended_by=EndedBy.INTERRUPTED))
+    if first != signal.SIGINT and not is_cancelled_in_prefect():
+        why = f"The process was asked to end ({signal.Signals(first).name})."
+        service.stop.pull(RunMustStop(why, ended_by=EndedBy.INTERRUPTED))
     else:
         service.stop.pull(RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED))
     try:
-        second = _next_signal(reader, app.settings.bounds.drain_seconds)
+        # A terminal that is closed sends SIGHUP twice: from its shell, and from the system.
+        second = _next_signal(reader, app.settings.bounds.drain_seconds, signal.SIGHUP)
     except TimeoutError:
         service.abort()
-        second = _next_signal(reader)
+        second = _next_signal(reader, without=signal.SIGHUP)
     if second != _OVER:
         _exit_now(app)
 
@@ -115,6 +122,5 @@ def _exit_now(app: "App") -> None:
         flushing.join(_LAST_FLUSH_SECONDS)
     if run_id := app.run_elsewhere if leg is None else leg.plan.run_id:
         command = f"proofsweep resume {run_id} (and the options of this command)"
-        sys.stderr.write(f"\nproofsweep: Ended at once. Finished files are kept. Continue with: {command}\n")
-    sys.stderr.flush()
+        say(f"Ended at once. Finished files are kept. Continue with: {command}")
     os._exit(EndedBy.CANCELLED.ending.exit_code)

@@ -1,12 +1,13 @@
 """What Prefect knows of this process's flow run, and how the flow run tells people and ends."""
 
 import os
-import sys
 import threading
+from contextlib import suppress
 from uuid import UUID
 
 import httpx
 from prefect import get_client
+from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import StateType
 from prefect.context import FlowRunContext
 from prefect.exceptions import PrefectException
@@ -16,8 +17,8 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
 from proofsweep.config.logs import Event, log
+from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.text import printable
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _ASK_SECONDS = 10.0  # bounds the question whether somebody cancelled the flow run; the run goes on meanwhile
@@ -25,9 +26,17 @@ _REPORT_SECONDS = 5.0  # how long a process that ends may tell Prefect so
 
 
 def is_deployed() -> bool:
-    """Whether a deployment's run is at work. `prefect.runtime` would ask the server, which may be lost or slow."""
+    """Whether this flow run is a deployment's own, not one that such a run calls.
+
+    `prefect.runtime` would ask the server, which may be lost or slow.
+    """
     context = FlowRunContext.get()
     return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
+
+
+def is_of_worker() -> bool:
+    """Whether a worker has started this process for a deployment's run."""
+    return "PREFECT__FLOW_RUN_ID" in os.environ
 
 
 def is_cancelled_in_prefect() -> bool:
@@ -46,9 +55,15 @@ def is_cancelled_in_prefect() -> bool:
 
 def tell_alerts(app: App, gather: Gather) -> None:
     """Tell what must be told, each cause once, with the flow run's page. If that fails, one line says so."""
-    for line in app.tell(gather, lambda: flow_run.get_flow_run_ui_url() if is_deployed() else None):
+    for line in app.tell(gather, lambda: flow_run.get_flow_run_ui_url() if is_of_worker() else None):
         log(Event.ALERT_MISSED, why=line)
-        sys.stderr.write(f"proofsweep: {printable(line)}\n")
+        say(line)
+
+
+def show(key: str, text: str) -> None:
+    """Show a text of Markdown beside the flow run. If Prefect's server is lost, what was done stands all the same."""
+    with suppress(httpx.HTTPError, PrefectException, RuntimeError):
+        create_markdown_artifact(key=key, markdown=text)
 
 
 def end_process_soon(seconds: float = 0.0) -> None:
@@ -56,7 +71,7 @@ def end_process_soon(seconds: float = 0.0) -> None:
 
     At its exit, Prefect waits without end for a server that does not answer.
     """
-    if STOP_ASKED.is_set() and is_deployed():
+    if STOP_ASKED.is_set() and is_of_worker():
         timer = threading.Timer(max(seconds, _REPORT_SECONDS), os._exit, [EndedBy.INTERRUPTED.ending.exit_code])
         timer.daemon = True
         timer.start()

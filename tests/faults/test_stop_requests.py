@@ -83,3 +83,30 @@ def test_uploads_that_would_take_minutes_are_aborted_however_a_run_is_stopped(
     assert [leg["ended_by"] for leg in world.legs()] == ["killed", "interrupted", "cancelled", "complete"]
     assert Counter(row["leg"] for row in world.rows()) == {1: SMALL, 4: LARGE}
     assert world.service.ids(since) <= {row["request_id"] for row in world.table("exchanges")}
+
+
+def ignore_hangups() -> None:
+    """Begin as under `nohup`."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def test_a_terminal_that_is_closed_stops_a_run_in_good_order(
+    world: ForeignWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its shell and the system each send SIGHUP, which is one request. Under `nohup` a run goes on."""
+    monkeypatch.setenv("PROOFSWEEP_BOUNDS__DRAIN_SECONDS", "1")
+    catalog = world.catalog("valid", "valid")
+    world.service.storage_rate = 500
+    process = world.start("verify", catalog)
+    world.wait_for(lambda: world.service.received["uploads"] > 1 or process.poll() is not None)
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGHUP)
+    codes = [process.wait(60)]
+
+    uploads, world.service.storage_rate = world.service.received["uploads"], 20_000
+    process = world.start("resume", before=ignore_hangups)
+    world.wait_for(lambda: world.service.received["uploads"] > uploads or process.poll() is not None)
+    process.send_signal(signal.SIGHUP)
+
+    assert [*codes, process.wait(60)] == [6, 0], world.logs
+    assert [leg["ended_by"] for leg in world.legs()] == ["interrupted", "complete"]

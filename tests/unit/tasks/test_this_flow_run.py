@@ -1,0 +1,60 @@
+"""What a flow run tells of its end."""
+
+import httpx
+import pytest
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
+
+from proofsweep.domain.errors import ConfigError
+from proofsweep_tasks import stop_on_signals, this_flow_run
+from proofsweep_tasks.key_block import read_block
+
+
+@pytest.mark.parametrize("error", [httpx.ConnectError("gone"), RuntimeError("Failed to reach API")])
+def test_a_server_that_is_lost_is_no_mistake_of_what_is_shown(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """All is published by then."""
+
+    def lost(**_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(this_flow_run, "create_markdown_artifact", lost)
+
+    this_flow_run.show("proofsweep-summary", "# All is well")
+
+
+@pytest.mark.parametrize(("variable", "ends"), [("PREFECT__FLOW_RUN_ID", [5.0]), ("SOMETHING", [])])
+def test_a_process_of_a_worker_that_was_asked_to_stop_ends_soon(
+    monkeypatch: pytest.MonkeyPatch, variable: str, ends: list[float]
+) -> None:
+    """Also while it works on a part of its flow run, of which no deployment knows; never a command of a person."""
+    timers: list[float] = []
+
+    class Timer:
+        daemon = False
+
+        def __init__(self, seconds: float, *_: object) -> None:
+            timers.append(seconds)
+
+        def start(self) -> None:
+            """Do nothing."""
+
+    monkeypatch.setattr(this_flow_run.threading, "Timer", Timer)
+    monkeypatch.setenv(variable, "7b0e0b5e-7a2c-4f0f-8f3a-0f2f6f1f2f3f")
+    stop_on_signals.STOP_ASKED.set()
+    try:
+        this_flow_run.end_process_soon()
+    finally:
+        stop_on_signals.STOP_ASKED.clear()
+
+    assert timers == ends
+
+
+@pytest.mark.parametrize("url", [None, "http://127.0.0.1:1/api"])
+def test_a_secret_block_needs_a_server_that_runs(url: str | None) -> None:
+    """Where none is named, Prefect would start one for this alone."""
+    with (
+        temporary_settings({PREFECT_API_URL: url, PREFECT_CLIENT_MAX_RETRIES: 0}),
+        pytest.raises(ConfigError, match="set PREFECT_API_URL"),
+    ):
+        read_block("partner-key")
