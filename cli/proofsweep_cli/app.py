@@ -1,7 +1,5 @@
 """The `proofsweep` command: its subcommands, and how an error becomes one line and an exit code."""
 
-import errno
-import os
 import sys
 from importlib import import_module
 from inspect import getdoc
@@ -11,15 +9,14 @@ import typer
 from typer.exceptions import TyperException
 
 from proofsweep import __version__
-from proofsweep.domain.errors import ProofsweepError
+from proofsweep.config.notices import say
+from proofsweep.domain.errors import ProofsweepError, no_room
 from proofsweep_cli.command import close_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
-from proofsweep_cli.screen import console, flush, print_error, show_unknown_letters
+from proofsweep_cli.screen import console, flush, open_closed_streams, show_unknown_letters
 
 _INTERRUPTED = 130
 """The code that typer gives after a Ctrl-C."""
-
-_DISK_IS_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 _COMMANDS = {
     "Run": {
@@ -139,6 +136,7 @@ def _proofsweep(
 
 def main() -> NoReturn:
     """Run the command line; every expected error ends in one line on stderr."""
+    open_closed_streams()
     show_unknown_letters()
     code = run(sys.argv[1:])
     flush()
@@ -156,11 +154,11 @@ def run(arguments: list[str]) -> int:
     except ProofsweepError as error:
         return _report_error(error.message, code_of_error(error))
     except OSError as error:
-        if error.errno not in _DISK_IS_FULL:
+        if (full := no_room(error)) is None:
             raise
-        return _report_error(
-            f"{os.strerror(error.errno)}: free some, also for temporary files (TMPDIR).", ExitCode.USAGE
-        )
+        return _report_error(full.message, ExitCode.USAGE)
+    except KeyboardInterrupt:  # while the command is imported
+        code = _INTERRUPTED
     finally:
         close_app()
     if code == _INTERRUPTED:
@@ -169,5 +167,5 @@ def run(arguments: list[str]) -> int:
 
 
 def _report_error(message: str, code: ExitCode) -> int:
-    print_error(" ".join(message.split()))
+    say(" ".join(message.split()))
     return code

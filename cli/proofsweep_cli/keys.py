@@ -4,6 +4,7 @@ from pathlib import Path
 
 import typer
 
+from proofsweep.config.notices import say
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.text import counted
@@ -11,7 +12,7 @@ from proofsweep.operations.inventory import pages_of
 from proofsweep.operations.key_store import KeyStore
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import print_error, table
+from proofsweep_cli.screen import table
 
 _INTERRUPTED = "Stopped. Run the same command within 24 hours: it goes on with this rotation, and begins no second one."
 keys_group = typer.Typer(no_args_is_help=True)
@@ -67,7 +68,7 @@ def rotate(
     try:
         done = app.rotate_key(key_store)
     except KeyboardInterrupt:
-        print_error(_INTERRUPTED)
+        say(_INTERRUPTED)
         return ExitCode.CANCELLED
     request.answer(done.document(), done.lines())
     return ExitCode.ACCEPTED

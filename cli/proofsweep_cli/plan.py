@@ -47,7 +47,7 @@ def plan(
         False, "--list", help="Name every row that will not be sent, with its line, why, and what to do; nothing else."
     ),
     form: options.ListFormat = typer.Option(
-        options.ListFormat.TEXT, "--format", help="Of --list: text, or csv for a spreadsheet."
+        options.ListFormat.TEXT, "--format", help="Of --list: text, or csv for a spreadsheet. csv implies --list."
     ),
     max_age: str | None = options.MaxAge,
     since_last: bool = options.SinceLast,
@@ -69,7 +69,7 @@ def plan(
     )
     options.refuse_closed_window(bounds, utc_now())
     selection.refuse_contradictions(bounds.max_calls)
-    if is_list:
+    if is_list or form is options.ListFormat.CSV:
         _print_unsent(app.planner.unsent(app.chosen_rows(catalog, selection)), form, as_json=request.as_json)
         return ExitCode.ACCEPTED
     listing = app.chosen_rows(catalog, selection, bounds.max_calls)

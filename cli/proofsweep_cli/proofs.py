@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from proofsweep.app import App
+from proofsweep.config.notices import say
 from proofsweep.domain.errors import CallFailed, UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.models import ProofSummary
@@ -20,7 +21,7 @@ from proofsweep.operations.recover import recover_sidecars
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.options import MaxCalls
-from proofsweep_cli.screen import print_error, styled, table
+from proofsweep_cli.screen import styled, table
 from proofsweep_tasks.stop_on_signals import stopped_on_signals
 
 _SHOWN = 50  # proofs that are shown without --limit
@@ -204,6 +205,6 @@ def _erase(request: CommandRequest, wanted: ProofList) -> int:
         report = erase_proofs(app.operations(), wanted, told)
     request.answer(report.document(), report.lines())
     if report.stopped is not None:
-        print_error(report.stopped.message)
+        say(report.stopped.message)
         return code_of_error(report.stopped)
     return ExitCode.FAILED if report.failed else ExitCode.ACCEPTED

@@ -14,7 +14,7 @@ import pyarrow as pa
 import typer
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.text import counted
+from proofsweep.domain.text import counted, text_of_file
 from proofsweep.queries.connection import opened
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
@@ -52,7 +52,10 @@ def query(
     """
     app = request.app
     if sql == "-" or (sql is None and not sys.stdin.isatty()):
-        sql = sys.stdin.read()
+        try:
+            sql = text_of_file(sys.stdin.buffer.read())
+        except UnicodeDecodeError as error:
+            raise UsageError("The query on stdin is not UTF-8: save it so.") from error
     if not sql or not sql.strip():
         raise UsageError('Give a query, for example: proofsweep query "FROM rejects"')
     with opened(app.results, environment, preferred=app.environment, asked=sql) as views_of:

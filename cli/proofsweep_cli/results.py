@@ -7,6 +7,7 @@ import typer
 from rich.padding import Padding
 from rich.text import Text
 
+from proofsweep.config.notices import say
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
@@ -19,7 +20,7 @@ from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_ou
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import By, Catalog, Limit, ListFormat, RunId
-from proofsweep_cli.screen import COLOURS, Screen, console, print_csv, print_error, print_json, styled
+from proofsweep_cli.screen import COLOURS, Screen, console, print_csv, print_json, styled
 
 _COLOURS = {"broken": "red", "fixed": "green", "changed": "yellow", "new": "cyan", "gone": "magenta"}
 _OF_GROUP = ("value", "outcome", "reason", "rows", "in_words", "what_to_do")
@@ -44,7 +45,7 @@ def diff(
     app = request.app
     run, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
-        print_error(note)
+        say(note)
     with run_changes(app.results, run) as found:
         counts = found.counts()
         if request.as_json:

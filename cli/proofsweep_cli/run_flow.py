@@ -10,6 +10,7 @@ from functools import partial
 import httpx
 
 from proofsweep.app import App, utc_now
+from proofsweep.config.notices import say
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
@@ -18,7 +19,7 @@ from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
 from proofsweep_cli.run_screen import display, progress_lines, report
-from proofsweep_cli.screen import Screen, flush, print_error, styled
+from proofsweep_cli.screen import Screen, flush, styled
 from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _LIVE_SECONDS = 0.25
@@ -103,7 +104,7 @@ def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[No
 
 
 def _report_lost_server() -> None:
-    print_error("The Prefect server is lost, with its own record of this run. No result is lost.")
+    say("The Prefect server is lost, with its own record of this run. No result is lost.")
 
 
 @contextmanager

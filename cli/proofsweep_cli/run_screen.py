@@ -1,5 +1,6 @@
 """How runs look on a terminal or in a log: the progress of a leg, a leg elsewhere, a forecast, a summary."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -8,6 +9,7 @@ from datetime import datetime
 from rich.live import Live
 from rich.text import Text
 
+from proofsweep.config.notices import say
 from proofsweep.domain.text import counted, duration_text
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import calls_of, ending_of, json_of, notes_of
@@ -15,7 +17,7 @@ from proofsweep.store.lease import LegProgress, OpenTerm
 from proofsweep.verify.forecast import Bind, Forecast
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.exit_codes import ExitCode, code_of_run
-from proofsweep_cli.screen import COLOURS, Screen, print_error, print_ignored, print_json, size_text, styled
+from proofsweep_cli.screen import COLOURS, Screen, print_ignored, print_json, size_text, styled
 
 BINDS = {
     Bind.LANE: "the service's lane",
@@ -37,7 +39,7 @@ def display(out: Screen) -> Iterator[Show]:
     if not out.is_terminal:
         yield lambda lines, at: out.line(f"{at.astimezone():%Y-%m-%d %H:%M:%S}", Text(" · ").join(lines))
         return
-    with Live(console=out, transient=True, auto_refresh=False) as live:
+    with Live(console=out, transient=True, auto_refresh=False, redirect_stderr=sys.stderr.isatty()) as live:
         out.show_cursor()  # a second Ctrl-C ends the process at once; a hidden cursor would stay hidden
         yield lambda lines, _at: live.update(Text("\n").join(lines), refresh=True)
 
@@ -55,7 +57,7 @@ def followed(out: Screen, heartbeats: Iterable[RunStatus]) -> bool:
                     show(active_lines(told, run.open_legs), last.beaten_at)
                 shown = sign
     except KeyboardInterrupt:
-        print_error("Followed no longer; the run goes on.")
+        say("Followed no longer; the run goes on.")
         return False
     return True
 

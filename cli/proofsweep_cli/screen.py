@@ -8,11 +8,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from proofsweep.domain.errors import no_room
 from proofsweep.domain.text import counted, defused, printable, printable_json
 from proofsweep.sources.names import ignored_words
 
@@ -82,10 +82,6 @@ def print_csv(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> No
     flush()
 
 
-def print_error(message: str) -> None:
-    typer.echo(f"proofsweep: {printable(message)}", err=True)
-
-
 def styled(text: str, style: str) -> Text:
     return Text(printable(text), style=style)
 
@@ -97,12 +93,26 @@ def show_unknown_letters() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def open_closed_streams() -> None:
+    """Put nothing in the place of standard streams that were closed before the start, as by `2>&-`."""
+    for name in ("stdin", "stdout", "stderr"):  # in their order, so that each gets the number that it should have
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nothing, "r" if name == "stdin" else "w", encoding="utf-8"))
+
+
 def flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            _discard(stream)
+    """Flush the standard streams; what nobody takes is dropped. OSError if the disk of stdout is full."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _discard(sys.stdout)
+        if no_room(error) is not None:
+            raise
 
 
 def _discard(stream: IO[str]) -> None:

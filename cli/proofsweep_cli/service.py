@@ -9,12 +9,13 @@ from rich.text import Text
 from proofsweep.alerts.rules import TEST_ALERT
 from proofsweep.alerts.send import Delivery
 from proofsweep.app import utc_now
+from proofsweep.config.notices import say
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import print_error, styled, table
+from proofsweep_cli.screen import styled, table
 
 _NOBODY = "Nobody would be told: set alerts.urls_file or alerts.urls_block; see docs/alerts.md."
 _DAYS = 30
@@ -139,7 +140,7 @@ def _document_of(delivery: Delivery) -> dict[str, object]:
 
 def _end_of(delivery: Delivery) -> ExitCode:
     if delivery.missed:
-        print_error(delivery.missed_line)
+        say(delivery.missed_line)
         return ExitCode.FAILED
     return ExitCode.REJECTED if delivery.hold else ExitCode.ACCEPTED
 

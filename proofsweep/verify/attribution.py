@@ -1,7 +1,6 @@
 """Write down what is believed of a leg's outcomes; the rest waits for evidence or a check, by the rules of `fault`."""
 
 import math
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import TypeVar
 
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.config.logs import Event, log
+from proofsweep.config.notices import say
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
@@ -24,8 +24,8 @@ _MOST_WAITING = 1_000
 _MOST_TRIED_SOON = 1_000  # items that failed once and are kept in memory; more are read again at the end
 _LOOK_AGAIN_SECONDS = 1.0
 _NOTHING_KNOWN = (
-    "proofsweep: many files are refused alike, and none is known that must be accepted, so this is believed; files in "
-    "`service.known_good` would tell.\n"
+    "many files are refused alike, and none is known that must be accepted, so this is believed; files in "
+    "`service.known_good` would tell."
 )
 _Answer = TypeVar("_Answer")
 
@@ -200,7 +200,7 @@ class Attribution:
         self._check_at = min(2 * self._check_at, _MOST_WAITING)
         if result.finding is CheckFinding.NOTHING_KNOWN and not self._has_said_so:
             self._has_said_so = True
-            sys.stderr.write(_NOTHING_KNOWN)  # a command mutes the log
+            say(_NOTHING_KNOWN)
         if result.finding is not CheckFinding.WRONG:
             self._take_evidence(question, began_at)
             return

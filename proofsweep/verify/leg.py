@@ -1,7 +1,6 @@
 """One leg as the threads of a process share it: what it works with, how far it is, and what keeps it alive."""
 
 import math
-import sys
 import threading
 import time
 from collections import deque
@@ -14,6 +13,7 @@ from functools import partial
 from proofsweep.client.scheduler import LaneStatus
 from proofsweep.config.locations import path_of
 from proofsweep.config.logs import Event, log
+from proofsweep.config.notices import say
 from proofsweep.config.threads import StopSwitch, background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
@@ -274,5 +274,4 @@ class Leg:
 def _say_if_fewer(wanted: int, workers: int) -> None:
     if workers < wanted:
         log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
-        said = f"pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)"
-        sys.stderr.write(f"proofsweep: {said}\n")  # a command mutes the log
+        say(f"pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)")

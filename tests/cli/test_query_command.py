@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from io import StringIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,11 +29,20 @@ def test_a_query_comes_from_stdin(proofsweep: Command, finished_run: str, monkey
     """Several statements too."""
     del finished_run
     statements = "SET VARIABLE least = 1;\n-- of all\nSELECT count(*) AS n FROM verdicts"
-    monkeypatch.setattr(sys, "stdin", StringIO(statements))
+    for encoding in ("utf-8", "utf-16"):
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(statements.encode(encoding))))
 
-    done = proofsweep("query", "-", "--format", "json")
+        done = proofsweep("query", "-", "--format", "json")
 
-    assert json.loads(done.stdout) == [{"n": 26}]
+        assert json.loads(done.stdout) == [{"n": 26}]
+
+
+def test_a_query_in_an_old_encoding_is_one_line(proofsweep: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO("SELECT 'Müller'".encode("windows-1252"))))
+
+    done = proofsweep("query")
+
+    assert (done.returncode, done.stderr) == (2, "proofsweep: The query on stdin is not UTF-8: save it so.\n")
 
 
 ASKED = """

@@ -1,6 +1,8 @@
 """A command that cannot run prints one line, gives the right exit code, and leaves nothing behind."""
 
 import errno
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -287,21 +289,64 @@ def test_a_demo_refuses_a_folder_that_no_demo_made(proofsweep: Command, workdir:
     assert (workdir / "demo" / "catalog" / "mine.wav").read_text() == "mine"
 
 
-def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wherever it is found; another error of the system is a bug of ours, and is not hidden."""
+def raising(error: BaseException) -> Callable[[list[str]], Callable[..., int]]:
+    def command(**_: object) -> int:
+        raise error
 
-    def raising(code: int) -> Callable[[list[str]], Callable[..., int]]:
-        def command(**_: object) -> int:
-            raise OSError(code, "details")
+    return lambda _: command
 
-        return lambda _: command
 
-    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(errno.ENOSPC))
+@pytest.mark.parametrize(
+    ("error", "what"),
+    [
+        (OSError(errno.ENOSPC, "details"), "No space left on device"),
+        (
+            FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"),
+            "No usable temporary directory",
+        ),
+    ],
+)
+def test_a_full_disk_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: OSError, what: str
+) -> None:
+    """Wherever it is found, also where Python finds no folder for temporary files."""
+    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(error))
+
     assert app.run(["prune"]) == 2
-    assert capsys.readouterr().err == (
-        "proofsweep: No space left on device: free some, also for temporary files (TMPDIR).\n"
-    )
+    assert capsys.readouterr().err == f"proofsweep: {what}: free some, also for temporary files (TMPDIR).\n"
 
-    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(errno.EIO))
+
+def test_another_error_of_the_system_is_a_bug_of_ours_and_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(OSError(errno.EIO, "details")))
+
     with pytest.raises(OSError, match="details"):
         app.run(["prune"])
+
+
+def test_a_person_may_stop_a_command_that_is_only_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(KeyboardInterrupt()))
+
+    assert app.run(["prune"]) == 6
+    assert capsys.readouterr().err == "proofsweep: Stopped before the work was done.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--version", "2>&-"), 0),
+        (("--version", ">&-"), 0),
+        (("--version", ">&-", "2>&-", "<&-"), 0),
+        (("resume", "2>/dev/full"), 2),
+        (("--version", ">/dev/full"), 2),
+    ],
+)
+@pytest.mark.usefixtures("workdir")
+def test_streams_that_take_nothing_change_no_exit_code(arguments: tuple[str, ...], code: int) -> None:
+    """Where stderr is closed or full, nothing is told; only what a full disk does not take of an answer is an error."""
+    command = f"{sys.executable} -m proofsweep_cli {' '.join(arguments)}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
