@@ -214,7 +214,7 @@ class App:
         try:
             return self.plan_listed(rows, selection, partitions=partitions)
         except NothingDue:
-            self.alerts.record_idle(rows.location)
+            self.alert_facts.record_idle(rows.location)
             raise
 
     def plan_listed(
