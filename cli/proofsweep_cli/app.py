@@ -9,8 +9,9 @@ import typer
 from typer.exceptions import TyperException
 
 from proofsweep import __version__
+from proofsweep.config.locations import no_room
 from proofsweep.config.notices import say
-from proofsweep.domain.errors import ProofsweepError, no_room
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep_cli.command import close_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.screen import console, flush, open_closed_streams, show_unknown_letters

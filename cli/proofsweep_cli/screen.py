@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proofsweep.domain.errors import no_room
+from proofsweep.config.locations import no_room
 from proofsweep.domain.text import counted, defused, printable, printable_json
 from proofsweep.sources.names import ignored_words
 

@@ -10,8 +10,9 @@ from prefect.runtime import flow_run
 
 from proofsweep.app import App
 from proofsweep.config.load import load_settings
+from proofsweep.config.locations import no_room
 from proofsweep.config.logs import json_lines
-from proofsweep.domain.errors import ProofsweepError, no_room
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
 from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts

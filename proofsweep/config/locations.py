@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote, unquote_to_bytes
 
-from proofsweep.domain.errors import CatalogError, UsageError
+from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import CatalogError, RunMustStop, UsageError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.text import printable
 
@@ -210,3 +211,14 @@ def _refuse_existing(path: Path, replaces: bytes | None) -> None:
     is_there = path.exists() or path.is_symlink()
     if is_there and (replaces is None or not path.read_bytes().startswith(replaces)):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+
+def no_room(error: OSError) -> RunMustStop | None:
+    """Return what an error means if a disk is full, or if there is no folder for temporary files; else None."""
+    if (error.strerror or "").startswith("No usable temporary directory"):
+        what = "No usable temporary directory"
+    elif error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        what = os.strerror(error.errno)
+    else:
+        return None
+    return RunMustStop(f"{what}: free some, also for temporary files (TMPDIR).", ended_by=EndedBy.BREAKER)

@@ -21,7 +21,6 @@ ProofsweepError
 """
 
 import errno
-import os
 from datetime import datetime
 
 from proofsweep.domain.endings import EndedBy
@@ -147,14 +146,3 @@ class RunMustStop(ProofsweepError):
         super().__init__(message, catalog=catalog)
         self.ended_by = EndedBy(ended_by)
         self.quota_reset = quota_reset
-
-
-def no_room(error: OSError) -> RunMustStop | None:
-    """Return what an error means if a disk is full, or if there is no folder for temporary files; else None."""
-    if (error.strerror or "").startswith("No usable temporary directory"):
-        what = "No usable temporary directory"
-    elif error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        what = os.strerror(error.errno)
-    else:
-        return None
-    return RunMustStop(f"{what}: free some, also for temporary files (TMPDIR).", ended_by=EndedBy.BREAKER)
