@@ -60,7 +60,8 @@ def _signals_sent_to(writer: socket.socket) -> Iterator[None]:
     """
     writer.setblocking(False)
     wakeup_before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
-    handlers_before = {number: signal.signal(number, lambda _number, _frame: None) for number in _heard()}
+    heard = _SIGNALS - ({signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set())  # by `nohup`
+    handlers_before = {number: signal.signal(number, lambda _number, _frame: None) for number in heard}
     try:
         yield
     finally:
@@ -68,11 +69,6 @@ def _signals_sent_to(writer: socket.socket) -> Iterator[None]:
             signal.signal(number, handler)
         signal.set_wakeup_fd(wakeup_before)
         writer.send(bytes([_OVER]))
-
-
-def _heard() -> set[signal.Signals]:
-    """Return the signals that stop a run; `nohup` lets a terminal that is closed stop none."""
-    return _SIGNALS - ({signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set())
 
 
 def _next_signal(reader: socket.socket, seconds: float | None = None, without: int | None = None) -> int:
@@ -88,17 +84,16 @@ def _stop_when_asked(
 ) -> None:
     from proofsweep_tasks.this_flow_run import is_cancelled_in_prefect  # noqa: PLC0415 - the same
 
-    first = _next_signal(reader)
-    if first == _OVER:
+    if (first := _next_signal(reader)) == _OVER:
         return
     asked_at.append(time.monotonic())
     STOP_ASKED.set()
-    log(Event.STOP_REQUESTED, signal=signal.Signals(first).name)
+    name = signal.Signals(first).name
+    log(Event.STOP_REQUESTED, signal=name)
+    stop = RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED)
     if first != signal.SIGINT and not is_cancelled_in_prefect():
-        why = f"The process was asked to end ({signal.Signals(first).name})."
-        service.stop.pull(RunMustStop(why, ended_by=EndedBy.INTERRUPTED))
-    else:
-        service.stop.pull(RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED))
+        stop = RunMustStop(f"The process was asked to end ({name}).", ended_by=EndedBy.INTERRUPTED)
+    service.stop.pull(stop)
     try:
         # A terminal that is closed sends SIGHUP twice: from its shell, and from the system.
         second = _next_signal(reader, app.settings.bounds.drain_seconds, signal.SIGHUP)
@@ -110,8 +105,7 @@ def _stop_when_asked(
 
 
 def _exit_now(app: "App") -> None:
-    leg = app.leg
-    if leg is not None:
+    if (leg := app.leg) is not None:
 
         def flush() -> None:
             with suppress(ResultsError):

@@ -23,10 +23,7 @@ ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
 
 DOORS = {
     "cli/proofsweep_cli/screen.py": "is the door: all text of the command line passes through it",
-    "proofsweep/verify/attribution.py": "says once that refusals are believed; a command mutes the log lines",
-    "proofsweep/verify/leg.py": "writes two numbers of ours; a command mutes the flow's log lines",
-    "tasks/proofsweep_tasks/this_flow_run.py": "escapes one line about an alert that was not sent",
-    "tasks/proofsweep_tasks/stop_on_signals.py": "writes a sentence of ours and a run's id while the process ends",
+    "proofsweep/config/notices.py": "escapes what a person must see at once, one line on stderr",
 }
 """The modules that may show text as it is, and why."""
 RAW = {"print", "typer.echo", "typer.secho", "sys.stdout.write", "sys.stderr.write", "Console", "Text"}

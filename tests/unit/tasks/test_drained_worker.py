@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from proofsweep_tasks.drained_worker import flow_runs_of
-
 CATCHES_SIGTERM, CATCHES_NONE = "0000000000004000", "0000000000000000"
 
 
@@ -14,6 +12,8 @@ def put(processes: Path, process: int, caught: str, state: str = "S (sleeping)")
 
 def test_a_flow_run_that_has_just_ended_hides_no_other(tmp_path: Path) -> None:
     """Between the list of a worker's children and the look at each, any of them can end."""
+    from proofsweep_tasks.drained_worker import flow_runs_of  # noqa: PLC0415
+
     children = tmp_path / "7/task/7/children"
     children.parent.mkdir(parents=True)
     children.write_text("11 12 13 14 ")

@@ -2,11 +2,8 @@
 
 import httpx
 import pytest
-from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from proofsweep.domain.errors import ConfigError
-from proofsweep_tasks import stop_on_signals, this_flow_run
-from proofsweep_tasks.key_block import read_block
 
 
 @pytest.mark.parametrize("error", [httpx.ConnectError("gone"), RuntimeError("Failed to reach API")])
@@ -14,6 +11,7 @@ def test_a_server_that_is_lost_is_no_mistake_of_what_is_shown(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """All is published by then."""
+    from proofsweep_tasks import this_flow_run  # noqa: PLC0415 - Prefect reads its settings on import
 
     def lost(**_: object) -> None:
         raise error
@@ -28,6 +26,8 @@ def test_a_process_of_a_worker_that_was_asked_to_stop_ends_soon(
     monkeypatch: pytest.MonkeyPatch, variable: str, ends: list[float]
 ) -> None:
     """Also while it works on a part of its flow run, of which no deployment knows; never a command of a person."""
+    from proofsweep_tasks import stop_on_signals, this_flow_run  # noqa: PLC0415 - Prefect reads its settings on import
+
     timers: list[float] = []
 
     class Timer:
@@ -53,6 +53,10 @@ def test_a_process_of_a_worker_that_was_asked_to_stop_ends_soon(
 @pytest.mark.parametrize("url", [None, "http://127.0.0.1:1/api"])
 def test_a_secret_block_needs_a_server_that_runs(url: str | None) -> None:
     """Where none is named, Prefect would start one for this alone."""
+    from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings  # noqa: PLC0415
+
+    from proofsweep_tasks.key_block import read_block  # noqa: PLC0415
+
     with (
         temporary_settings({PREFECT_API_URL: url, PREFECT_CLIENT_MAX_RETRIES: 0}),
         pytest.raises(ConfigError, match="set PREFECT_API_URL"),
