@@ -72,7 +72,8 @@ def _pass_of_many(request: CommandRequest, watched: WatchedFolder, bounds: Bound
         say(stop.message)
         return code_of_error(stop), stop.ended_by in _LAST_PASS
     except RunIsActive as busy:
-        watched.refuse_if_lost()
+        if watched.lease.is_superseded(watched.term):
+            raise
         say(busy.message)
         return ExitCode.ACTIVE, False
     except ResultsError as error:

@@ -16,7 +16,6 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
-from proofsweep.config.load import environment
 from proofsweep.config.logs import Event, log
 from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
@@ -37,7 +36,7 @@ def is_deployed() -> bool:
 
 def is_of_worker() -> bool:
     """Whether a worker has started this process for a deployment's run."""
-    return "PREFECT__FLOW_RUN_ID" in environment()
+    return "PREFECT__FLOW_RUN_ID" in os.environ
 
 
 def is_cancelled_in_prefect() -> bool:
