@@ -74,10 +74,6 @@ class Disposal:
     watched: str
     targets: Mapping[Disposition, str]  # where its files go; those without a target stay
 
-    @property
-    def locations(self) -> list[str]:
-        return [self.watched, *self.targets.values()]
-
     def chosen(self, item: WorkItem, answer: PastAnswer) -> Move | DisposalResult:
         """Choose the names for a file as its verdict says; or say why it stays. Nothing is changed.
 

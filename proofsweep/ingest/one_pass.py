@@ -127,8 +127,7 @@ def watched_folder(context: IngestContext, location: str) -> Iterator["WatchedFo
     store = open_store(f"{context.results.store.url}/{layout.INGEST_FOLDER}")
     lease = Lease(store, layout.watch_id(context.environment, path), context.clock, busy=_BUSY)
     _refuse_unmounted(disposal, lease)
-    mounts = {location: _mount_of(location) for location in disposal.locations}
-    facts: Row = {"environment": context.environment, "folder": path, "mounts": mounts}
+    facts: Row = {"environment": context.environment, "folder": path, "mounts": _mounts_of(disposal)}
     with sole_process(lease, facts) as term:
         yield WatchedFolder(context=context, lease=lease, term=term, disposal=disposal)
 
@@ -147,11 +146,7 @@ class WatchedFolder:
         return self.disposal.watched
 
     def refuse_if_lost(self) -> None:
-        """Raise RunIsActive if another process has taken the folder over, because this one seemed dead.
-
-        Raises:
-            CatalogError: a share is away on which the folder or a target lies.
-        """
+        """Raise RunIsActive if another process has taken the folder over, CatalogError if a share is away."""
         if self.lease.is_superseded(self.term):
             raise self.lease.active_error(self.lease.last())
         _refuse_unmounted(self.disposal, self.lease)
@@ -160,7 +155,6 @@ class WatchedFolder:
         return IngestPass(self)
 
     def catalog(self) -> Catalog:
-        _refuse_unmounted(self.disposal, self.lease)
         catalog = self.context.open_catalog(self.path)
         if catalog.kind != "folder":
             raise CatalogError(f"{one_line(self.path)}: a manifest is not watched; give a folder, or verify it")
@@ -299,21 +293,24 @@ class IngestPass:
 
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:
     """Raise CatalogError if a share was mounted before, and only the empty folder below it is left."""
-    before = lease.holder(lease.last())
-    mounts = None if before is None else before.facts.get("mounts")
-    for location, mount in mounts.items() if isinstance(mounts, dict) else ():
-        is_away = location in disposal.locations and len(_mount_of(location)) < len(mount)
-        if is_away and not Files().in_folder(location):
+    holder = lease.holder(lease.last())
+    before = None if holder is None else holder.facts.get("mounts")
+    for location, mount in _mounts_of(disposal).items():
+        was_deeper = isinstance(before, dict) and len(before.get(location, "")) > len(mount)
+        if was_deeper and not Files().in_folder(location):
             away = f"{one_line(location)}: the folder is empty, and no share is mounted"
             raise CatalogError(away, catalog=utf8_text(disposal.watched))
 
 
-def _mount_of(location: str) -> str:
-    """Return the mount point on which a path lies, which may not be there yet; empty for a bucket."""
-    path = "" if is_bucket(location) else os.path.realpath(location)
-    while path and not posixpath.ismount(path):
-        path = posixpath.dirname(path)
-    return path
+def _mounts_of(disposal: Disposal) -> dict[str, str]:
+    """Return the mount points of the folder and of its targets, which may not be there yet; empty for buckets."""
+    mounts: dict[str, str] = {}
+    for location in (disposal.watched, *disposal.targets.values()):
+        path = "" if is_bucket(location) else os.path.realpath(location)
+        while path and not posixpath.ismount(path):
+            path = posixpath.dirname(path)
+        mounts[location] = path
+    return mounts
 
 
 def _target(location: str | None, watched: str, setting: str) -> str | None:

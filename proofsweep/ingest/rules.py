@@ -112,7 +112,7 @@ def is_answer(answer: PastAnswer, row: ManifestRow) -> bool:
     outcome, reason, known = answer.outcome, answer.reason, reason_of_scan(row)
     if row.batch is not None and known is not None:
         return is_finding(outcome, reason) and reason == known
-    if row.batch is not None and reason in _FROM_SCAN:
+    if reason in _FROM_SCAN:
         return False
     is_same_version = (answer.audio_version, answer.sidecar_version) == (row.audio_version, row.sidecar_version)
     return is_same_version and stands(outcome, reason, is_delivered=row.batch is not None)

@@ -276,10 +276,10 @@ def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now:
     for row in rows:
         cells: dict[str, Any] = {**row}
         version = text_of_versions(cells["audio_version"], cells["sidecar_version"])
-        known = waiting.pop(cells["item_id"], None)
+        known = waiting.get(cells["item_id"])
         if known is not None and (known.version != version or known.tries > cells["tries"]):
-            waiting[cells["item_id"]] = known
             continue
+        waiting.pop(cells["item_id"], None)
         if cells["outcome"] in VERDICTS:
             continue
         is_final = stands(cells["outcome"], cells["reason"], is_delivered=IN_BATCH in tags_of(cells["tags"]))

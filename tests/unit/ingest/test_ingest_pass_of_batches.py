@@ -122,6 +122,19 @@ def test_audio_that_no_message_names_goes_with_its_release(watched: Watched) -> 
     assert Counter(row["reason"] for row in report.rows) == {None: 2, "not_in_message": 1}
 
 
+def test_audio_whose_delivery_turns_out_to_be_none_is_a_file_like_any_other(watched: Watched) -> None:
+    """A message that was put into the wrong folder makes findings of the files there, until it is taken back."""
+    watched.deliver("acme/a.wav")
+    watched.deliver("acme/r1.xml", Sending(version="43").content())
+    first = watched.run_pass(moves=False).report
+    (watched.folder / "acme/r1.xml").unlink()
+
+    second = watched.run_pass(moves=False).report
+
+    assert [row["reason"] for row in (*first.rows, *second.rows)] == ["not_in_message", None]
+    assert watched.sent == ["a.wav", "a.wav"]
+
+
 @pytest.mark.parametrize("is_test", [True, False])
 def test_tests_and_withdrawn_releases_are_reported_and_never_moved(watched: Watched, is_test: bool) -> None:
     """They hold nothing up, and nobody is told that their batch is not complete."""
