@@ -169,7 +169,6 @@ class ReadyFiles(PartOfCatalog):
             yield replace(row, number=number, tags={**row.tags, **tags})
 
     def tag_names(self) -> list[str]:
-        """Return the names of the tags of the watched folder's files, and the one of their suppliers."""
         return [*dict.fromkeys((*super().tag_names(), SUPPLIER_TAG, IN_BATCH))]
 
     def digest(self) -> str:

@@ -44,8 +44,6 @@ _STATE = "state.json"
 
 _Answered = tuple[WorkItem, PastAnswer]
 
-
-# What the document holds.
 _KINDS: Mapping[str, TypeAdapter[Any]] = {
     "sightings": TypeAdapter(dict[str, Sighting]),
     "part": TypeAdapter(str | None),
@@ -225,7 +223,9 @@ class Records:
         self.state.save()
 
     def _row(self, item: WorkItem, answer: PastAnswer, result: DisposalResult, sighting: Sighting | None) -> Row:
-        now, tries, tags = self.context.clock(), _tries_before(sighting, item) + 1, tags_of(item.tags_json)
+        now, tags = self.context.clock(), tags_of(item.tags_json)
+        version = text_of_versions(item.audio_version, item.sidecar_version)
+        tries = sighting.tries + 1 if sighting is not None and sighting.version == version else 1
         is_final = stands(answer.outcome, answer.reason, is_delivered=item.is_delivered)
         folder = supplier_of(path_within(item.audio, self.disposal.watched))
         row: Row = {
@@ -291,8 +291,3 @@ def sightings_after(rows: Iterable[Row], sightings: Mapping[str, Sighting], now:
             answer=answer_of(cells | {"finished_at": cells["verified_at"]}) if is_final else None,
         )
     return waiting
-
-
-def _tries_before(sighting: Sighting | None, item: WorkItem) -> int:
-    version = text_of_versions(item.audio_version, item.sidecar_version)
-    return sighting.tries if sighting is not None and sighting.version == version else 0
