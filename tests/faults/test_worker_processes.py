@@ -83,9 +83,9 @@ def again(world: ForeignWorld) -> int:
     return answered(world) - ROWS
 
 
-def wait_for_mid_run(world: ForeignWorld, process: ForkedProcess, rows: int = ROWS // 4) -> None:
-    """Wait until so many rows are done, and all processes have written some of them down."""
-    world.wait_for(lambda: (answered(world) > rows and len(world.writers()) > 1) or process.poll() is not None)
+def wait_for_mid_run(world: ForeignWorld, process: ForkedProcess) -> None:
+    """Wait until a quarter of the rows is done, and all processes have written some of them down."""
+    world.wait_for(lambda: (answered(world) > ROWS // 4 and len(world.writers()) > 1) or process.poll() is not None)
 
 
 def calls_in_hand(world: ForeignWorld) -> int:
@@ -100,7 +100,9 @@ def test_a_killed_worker_process_costs_what_was_in_flight(world: ForeignWorld, r
     world.service.answer_late(0.1)
     process = world.start("resume", run_id if partitions == 2 else new_run(world, partitions))
 
-    wait_for_mid_run(world, process, ROWS * 3 // 4)
+    wait_for_mid_run(world, process)
+    enough = answered(world) + ROWS // 3  # some seconds after the first was written down
+    world.wait_for(lambda: answered(world) > enough or process.poll() is not None)
     assert process.poll() is None, world.logs
     os.kill(world.writers()[0], signal.SIGKILL)
     most = calls_in_hand(world)
