@@ -15,6 +15,7 @@ from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from proofsweep import __version__
+from proofsweep.client import transport
 from proofsweep.client.call_queue import CallQueue
 from proofsweep.client.client import Partner
 from proofsweep.client.keys import CurrentKey, KeySource, fingerprint
@@ -22,7 +23,6 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
-from proofsweep.client.transport import FIRST_CONTACT_SECONDS, Transport
 from proofsweep.config.logs import Event, log
 from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
@@ -140,7 +140,7 @@ class Service:
         self.stop = StopSwitch()
         self.unattributed: list[Exchange] = []  # belong to no row, and are not written down yet
         self.files = Files()
-        self.transport = Transport(
+        self.transport = transport.Transport(
             timeouts, user_agent=f"proofsweep/{__version__}", proxies=proxies, on_silence=self._log_silence
         )
         self.workers = Workers(workers_that_fit(pace.workers))
@@ -240,7 +240,7 @@ class Service:
         self.transport.close()
 
     def _log_silence(self) -> None:
-        most_seconds = min(FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
+        most_seconds = min(transport.FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
         log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
 
 
@@ -249,11 +249,11 @@ def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
     try:
         return ask(partner)
     except CallFailed as failed:
-        where, transport = partner.base_url, partner.session.context.transport
+        where, reached = partner.base_url, partner.session.context.transport.reached
         url = urlsplit(where)
-        proxy = transport.proxies.to(url.scheme, url.hostname or "")
+        proxy = partner.session.context.transport.proxies.to(url.scheme, url.hostname or "")
         is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
-        if proxy is not None and (is_refused or (failed.status is None and not transport.reached.is_set())):
+        if proxy is not None and (is_refused or (failed.status is None and not reached.is_set())):
             through = f"The service at {where} is not reached through the proxy in {proxy.variable}"
             raise ConfigError(f"{through}: {failed.message} {OTHERWISE}") from failed
         is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS

@@ -50,7 +50,7 @@ def entered() -> Iterator[set[tuple[str, str]]]:
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A profile whose service is in this very process."""
-    monkeypatch.setattr("proofsweep.verify.service.Transport", lambda *_, **__: ScriptedService())
+    monkeypatch.setattr("proofsweep.client.transport.Transport", lambda *_, **__: ScriptedService())
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", str(tmp_path / "results"))
     (tmp_path / "key").write_text("pk_test\n")
     path = tmp_path / "config.toml"

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from ..servers.free_ports import free_ports
+from ..worlds.core import set_chosen
 from ..worlds.foreign_world import ForeignWorld
 
 DEAD = "http://127.0.0.1:9"
@@ -81,7 +82,8 @@ def test_a_service_that_was_never_reached_is_named_soon_and_given_up(
     """A person who gave a wrong port learns it within seconds, and how long it is tried."""
     url = f"http://127.0.0.1:{free_ports(1)[0]}/v1"
     monkeypatch.setenv("PROOFSWEEP_SERVICE__BASE_URL", url)
-    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "5")
+    monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "600")
+    set_chosen(monkeypatch, first_contact_seconds=5)
     catalog, began = world.catalog("valid"), time.monotonic()
 
     code = world.run("verify", catalog)

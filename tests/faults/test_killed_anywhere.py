@@ -81,7 +81,8 @@ class Soak:
 
     def _check_what_is_kept(self, run_id: str, began: float) -> None:
         """See that of the leg that was just killed only the last moments are lost."""
-        ids = self.world.service.ids(began, time.monotonic() - UNWRITTEN_SECONDS, {"uploads", "verify"})
+        since = began + 2 * ANSWER_SECONDS  # by then what the leg before had in flight is answered
+        ids = self.world.service.ids(since, time.monotonic() - UNWRITTEN_SECONDS, {"uploads", "verify"})
         parts = [pq.read_table(path) for path in self.world.results.glob(f"exchanges/*/{run_id}-*.parquet")]
         published = {each for part in parts for each in part["request_id"].to_pylist()}
         assert ids - self.world.journalled_ids() - published == set()

@@ -40,7 +40,7 @@ def service() -> ScriptedService:
 @pytest.fixture
 def opened(service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """A service that is fast, and retries within milliseconds; a leg on it ends soon."""
-    monkeypatch.setattr("proofsweep.verify.service.Transport", lambda *_, **__: service)
+    monkeypatch.setattr("proofsweep.client.transport.Transport", lambda *_, **__: service)
     opened = Service(
         ServiceSettings(base_url="https://partner.example/v1", environment="test", sidecar_field="sidecar"),
         PaceSettings(workers=4, first_rate=10_000.0, longest_pause_seconds=1.0),

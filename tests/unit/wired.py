@@ -39,7 +39,7 @@ class Inbox(Receivers):
 def service(monkeypatch: pytest.MonkeyPatch) -> ScriptedService:
     """What every App of a test talks to."""
     service = ScriptedService()
-    monkeypatch.setattr("proofsweep.verify.service.Transport", lambda *_, **__: service)
+    monkeypatch.setattr("proofsweep.client.transport.Transport", lambda *_, **__: service)
     return service
 
 

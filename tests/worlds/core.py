@@ -59,9 +59,9 @@ STATES_OF_RUNS = {ending.state for ending in ENDINGS.values()}
 CHOSEN = {
     "most_pause_seconds": "verify.rate_leases._MOST_PAUSE_SECONDS",
     "probe_wait_seconds": "client.circuit_breaker.FIRST_WAIT_SECONDS",
+    "first_contact_seconds": "client.transport.FIRST_CONTACT_SECONDS",
     "batch_items": "domain.runs.BATCH_ITEMS",
     "quota_probe_seconds": "verify.leg.QUOTA_PROBE_SECONDS",
-    "resume_days": "verify.resume.RESUME_DAYS",
     "rows_per_part": "verify.commit.ROWS_PER_PART",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
     "stale_seconds": "store.lease.STALE_SECONDS",
