@@ -13,7 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from proofsweep_sandbox import storage
 from proofsweep_sandbox.answers import Refusal, malformed, not_found
+from proofsweep_sandbox.api import gateway
 from proofsweep_sandbox.faults import Fault
 from proofsweep_sandbox.registry.proofs import Proof
 from proofsweep_sandbox.seals.identity import Identity, Signer
@@ -77,6 +79,7 @@ def known_tenant(service: Service, tenant: str | None) -> str:
     return found
 
 
+_CALLS = {each.name for each in (*gateway.ENDPOINTS, *storage.ENDPOINTS)} | {"unknown", "*"}
 _Action = Callable[[Service, Request], Awaitable[Response]]
 
 
@@ -138,7 +141,10 @@ async def _erase(service: Service, request: Request) -> Response:
 
 
 async def _add_fault(service: Service, request: Request) -> Response:
-    service.faults.add(Fault.model_validate_json(await request.body()))
+    fault = Fault.model_validate_json(await request.body())
+    if fault.call not in _CALLS:
+        raise malformed(f"there is no call {fault.call}, but {', '.join(sorted(_CALLS))}")
+    service.faults.add(fault)
     return Response(status_code=204)
 
 

@@ -175,7 +175,9 @@ class StorageTarget:
         return secrets.token_hex(8).upper()
 
     def admit(self, exchange: Exchange) -> None:
-        """Admit every request: the endpoints check the slot's policy and the link's signature."""
+        """Refuse an API key, which must never come here; the endpoints check what was signed."""
+        if "x-api-key" in exchange.request.headers:
+            raise Refusal(400, "InvalidArgument", "the storage takes no x-api-key")
 
     def error_answer(self, refusal: Refusal, exchange: Exchange) -> Answer:
         body = (

@@ -51,6 +51,7 @@ def service() -> Iterator[ForeignService]:
     service.open()
     yield service
     service.close()
+    assert service.keyed_at_storage == []
 
 
 @pytest.fixture

@@ -56,6 +56,15 @@ def test_a_status_fault_is_an_api_error(operator: sandbox.Operator, api: httpx.C
     assert (fault["met"], fault["struck"]) == (2, 1)
 
 
+def test_a_fault_of_an_unknown_call_is_refused(operator: sandbox.Operator) -> None:
+    """A mistyped name would be a fault that never happens."""
+    for name in ("verify", "asset_download", "unknown", "*"):
+        operator.add_fault(name, "slow", seconds=0)
+
+    with pytest.raises(sandbox.OperatorError, match="no call uplaods"):
+        operator.add_fault("uplaods", "slow")
+
+
 def test_headers_can_be_set_and_removed(operator: sandbox.Operator, api: httpx.Client) -> None:
     """Sunset is added, the content type is wrong, and a request ID is removed."""
     changes = {"Sunset": "Sat, 01 May 2027 00:00:00 GMT", "Content-Type": "text/plain", "X-Request-Id": None}

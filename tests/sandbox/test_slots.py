@@ -74,6 +74,16 @@ def test_a_form_that_does_not_follow_its_policy_is_denied(
     assert answer.headers["x-amz-request-id"] in answer.text
 
 
+def test_an_api_key_at_the_storage_is_refused(
+    api: httpx.Client, keyless: httpx.Client, slot: dict[str, dict[str, str]]
+) -> None:
+    """It is another origin: a client that sends the key there is found out."""
+    with_key = fill(api, slot)
+    without = fill(keyless, slot)
+
+    assert (with_key.status_code, code_of(with_key), without.status_code) == (400, "InvalidArgument", 204)
+
+
 def test_an_expired_slot_is_denied_by_the_storage(
     keyless: httpx.Client, slot: dict[str, dict[str, str]], later: Callable[[float], None]
 ) -> None:

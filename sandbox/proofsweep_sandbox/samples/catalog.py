@@ -50,10 +50,6 @@ class Sample:
     verdict: str | None
     kind: str
 
-    @property
-    def is_ineligible(self) -> bool:
-        return self.verdict is None
-
 
 def write_catalog(folder: Path, operator: Operator, *, files: int, seed: int = 1) -> list[Sample]:
     """Write a catalog of `files` audio files into `folder` and return its samples with their verdicts.
