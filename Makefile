@@ -59,7 +59,7 @@ lock: $(READY) ## update requirements.lock from pyproject.toml
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--output-file requirements.lock pyproject.toml
 
-bench: $(READY) ## measure the figures of docs/performance.md; about ten minutes
+bench: $(READY) ## measure the figures of docs/performance.md; about an hour
 	@$(BIN)/python -m benchmarks
 
 up: ## start everything in containers: server and worker; the sandbox only without a partner's key (docs/deployment.md)

@@ -124,9 +124,9 @@ def run_night(night: Night) -> tuple[list[int], float]:
         time.sleep(0.05)
     first.kill()
     killed_at = time.time()
-    codes = [first.wait(), night.start("resume").wait()]
+    codes = [first.wait(), night.start("resume").wait(DEADLINE_SECONDS)]
     night.operator.set_quota(ENOUGH_CALLS, tenant=night.tenant)
-    return [*codes, night.start("resume").wait()], killed_at
+    return [*codes, night.start("resume").wait(DEADLINE_SECONDS)], killed_at
 
 
 def print_rows(night: Night) -> bool:

@@ -103,7 +103,7 @@ class WindowGateway(Gateway):
     _used: int = 0
 
     def refuses(self, now: float) -> bool:
-        """Decide on a call; a call that is let in takes a token."""
+        """Decide on a call; refused ones count too."""
         window = int(now // self.window_seconds)
         if window != self._window:
             self._window, self._used = window, 0

@@ -1,10 +1,10 @@
 """Work on runs without an orchestrator: each job is a process of its own, which may kill itself at one of its writes.
 
-plan CATALOG                 plans a run
+plan CATALOG [WRITE WHEN]    plans a run
 sweep CATALOG                works on the catalog's unfinished run, or on a new one
 leg RUN_ID [WRITE WHEN]      WHEN is before, half or after; writes are counted from 1; a bucket knows no half
 seize RUN_ID                 the same, but it takes every other leg for dead
-pass FOLDER [STEP WHEN]      watches a folder once; steps are all changes of the file system, counted from 1
+pass FOLDER [STEP WHEN]      watches a folder once; steps are the renames, links and deletions of the file system
 
 A job exits with 0 when its run is complete, 3 while rows remain, 9 when another one is active; 1 is an unexpected
 error.
@@ -57,7 +57,9 @@ def write_half(path: Path, content: bytes) -> None:
     die()
 
 
-def plan(catalog: str) -> int:
+def plan(catalog: str, write: str = "0", when: str = "never") -> int:
+    """Plan a run, perhaps only until one of the writes."""
+    core.wrap_writes(killing_at(int(write), when))
     core.plan(catalog)
     return 0
 

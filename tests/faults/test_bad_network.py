@@ -1,4 +1,7 @@
-"""Whatever the network does to a call, each row is right or remains, and no call exceeds its time limit."""
+"""Whatever the network does to a call, each row is right or remains.
+
+No call exceeds its time limit by more than a busy machine explains.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -110,6 +113,18 @@ def test_an_upload_that_is_gone_after_a_lost_verdict_is_sent_again(world: Foreig
     (row,) = world.rows()
     assert (row["accepted"], row["verify_attempts"], row["calls"]) == (True, 3, 5)
     assert world.service.received["slot"] == 2
+
+
+def test_a_kept_connection_that_is_closed_as_the_next_call_goes_costs_that_call(world: ForeignWorld) -> None:
+    """A service ends idle connections; the call that meets such an end is made again, and is counted as sent."""
+    world.service.keeps_connections = True
+
+    ended_by = world.verify(world.catalog("valid"))
+
+    (row,) = world.rows()
+    assert (ended_by, row["accepted"], row["verify_attempts"]) == ("complete", True, 2)
+    assert {call: world.service.received[call] for call in CALLS} == dict.fromkeys(CALLS, 1)
+    assert row["calls"] == 3
 
 
 def test_a_truncated_verdict_that_is_valid_json_does_not_count(world: ForeignWorld) -> None:

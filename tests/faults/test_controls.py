@@ -105,7 +105,6 @@ def test_accepted_files_that_are_refused_stop_the_run_only_if_others_are_refused
     rows = [row for row in world.rows() if row["run_id"] == all_of_them]
     assert sorted(after_one) == ["accepted"] * (FILES - 1) + ["rejected"]
     assert endings(world) == ["complete", "complete", "breaker"]
-    assert all(row["outcome"] != "rejected" or row["verdict"] == "unregistered" for row in rows)
     assert len(rows) <= 1  # the one that was refused before
     assert "emptied registry" in said("status", all_of_them)
 

@@ -36,11 +36,11 @@ def test_a_sweep_goes_on_with_its_part_until_the_new_files_are_verified(
 
     before = files_in(bare_world, OBSERVED_SECONDS)
     delivery.start()
-    time.sleep(5.0)  # until the sweep knows of it, and the slots in hand are used
+    bare_world.wait_for(lambda: files_in(bare_world, 1.0) <= PART + 1.0)  # the slots in hand are used
     during = files_in(bare_world, OBSERVED_SECONDS)
     is_over.set()
     delivery.join()
-    time.sleep(3.0)
+    bare_world.wait_for(lambda: files_in(bare_world, 1.0) > 2 * during)
     after = files_in(bare_world, OBSERVED_SECONDS)
     bare_world.service.close()
     sweep.join()

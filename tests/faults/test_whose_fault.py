@@ -99,14 +99,22 @@ def test_files_that_fail_before_any_was_accepted_hold_nobody_up(world: ForeignWo
     assert Counter(row["outcome"] for row in world.rows()) == {"failed": 60, "accepted": 60}
 
 
-def test_poison_at_the_very_end_fails_its_own_rows(world: ForeignWorld) -> None:
-    """No other file is left to verify, but the probe audio is answered, and its calls are recorded."""
+@pytest.mark.parametrize("are_pairs", [False, True])
+def test_poison_at_the_very_end_fails_its_own_rows(
+    world: ForeignWorld, monkeypatch: pytest.MonkeyPatch, *, are_pairs: bool
+) -> None:
+    """No other file is left to verify, but the probe audio is answered, and its calls are recorded.
+
+    Among pairs the probe has a sidecar too: a service may verify the one kind, and not the other.
+    """
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "sidecar")
     world.service.changes["verify"] = for_poison(HOW["503"])
 
-    ended_by = world.verify(world.catalog(*["valid"] * 5, "poison", "poison"))
+    ended_by = world.verify(world.catalog(*["valid"] * 5, "poison", "poison", are_pairs=are_pairs))
 
     assert ended_by == "complete"
     assert Counter(row["reason"] for row in world.rows()) == {None: 5, "http_503": 2}
+    assert {sidecar is not None for sidecar in world.service.sidecars} == {are_pairs}
     assert world.service.ids(calls={"uploads", "verify"}) <= {row["request_id"] for row in world.table("exchanges")}
 
 

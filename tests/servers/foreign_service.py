@@ -80,6 +80,9 @@ class ForeignService:
     storage_rate: float | None = None  # bytes per second that each slot reads; None is without limit
     # so many next forms are answered 204 after their first 128 KiB, and the connection is closed
     taken_in_part: int = 0
+    # connections are kept after an answer, and reset when the next call comes on one, as if its idle time ended then
+    keeps_connections: bool = False
+    sidecars: list[str | None] = field(default_factory=list)  # as they came, of each call to verify that was understood
     sent: list[SentAnswer] = field(default_factory=list)  # every answer of the API, oldest first
     received: Counter[str] = field(default_factory=Counter)  # the number of requests by call
     charged: int = 0  # the number of requests that the quota counts, whatever the answer
@@ -183,11 +186,13 @@ class ForeignService:
 
     def _verify(self, request: "_Handler") -> Answer:
         try:
-            upload = json.loads(request.body)["uploadId"]
+            body = json.loads(request.body)
+            upload = body["uploadId"]
         except (ValueError, KeyError, TypeError):
             upload = None
         if not isinstance(upload, str):
             return Answer(400, {"error": "which upload?", "code": "bad_body"})
+        self.sidecars.append(body.get("sidecar"))
         digest = self._stored.get(upload)
         if digest is None:
             return Answer(404, {"error": "gone", "code": "no_such_upload"})
@@ -237,6 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     body = b""
     server: _Server
+    _is_kept = False  # this connection has had its answer
 
     def handle_one_request(self) -> None:
         """Answer one request, or reset the connection."""
@@ -244,6 +250,10 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.raw_requestline or not self.parse_request():
             return
         service = self.server.service
+        if self._is_kept:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self.close_connection = True
+            return
         call = {"v1": "", "bucket": "slot"}.get(self.path.split("/")[1], "") or urlsplit(self.path).path.split("/")[-1]
         size = int(self.headers["Content-Length"] or 0)
         if call == "slot" and service.taken_in_part:
@@ -254,7 +264,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.body = b"".join(self._pieces(size, service.storage_rate if call == "slot" else None))
             if len(self.body) == size:
                 self._send(call, service.answer(call, self))
-        self.close_connection = True
+        self._is_kept = service.keeps_connections
+        self.close_connection = not self._is_kept
 
     def _pieces(self, size: int, rate: float | None) -> Iterator[bytes]:
         """Read at some bytes per second, a tenth of a second's at once."""
@@ -269,7 +280,8 @@ class _Handler(BaseHTTPRequestHandler):
         request_id = f"{call}~{service.received[call]}~{time.monotonic_ns()}"
         own = "X-Storage-Trace" if call == "slot" else "x-AMZN-requestID"
         body = answer.bytes()
-        named = {own: request_id, "CONNECTION": "close", "content-LENGTH": str(len(body))} | answer.headers
+        connection = "keep-alive" if service.keeps_connections else "close"
+        named = {own: request_id, "CONNECTION": connection, "content-LENGTH": str(len(body))} | answer.headers
         head = "".join(f"{name}:{text}\r\n" for name, text in named.items())
         whole = f"HTTP/1.1 {answer.status} Sö\r\n{head}\r\n".encode("latin-1")
         match answer.breaks:

@@ -57,7 +57,11 @@ class InterruptibleProxy:
             if not self._is_open:
                 client.close()
                 return
-            server = socket.create_connection(self._target)
+            try:
+                server = socket.create_connection(self._target)
+            except OSError:  # the server is down for now
+                client.close()
+                return
             self._connections |= {client, server}
         for source, sink in ((client, server), (server, client)):
             threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()

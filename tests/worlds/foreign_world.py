@@ -40,17 +40,20 @@ class ForeignWorld(CommandWorld):
         """The runs that were planned, oldest first."""
         return sorted(path.parent.name for path in self.results.glob("_runs/*/plan.json"))
 
-    def catalog(self, *verdicts: str) -> str:
-        """Write one small WAV for each verdict, and a manifest of them; give its path."""
+    def catalog(self, *verdicts: str, are_pairs: bool = False) -> str:
+        """Write one small WAV for each verdict, perhaps with a sidecar, and a manifest of them; give its path."""
         path = self.folder / "catalog.csv"
         with path.open("w", newline="") as file:
             rows = csv.writer(file)
-            rows.writerow(["audio"])
+            rows.writerow(["audio", "sidecar"])
             for number, verdict in enumerate(verdicts):
                 path_of_audio, audio = self.folder / f"{number}.wav", wav_of(number.to_bytes(4, "big") * 400)
                 path_of_audio.write_bytes(audio)
                 self.service.verdicts[hashlib.sha256(audio).hexdigest()] = verdict
-                rows.writerow([path_of_audio])
+                path_of_sidecar = path_of_audio.with_suffix(".sidecar")
+                if are_pairs:
+                    path_of_sidecar.write_text(f"sidecar of {number}")
+                rows.writerow([path_of_audio, path_of_sidecar if are_pairs else ""])
         return str(path)
 
     def verify(self, catalog: str) -> str:

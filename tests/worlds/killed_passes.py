@@ -97,7 +97,9 @@ def take_name(site: Site) -> None:
 
 
 def check_every_line(make: Callable[[int], KilledMove], meanwhile: Callable[[Site], None]) -> int:
-    """Kill a pass after each line, or each third, and make another after something happened: the pair is moved or not.
+    """Kill a pass after each line, or each seventh, and make another after something happened.
+
+    The pair is moved or not.
 
     Returns:
         the lines of a whole pass.
