@@ -52,18 +52,23 @@ def test_wheel_ships_the_profiles(installed: Path, tmp_path: Path) -> None:
     assert output.split() == [str(installed / "proofsweep" / "config" / "load.py"), *profiles]
 
 
-def test_the_wheel_has_the_modules_of_the_checkout(installed: Path) -> None:
-    """A name that can be imported in one can be imported in the other, and each package begins with the project's.
+def files_in(package: Path) -> dict[Path, bytes]:
+    files = (path for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path.relative_to(package): path.read_bytes() for path in files}
+
+
+def test_the_wheel_has_the_files_of_the_checkout_and_no_other(installed: Path) -> None:
+    """They are the same to the byte, and the name of each package begins with the project's.
 
     Another project may have `flows`, `tasks` and `configs` of its own in the same environment.
     """
     packages = {path.name for path in installed.iterdir() if path.suffix != ".dist-info"} - {"bin"}
 
-    assert packages == {*PACKAGES.values(), "proofsweep_configs"}
-    for folder, package in PACKAGES.items():
+    shipped = PACKAGES | {"configs": "proofsweep_configs"}
+    assert packages == set(shipped.values())
+    for folder, package in shipped.items():
         checkout = ROOT / folder if folder == package else ROOT / folder / package
-        modules = {path.relative_to(checkout) for path in checkout.rglob("*.py")}
-        assert {path.relative_to(installed / package) for path in (installed / package).rglob("*.py")} == modules
+        assert files_in(installed / package) == files_in(checkout)
 
 
 def test_deployments_name_flows_of_the_wheel(installed: Path) -> None:

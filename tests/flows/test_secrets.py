@@ -20,6 +20,12 @@ def words_of(texts: Iterable[bytes]) -> set[bytes]:
     return {word for text in texts for word in WORD.findall(text)}
 
 
+def piece_of(path: Path) -> bytes:
+    """Return some bytes from within a file, more than a digest has."""
+    content = path.read_bytes()[:10_000]
+    return content[len(content) // 2 :][:100]
+
+
 def kept(world: SandboxWorld) -> dict[str, bytes]:
     """Read everything that remains after a run: logs, JSON files of the store, tables as text, and Prefect's home."""
     places = [*world.results.rglob("*.json"), *world.folder.glob("log-*"), *Path(os.environ["PREFECT_HOME"]).rglob("*")]
@@ -38,12 +44,17 @@ def test_no_secret_and_no_proof_id_is_found_anywhere(world: SandboxWorld, sample
 
     sidecars = [base64.b64encode(one.sidecar.read_bytes()) for one in expected if one.sidecar]
     secrets = words_of([secret.encode() for secret in world.operator.secrets()] + sidecars)
-    words = {name: words_of([text]) for name, text in kept(world).items()}
+    left = kept(world)
+    words = {name: words_of([text]) for name, text in left.items()}
+    pieces = {piece_of(path) for one in expected for path in (one.audio, one.sidecar) if path}
+    pieces = {piece for piece in pieces if len(piece) == 100 and len(set(piece)) > 16}  # no silence
     ids = words_of(str(row["proof_id"]).encode() for row in world.rows() if row["proof_id"])
 
     assert words_of([world.key_file.read_bytes()]) <= secrets
     assert any(name.startswith("prefect.db") for name in words)
     assert any(name.startswith("log-") for name in words)
     assert {name: found for name in words if (found := words[name] & secrets)} == {}
+    assert len(pieces) > len(expected) // 2
+    assert {name for name, text in left.items() if any(piece in text for piece in pieces)} == set()
     assert ids & words["verdicts"]  # the search can fail
     assert {name: found for name in words if name != "verdicts" and (found := words[name] & ids)} == {}
