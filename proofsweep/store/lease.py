@@ -432,7 +432,7 @@ class CatalogLease:
         return layout.catalog_folder(self.environment, self.identity)
 
     def _last(self) -> str:
-        return max(self.store.names(self._folder), default="")
+        return max((name for name in self.store.names(self._folder) if name.endswith(".json")), default="")
 
     def _legs_in(self, name: str) -> list[Legs]:
         """Return the partitions of the run that a term names; none if it cannot be read."""

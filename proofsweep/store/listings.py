@@ -59,10 +59,8 @@ class Listing:
         if waiting.num_rows:
             yield waiting
 
-    def write(
-        self, results: Results, run_id: str, which: layout.ItemList = "listed", rows_each: int = _OBJECT_ROWS
-    ) -> None:
-        for number, table in enumerate(self.tables(rows_each)):
+    def write(self, results: Results, run_id: str, which: layout.ItemList = "listed", rows: int = _OBJECT_ROWS) -> None:
+        for number, table in enumerate(self.tables(rows)):
             results.store.create(layout.items_name(run_id, number, which), parquet_of(table))
 
     @property

@@ -111,10 +111,7 @@ class RunRecord:
 
     @property
     def is_over(self) -> bool:
-        """Whether nobody needs to go on with it.
-
-        A killed leg may have published its last row, which others count, and have its exchanges yet to publish.
-        """
+        """Whether nobody needs to go on with it: a killed leg may have published its rows, but not its exchanges."""
         return self.is_complete or self.is_superseded
 
     @property
@@ -200,9 +197,9 @@ class RunIndex:
         )
 
     def _record_of(self, run_id: str, entries: Mapping[tuple[str, int], int]) -> RunRecord | None:
-        """Read a run from its plan and receipts; None if its plan is missing or damaged: `audit` names it then.
+        """Read a run from its plan, its receipts and the ledger's `entries` by run and leg; None without a whole plan.
 
-        `entries` of the ledger, by run and leg. ResultsError if the store is away: the index would pass the run over.
+        ResultsError if the store is away: the index would leave the run out for good.
         """
         try:
             plan = PLAN.validate_json(self._store.read(plan_name(run_id)) or b"")

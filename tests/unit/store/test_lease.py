@@ -255,6 +255,14 @@ def test_a_leg_that_ended_or_was_released_keeps_nobody_out(store: Store, catalog
     assert store.names(catalog._folder) == [catalog.last_ended()]
 
 
+def test_what_a_file_server_leaves_beside_a_term_is_none(store: Store, catalog: CatalogLease) -> None:
+    store.create(f"{catalog._folder}/Thumbs.db", b"")
+
+    catalog.take(plan_of_run(A, 1), 1)
+
+    assert store.names(catalog._folder) == [f"{catalog._folder}/{name}" for name in ("000000001.json", "Thumbs.db")]
+
+
 def test_catalogs_and_environments_do_not_meet(store: Store, catalog: CatalogLease) -> None:
     catalog.take(plan_of_run(A, 1), 1)
 
