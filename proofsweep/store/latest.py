@@ -112,10 +112,9 @@ class Latest:
     @cached_property
     def tail(self) -> list[TailLeg]:
         """All legs that the base lacks; the oldest first, those without an entry last."""
-        left = [leg for leg in self._ended if leg.entry == _NO_ENTRY]
         open_runs = (run for run in self.index.records.values() if not run.is_over)
-        for at_work in some_at_once(open_runs, self._legs_at_work, REQUESTS_AT_ONCE):
-            left += at_work
+        at_work = chain.from_iterable(some_at_once(open_runs, self._legs_at_work, REQUESTS_AT_ONCE))
+        left = [*(leg for leg in self._ended if leg.entry == _NO_ENTRY), *at_work]
         left.sort(key=lambda leg: (leg.plan.run_id, leg.leg))
         return [*self.entered, *(replace(leg, entry=number) for number, leg in enumerate(left, _NO_ENTRY))]
 

@@ -48,7 +48,7 @@ class Pruning:
     number: int  # counts its prunings from 1
     decided_at: str  # ISO instant in UTC
     older_than_days: int  # the age that was asked for
-    is_whole: bool  # no row of it stays but those of `runs`
+    is_whole: bool  # no row of it stays but those of `runs`, and no list of its catalog is needed
     deleted: Mapping[str, int]  # sizes in bytes of all objects that go, by their names
     after_entry: int  # the newest of the ledger when it was decided
     proofsweep_version: str
