@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import NamedTuple
 
 from pydantic import SecretStr, TypeAdapter
 
@@ -57,14 +56,9 @@ _NOT_KNOWN = (
     "rotation again, and never for a second one. The old key works on."
 )
 
+_Answer = tuple[RotatedKeyResponse, AnswerHeaders, datetime]  # and when it was asked for
 TryKey = Callable[[SecretStr, Callable[[Exchange], None]], object]
 """Makes one call with a key, and records it."""
-
-
-class _Answer(NamedTuple):
-    response: RotatedKeyResponse
-    headers: AnswerHeaders
-    asked_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +106,7 @@ def rotate_key(operator: Operator, key_store: KeyStore, try_key: TryKey) -> Rota
     with operator.leg_of(intent.operation) as work:
         recorded = _row_of(intent, results)  # another command may have made it before this one had the lease
         answer = _kept(key_store, recorded) or _asked(work, intent, key_store)  # (2), (3)
-        new_key = answer.response.api_key
+        new_key = answer[0].api_key
         if recorded is None:
             recorded = _recorded(work, intent, answer, None if made_by is None else made_by.new_key_id)  # (4)
         _try(work, key_store, try_key, new_key)  # (5)
@@ -153,7 +147,7 @@ def _kept(key_store: KeyStore, recorded: Rotation | None) -> _Answer | None:
         key, asked_at = current, recorded.requested_at
     else:
         return None
-    return _Answer(RotatedKeyResponse.model_construct(api_key=key), AnswerHeaders(), asked_at)
+    return RotatedKeyResponse.model_construct(api_key=key), AnswerHeaders(), asked_at
 
 
 def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> _Answer:
@@ -172,7 +166,7 @@ def _asked(work: OperationLeg, intent: RotationIntent, key_store: KeyStore) -> _
             f"{error.message} The service has rotated the key, and gives the new one again {until}: put that right, "
             "and run the same command before. The old key works on."
         ) from error
-    return _Answer(response.model_copy(update={"api_key": new_key}), headers, asked_at)
+    return response.model_copy(update={"api_key": new_key}), headers, asked_at
 
 
 def _explained(refusal: CallFailed, elsewhere: str) -> CallFailed | RunMustStop:
