@@ -61,15 +61,6 @@ class AudioFile:
             yield piece
         self.sha256 = sha256.hexdigest()
 
-    def read_as_declared(self) -> None:
-        """Read the whole file for the declared digest alone, if one is still to be compared.
-
-        Raises SourceError: as `chunks`.
-        """
-        if self.declared is not None:
-            self.read_through()
-            self.sha256 = None  # nothing was sent
-
     def _require_declared(self, found: str) -> None:
         if self.declared is None:
             return

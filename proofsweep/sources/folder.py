@@ -111,7 +111,9 @@ class FolderScan(Catalog):
             path = posixpath.join(folder.location, name)
             if is_sidecar(name):
                 continue
-            cause = self._why_no_row(path, named)
+            cause = named.no_rows.get(path)  # what messages say goes first
+            if cause is None and path not in named.here:
+                cause = why_no_audio(path, self._source)
             if cause is None:
                 audio.append(name)
             elif cause is Cause.CHECKSUM_LISTS:
@@ -161,12 +163,6 @@ class FolderScan(Catalog):
             self.deliveries = deliveries.counts
             yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
             self.batches = deliveries.batches
-
-    def _why_no_row(self, path: str, named: NamedFiles) -> Cause | None:
-        """Judge by what messages say, then by the file itself."""
-        if (cause := named.no_rows.get(path)) is not None:
-            return cause
-        return None if path in named.here else why_no_audio(path, self._source)
 
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""

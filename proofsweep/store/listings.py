@@ -82,7 +82,7 @@ def write_gone(results: Results, run_id: str, listing: Listing, environment: str
     run = newest_listings(RunIndex(results).refreshed().newest_first()).get((environment, identity))
     names = listing_objects(results, run) if run else []
     tables = (read_table(results.store, name, _NAMED) for name in names)
-    listed, unread = listing.items, tuple(each for each in listing.unread if each.endswith("/"))
+    listed, unread = listing.items, tuple(listing.unread)
     before = (row for table in tables for row in zip(*(each.to_pylist() for each in table.columns), strict=True))
     if gone := {str(item) for item, path in before if item not in listed and not (path or "").startswith(unread)}:
         results.store.create(

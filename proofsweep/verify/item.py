@@ -231,9 +231,10 @@ class ItemWork:
         if unfit is not None:
             return unfit
         unfit = judge_content(audio.audio_format, self._item.mode)
-        may_be_damage = unfit is None or audio.audio_format is AudioFormat.UNKNOWN
+        may_be_damage = audio.declared and (unfit is None or audio.audio_format is AudioFormat.UNKNOWN)
         if may_be_damage and not is_bucket(self._item.audio):
-            audio.read_as_declared()
+            audio.read_through()
+            audio.sha256 = None  # nothing was sent
         return unfit
 
     def unless_source_changed(self, outcome: Rejected | Ineligible) -> Rejected | Ineligible | Failed:
