@@ -103,18 +103,22 @@ def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: P
 
 
 def test_a_watch_goes_on_when_the_results_store_is_back(world: SandboxWorld) -> None:
-    """A store that fails for a while ends no watch; what comes later is verified."""
+    """A store that fails for a while ends no watch: the next pass finds it again."""
+
+    def let_results_be(target: str) -> None:
+        (world.folder / "link").symlink_to(target)
+        (world.folder / "link").replace(world.results)
+
     drop = world.folder / "drop"
-    drop.mkdir()
+    for folder in (drop, world.folder / "store"):
+        folder.mkdir()
+    let_results_be("store")
     watching = world.start("ingest", str(drop), "--watch", "--every", "1")
-    away = world.results.with_name("away")
     try:
         world.wait_for(lambda: "nothing new" in world.logs or watching.poll() is not None)
-        world.results.rename(away)
-        world.results.touch()
-        world.wait_for(lambda: "results" in world.logs.partition("nothing new")[2] or watching.poll() is not None)
-        world.results.unlink()
-        away.rename(world.results)
+        let_results_be(world.results.name)  # a link to itself: nothing can be read there
+        world.wait_for(lambda: "The results store" in world.logs or watching.poll() is not None)
+        let_results_be("store")
         passes = world.logs.count("nothing new")
         world.wait_for(lambda: world.logs.count("nothing new") > passes + 1 or watching.poll() is not None)
         assert watching.poll() is None, world.logs
