@@ -88,12 +88,13 @@ def test_only_the_server_reaches_the_database() -> None:
     assert COMPOSE["networks"]["database"] == {"internal": True}
 
 
-def test_what_a_person_sets_for_ingest_reaches_the_worker() -> None:
-    """Each setting of ingest is passed on."""
+@pytest.mark.parametrize("section", ["PROOFSWEEP_INGEST__", "PROOFSWEEP_BOUNDS__"])
+def test_what_a_person_sets_for_ingest_and_as_bounds_reaches_the_worker(section: str) -> None:
+    """Each of these settings is passed on."""
     environment = SERVICES_OF_REAL["worker"]["environment"]
-    passed = {name for name, value in environment.items() if value is None and name.startswith("PROOFSWEEP_INGEST__")}
+    passed = {name for name, value in environment.items() if value is None and name.startswith(section)}
 
-    assert passed == {name for name in DEFAULTS if name.startswith("PROOFSWEEP_INGEST__")}
+    assert passed == {name for name in DEFAULTS if name.startswith(section)}
 
 
 def test_a_real_run_has_nothing_of_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:

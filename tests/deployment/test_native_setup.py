@@ -52,7 +52,7 @@ def own_places(text: str, folder: Path, port: str) -> str:
         "/srv/music": folder / "music",
         "/srv/deliveries": folder / "deliveries",
         "/var/run/postgresql": folder / "postgresql",
-        "/tmp/": f"{folder}/",  # noqa: S108 - of the page
+        "/usr/local/lib/proofsweep/": f"{folder}/",
         "/dev/stdin": folder / "key",
         "-g proofsweep ": "",
         "4200": port,

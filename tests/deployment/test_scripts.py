@@ -89,6 +89,17 @@ def test_a_trial_becomes_real_and_a_choice_of_files_stays(checkout: Path, line: 
     assert "COMPOSE_FILE=docker-compose.yml:ours.yml" in (checkout / ".env").read_text().splitlines()
 
 
+def test_settings_that_only_their_owner_reads_stay_so(checkout: Path) -> None:
+    """`.env` may hold a bucket's keys."""
+    (checkout / ".env").write_text("AWS_SECRET_ACCESS_KEY=x\n")
+    (checkout / ".env").chmod(0o600)
+
+    up(checkout)
+
+    assert (checkout / ".env").stat().st_mode & 0o777 == 0o600
+    assert "COMPOSE_FILE=" in (checkout / ".env").read_text()
+
+
 @pytest.mark.parametrize("has_key", [True, False])
 def test_half_of_a_real_installation_starts_nothing(checkout: Path, *, has_key: bool) -> None:
     """A key without its URL, or a URL without its key, is neither a trial nor a real run."""
