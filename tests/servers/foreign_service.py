@@ -238,7 +238,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one request for each connection, as HTTP/1.0 does."""
+    """Answers one request for each connection, as HTTP/1.0 does, though it may keep it open."""
 
     body = b""
     server: _Server
@@ -246,13 +246,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def handle_one_request(self) -> None:
         """Answer one request, or reset the connection."""
+        self.close_connection = True
         self.raw_requestline = self.rfile.readline(65_537)
         if not self.raw_requestline or not self.parse_request():
             return
         service = self.server.service
         if self._is_kept:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-            self.close_connection = True
             return
         call = {"v1": "", "bucket": "slot"}.get(self.path.split("/")[1], "") or urlsplit(self.path).path.split("/")[-1]
         size = int(self.headers["Content-Length"] or 0)
