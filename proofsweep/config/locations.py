@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import IO
-from urllib.parse import quote, unquote_to_bytes
+from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, RunMustStop, UsageError
@@ -133,6 +133,15 @@ def refuse_credentials(url: str) -> None:
     if signed := _SIGNED.search(url):
         shown = one_line(url[: signed.start()].partition("?")[0])
         raise CatalogError(f"{shown}: the URL holds a signature; give credentials as docs/buckets.md says")
+
+
+def split_url(url: str) -> SplitResult:
+    """Split a URL, into nothing if that cannot be: Python's message would show a part of a password with a slash."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        if parts.port != 0:
+            return parts
+    return urlsplit("")
 
 
 def _bucket_url(scheme: str, rest: str) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from urllib.parse import urlsplit
 
+from proofsweep.config.locations import split_url
 from proofsweep.config.sections import is_loopback
 from proofsweep.domain.errors import ConfigError
 
@@ -56,11 +56,7 @@ class Proxies:
 
 
 def _trouble(url: str) -> str | None:
-    try:
-        parts = urlsplit(url)
-        is_url = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_url = False
-    if not is_url:
+    parts = split_url(url)
+    if parts.scheme not in _SCHEMES or not parts.hostname:
         return _NO_URL
     return _NO_SOCKS if parts.scheme.startswith("socks") and find_spec("socksio") is None else None

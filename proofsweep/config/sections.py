@@ -1,11 +1,10 @@
 """The settings: one class for each section, with defaults and checks. docs/command-line.md lists them all."""
 
-from contextlib import suppress
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -18,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from proofsweep.config.locations import refuse_credentials
+from proofsweep.config.locations import refuse_credentials, split_url
 from proofsweep.domain.errors import CatalogError, UsageError
 from proofsweep.domain.runs import duration_of, instant_of
 from proofsweep.domain.tags import checksums_of, columns_of, encoding_named, own_pattern, path_maps_of
@@ -41,23 +40,6 @@ class Section(BaseModel):
     """Base of all sections: an unknown setting is an error, because it is probably misspelt."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def _without_credentials(url: str) -> str:
-    try:
-        refuse_credentials(url)
-    except CatalogError:
-        raise ValueError("must not contain credentials") from None
-    return url
-
-
-def _parts_of(url: str) -> SplitResult:
-    """Split a URL, into nothing if that cannot be: Python's message would show a part of a password with a slash."""
-    with suppress(ValueError):
-        parts = urlsplit(url)
-        if parts.port != 0:
-            return parts
-    return urlsplit("")
 
 
 def _files_and_pairs(given: Any) -> list[Any]:  # noqa: ANN401 - what a person wrote
@@ -87,7 +69,7 @@ class ServiceSettings(Section):
     @field_validator("base_url")
     @classmethod
     def _without_trailing_slash(cls, url: str) -> str:
-        parts = _parts_of(url)
+        parts = split_url(url)
         if "@" in url:
             raise ValueError("must not contain a user name or password")
         if parts.scheme not in {"http", "https"} or not parts.hostname or "?" in url or "#" in url:
@@ -122,7 +104,11 @@ class ResultsSettings(Section):
     def _has_no_credentials(cls, url: str) -> str:
         if not url.strip():
             raise ValueError("must not be empty")
-        return _without_credentials(url)
+        try:
+            refuse_credentials(url)
+        except CatalogError:
+            raise ValueError("must not contain credentials") from None
+        return url
 
 
 class PaceSettings(Section):
@@ -171,7 +157,7 @@ class DaskSettings(Section):
     @field_validator("address")
     @classmethod
     def _names_a_scheduler(cls, address: str | None) -> str | None:
-        parts = _parts_of(address or "tcp://host:1")
+        parts = split_url(address or "tcp://host:1")
         if not (parts.scheme and parts.hostname and parts.port) or parts.username is not None or parts.path:
             raise ValueError("must be the address of a Dask scheduler like tcp://host:8786")
         return address

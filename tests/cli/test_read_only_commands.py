@@ -104,6 +104,11 @@ def test_plan_explains_locations_at_which_nothing_is(proofsweep: Command, workdi
     assert "(`~` is not expanded here" in proofsweep("plan", "~/music").stderr
 
 
+def test_plan_as_csv_is_its_list(proofsweep: Command, catalog: Path) -> None:
+    """Nothing else of a plan is a table."""
+    assert proofsweep("plan", catalog, "--format", "csv").stdout.startswith("line,file,reason,what_to_do,detail,tags\n")
+
+
 def test_plan_prints_what_the_quota_and_a_legs_bounds_allow(
     proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
