@@ -57,12 +57,12 @@ def test_a_known_good_file_that_cannot_be_sent_stops_the_planning(
 def test_a_night_without_a_due_row_is_no_night_without_a_success(settings: Settings, catalog: str) -> None:
     """It leaves no run, so it is recorded: else somebody is woken though each answer is young."""
     app = App(settings)
-    assert [alert.kind for alert in app.alerts.no_success(catalog)] == ["no_success"]
+    assert [alert.kind for alert in app.alert_facts.no_success(catalog)] == ["no_success"]
 
     with pytest.raises(NothingDue):
         app.plan(catalog, Selection(newer_than="2999-01-01"))
 
-    assert app.alerts.no_success(catalog) == []
+    assert app.alert_facts.no_success(catalog) == []
 
 
 def test_a_resumed_run_compares_with_the_root_of_its_plan(
