@@ -87,7 +87,7 @@ def recover(work: OperationLeg, prefix: str | None, item: ProvenItem) -> str:
         return "present"
     content, said = _sealed(work, item)
     if content:
-        said |= _written(location, content)
+        said |= _written(location, content, is_own=location == item.sidecar)
     row: Row = {
         "proof_id": item.proof_id,
         "item_id": item.item_id,
@@ -145,12 +145,13 @@ def _sealed(work: OperationLeg, item: ProvenItem) -> tuple[bytes, Row]:
     return b"", said | {"outcome": "failed", "detail": "The answer has no base64 under service.sidecar_field."}
 
 
-def _written(location: str, content: bytes) -> Row:
+def _written(location: str, content: bytes, *, is_own: bool) -> Row:
     folder, name = posixpath.split(location)
     try:
         open_store(folder).create(name, content)
     except NameTaken:
-        return {"outcome": "failed", "detail": f"Another file is at {location}; it was left as it is."}
+        outcome = "present" if is_own else "failed"  # below a prefix it may be the sidecar of any other audio
+        return {"outcome": outcome, "detail": f"Another file is at {location}; it was left as it is."}
     except ResultsError:
         return {"outcome": "failed", "detail": f"Nothing can be written at {location}: check rights and space."}
     return {"outcome": "recovered", "recovered_to": location}

@@ -266,7 +266,8 @@ recoveries (operation): One row for each sidecar that was missing, and that a re
     item_id              string!    the item, as in `verdicts`
     audio                string!    its audio, as in `verdicts`
     sidecar              string     its sidecar, as in `verdicts`
-    outcome              string!    recovered; gone, no such proof exists (404); failed
+    outcome              string!    recovered; present, a file appeared there meanwhile; gone, no such proof exists
+                                    (404); failed
     recovered_to         string     where the sealed sidecar was written; null if it was not
     sidecar_bytes        int64      size of the sealed sidecar
     sidecar_sha256       string     hex sha256 of the sealed sidecar
