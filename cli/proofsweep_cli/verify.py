@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import typer
 
 from proofsweep.app import utc_now
-from proofsweep.config.locations import resolved_here
+from proofsweep.config.locations import path_here, resolved_location
 from proofsweep.config.notices import say
 from proofsweep.domain.errors import ProofsweepError, ResultsError, UsageError
 from proofsweep.domain.runs import Bounds, Plan
@@ -116,7 +116,7 @@ def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> 
         plan = request.app.run_to_resume(catalog)
     if plan is None:
         return None
-    is_elsewhere = resolved_here(plan.catalog) != resolved_here(catalog)
+    is_elsewhere = len({resolved_location(path_here(each)) for each in (plan.catalog, catalog)}) > 1
     if is_elsewhere or plan.selection != selection.text:
         rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
         go_on, give_up = request.command("resume", plan.run_id), request.command("stop", "--for-good", plan.run_id)

@@ -52,11 +52,6 @@ def path_here(written: str) -> str:
     return path_of(written, str(Path.cwd()))
 
 
-def resolved_here(written: str) -> str:
-    """Return the same without links and `..`."""
-    return resolved_location(path_here(written))
-
-
 def url_of(path: str) -> str:
     """Return an absolute path or bucket URL as text that any file can hold; `path_of` reads it."""
     return path if is_bucket(path) else f"file://{quote(os.fsencode(path))}"
@@ -224,10 +219,9 @@ def _refuse_existing(path: Path, replaces: bytes | None) -> None:
 
 def no_room(error: OSError) -> RunMustStop | None:
     """Return what an error means if a disk is full, or if there is no folder for temporary files; else None."""
+    what = os.strerror(error.errno or 0)
     if (error.strerror or "").startswith("No usable temporary directory"):
         what = "No usable temporary directory"
-    elif error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        what = os.strerror(error.errno)
-    else:
+    elif error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return None
     return RunMustStop(f"{what}: free some, also for temporary files (TMPDIR).", ended_by=EndedBy.BREAKER)
