@@ -148,7 +148,7 @@ def setting(name: str) -> object:
 def before_a_sidecar_is_written(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Do something right after the place of a recovered sidecar was found to be free."""
     write = recover._written
-    patch.setattr(recover, "_written", lambda *written: act() or write(*written))
+    patch.setattr(recover, "_written", lambda *written, **named: act() or write(*written, **named))
 
 
 def wrap_writes(wrapped: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
