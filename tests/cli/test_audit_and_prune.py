@@ -27,9 +27,13 @@ def store(built: Path, workdir: Path) -> Path:
     return Path(shutil.copytree(built, workdir / "results"))
 
 
-@pytest.mark.usefixtures("store")
-def test_an_untouched_store_passes_and_its_head_is_shown(proofsweep: Command) -> None:
-    """It says what was recorded, never that the service signed anything."""
+def test_an_untouched_store_passes_and_its_head_is_shown(proofsweep: Command, store: Path) -> None:
+    """It says what was recorded, never that the service signed anything.
+
+    Each summary carries the head, so whoever keeps one, on paper or in Prefect, can prove later what was recorded.
+    """
+    run_id = max(each.name for each in (store / "_runs").iterdir())
+
     done = proofsweep("audit")
     said = json.loads(proofsweep("audit", "--json").stdout)
 
@@ -39,15 +43,8 @@ def test_an_untouched_store_passes_and_its_head_is_shown(proofsweep: Command) ->
     assert f"head {said['head']}" in done.stdout
     assert (said["ok"], said["wrong"], said["rows"], said["parts_pruned"]) == (True, [], 13, 2)
     assert proofsweep("audit", "--head", said["head"]).returncode == 0
-
-
-def test_each_summary_carries_the_head(proofsweep: Command, store: Path) -> None:
-    """So that whoever keeps one, on paper or in Prefect, can prove later what was recorded."""
-    run_id = max(each.name for each in (store / "_runs").iterdir())
-    head = json.loads(proofsweep("audit", "--json").stdout)["head"]
-
-    assert json.loads(proofsweep("status", run_id, "--json").stdout)["head"] == head
-    assert head in proofsweep("status", run_id).stdout
+    assert json.loads(proofsweep("status", run_id, "--json").stdout)["head"] == said["head"]
+    assert said["head"] in proofsweep("status", run_id).stdout
 
 
 def test_what_is_wrong_is_named_with_exit_code_3(proofsweep: Command, store: Path) -> None:
@@ -75,8 +72,14 @@ def parts(workdir: Path) -> Callable[[], int]:
 
 
 def test_nothing_is_deleted_without_a_yes(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
-    """A second time nothing is left to do; `status` says what happened."""
+    """A second time nothing is left to do; `status` says what happened.
+
+    `rejects` and `export` refuse a pruned run: that nothing needs attention would not be known, and the file would
+    pass for the whole run.
+    """
     before = parts()
+    rejects = ("rejects", SUPERSEDED.run_id)
+    assert proofsweep(*rejects).returncode == 0
     told = json.loads(proofsweep(*OLD, "--json").stdout)
     assert (parts(), told["pruned"]) == (before, [])
     assert "Would delete: " in proofsweep(*OLD).stdout
@@ -94,6 +97,10 @@ def test_nothing_is_deleted_without_a_yes(proofsweep: Command, parts: Callable[[
     assert (workdir / "results" / intent).exists()
     assert json.loads(proofsweep("status", SUPERSEDED.run_id, "--json").stdout)["pruned_at"].startswith("20")
     assert proofsweep("resume", SUPERSEDED.run_id).returncode == 0
+    for command in (rejects, ("export", SUPERSEDED.run_id, "--file", str(workdir / "night.csv"))):
+        refused = proofsweep(*command)
+        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+        assert f"Run {SUPERSEDED.run_id} was pruned on 20" in refused.stderr
 
 
 def test_a_damaged_base_is_named(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:
@@ -103,19 +110,3 @@ def test_a_damaged_base_is_named(proofsweep: Command, parts: Callable[[], int], 
 
     assert (done.returncode, parts()) == (2, before)
     assert "It is derived: delete _latest" in done.stderr
-
-
-def test_rejects_and_an_export_of_a_pruned_run_are_refused(
-    proofsweep: Command, parts: Callable[[], int], tmp_path: Path
-) -> None:
-    """That nothing needs attention would not be known, and the file would pass for the whole run."""
-    assert parts()
-    run = SUPERSEDED.run_id
-    before = proofsweep("rejects", run)
-    proofsweep(*OLD, "--yes")
-
-    assert before.returncode == 0
-    for command in (("rejects", run), ("export", run, "--file", str(tmp_path / "night.csv"))):
-        refused = proofsweep(*command)
-        assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
-        assert f"Run {run} was pruned on 20" in refused.stderr

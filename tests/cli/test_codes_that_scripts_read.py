@@ -1,5 +1,6 @@
 """The exit code by which a script of an ordinary night decides: nothing to do, no such file, a refused key."""
 
+import json
 import os
 from pathlib import Path
 
@@ -50,29 +51,23 @@ def test_an_empty_sidecar_is_a_finding_about_the_file(proofsweep: Command, catal
     assert "The sidecar file holds no bytes." in done.stdout
 
 
-@pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_plan_whose_key_is_refused_ends_as_its_run_would(
-    proofsweep: Command, catalog: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+@pytest.mark.parametrize(
+    ("key_file", "code", "why"),
+    [("other", 7, "The service refused the key (403)"), ("nowhere", 0, "The key file nowhere cannot be read")],
+)
+def test_a_plan_whose_key_is_refused_ends_as_its_run_would_but_needs_none(
+    proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch, *, key_file: str, code: int, why: str
 ) -> None:
-    """The plan is printed all the same."""
-    (workdir / "other").write_text("pk_of_another_service\n")
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", str(workdir / "other"))
+    """The plan is printed all the same; only the quota is unknown."""
+    Path("other").write_text("pk_of_another_service\n")
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", key_file)
 
-    done = proofsweep("plan", catalog, *form)
+    shown, document = proofsweep("plan", catalog), proofsweep("plan", catalog, "--json")
 
-    assert done.returncode == 7
-    assert "26" in done.stdout
-    assert form or "quota: not known: The service refused the key (403)" in done.stdout
-
-
-def test_a_plan_needs_no_key(proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without one, only the quota is unknown."""
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__API_KEY_FILE", "nowhere/key")
-
-    done = proofsweep("plan", catalog)
-
-    assert done.returncode == 0
-    assert "quota: not known: The key file nowhere/key cannot be read" in done.stdout
+    assert (shown.returncode, document.returncode) == (code, code)
+    assert "26 rows" in shown.stdout
+    assert f"quota: not known: {why}" in shown.stdout
+    assert json.loads(document.stdout)["items"] == 26
 
 
 @pytest.fixture

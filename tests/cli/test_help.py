@@ -32,12 +32,13 @@ def commands() -> dict[str, Any]:
 
 
 def test_every_command_has_help(proofsweep: Command) -> None:
-    """Help needs no settings and no call, and its exit code is 0."""
+    """Help needs no settings and no call, and its exit code is 0; so it is after `--`, the end of options."""
     for path in commands():
         done = proofsweep(*path.split()[1:], "--help")
 
         assert (path, done.returncode) == (path, 0)
         assert path in done.stdout
+    assert "proofsweep status" in proofsweep("--", "status", "--help").stdout
 
 
 def test_every_command_has_an_example() -> None:
@@ -64,11 +65,6 @@ def test_the_main_help_names_commands(proofsweep: Command) -> None:
     assert helped.returncode == 0
     assert all(name in helped.stdout for name in typer.main.get_command(whole_app()).commands)
     assert [proofsweep(*words).returncode for words in ((), ("verfy",))] == [2, 2]
-
-
-def test_a_command_is_found_after_the_end_of_options(proofsweep: Command) -> None:
-    """`--` before a command changes nothing."""
-    assert "proofsweep status" in proofsweep("--", "status", "--help").stdout
 
 
 def test_the_version_is_printed(proofsweep: Command) -> None:

@@ -32,6 +32,11 @@ def write(folder: Path, *names: str) -> Path:
     return folder
 
 
+def write_message(release: Path, paths: list[str]) -> None:
+    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(paths)]
+    put_release(release, Sending(version="43", tracks=tracks))
+
+
 @pytest.mark.parametrize("there", ["NFC", "NFD"])
 @pytest.mark.parametrize("listed", ["NFC", "NFD"])
 def test_a_list_and_its_files_may_have_other_forms_of_unicode(
@@ -55,8 +60,7 @@ def test_a_message_may_have_another_form_of_unicode_than_its_folders(
     """In the file's name, and in its folder's."""
     other = {"NFC": "NFD", "NFD": "NFC"}[form]
     paths = [normalize(other, name) for name in ("resources/Jóga.wav", "resources/Björk/01.wav")]
-    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(paths)]
-    put_release(workdir / "batch" / "r1", Sending(version="43", tracks=tracks))
+    write_message(workdir / "batch" / "r1", paths)
     write(workdir / "batch" / "r1", *(normalize(form, path) for path in paths))
 
     found = planned(workdir / "batch")
@@ -110,8 +114,7 @@ def test_a_person_excludes_more(planned: Planned, workdir: Path, monkeypatch: py
     """By names and by paths, in any case and form of Unicode; also what a message names."""
     write(workdir / "folder", "a.wav", "a_Preview.WAV", "Démos/b.wav", "x/old/c.wav", "old/d.wav")
     named = ["resources/01.wav", "resources/01_preview.wav"]
-    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(named)]
-    put_release(workdir / "folder" / "r1", Sending(version="43", tracks=tracks))
+    write_message(workdir / "folder" / "r1", named)
     write(workdir / "folder" / "r1", *named)
     monkeypatch.setenv("PROOFSWEEP_CATALOG__EXCLUDE", '["*_preview.wav", "DE\u0301MOS", "x/old/"]')
 
@@ -123,8 +126,7 @@ def test_a_person_excludes_more(planned: Planned, workdir: Path, monkeypatch: py
 def test_a_message_names_what_a_folder_leaves_out(planned: Planned, workdir: Path) -> None:
     """A hidden file that is named is sent; one that is still written is missing; none of both vanishes."""
     named = ["resources/.01.wav", "resources/02.wav", "resources/...Baby.wav"]
-    tracks = [Track(isrc=f"QZABC260000{number}", files=[path]) for number, path in enumerate(named)]
-    put_release(workdir / "folder" / "r1", Sending(version="43", tracks=tracks))
+    write_message(workdir / "folder" / "r1", named)
     write(workdir / "folder" / "r1", named[0], named[2], "resources/02.wav.part")
 
     found = planned(workdir / "folder")

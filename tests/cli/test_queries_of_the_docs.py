@@ -90,8 +90,7 @@ def test_types_are_the_same_in_every_file_and_reader(workdir: Path) -> None:
     assert frame["grade_human"].isna().all()
 
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "analysis" / "nights.ipynb"
+NOTEBOOK = ROOT / "docs" / "analysis" / "nights.ipynb"
 
 
 def outputs(notebook: dict[str, Any]) -> list[set[str]]:
@@ -107,7 +106,7 @@ def test_each_cell_runs_and_shows_what_the_page_shows(tmp_path: Path, monkeypatc
     night(results, MONDAY, {"a": ACCEPTED | {"grade_human": 0.9}, "b": REJECTED | {"tags": '{"supplier": "North"}'}})
     night(results, TUESDAY, {"a": REJECTED, "b": REJECTED})
     page = tmp_path / "nights.ipynb"
-    page.write_bytes(PAGE.read_bytes())
+    page.write_bytes(NOTEBOOK.read_bytes())
     monkeypatch.setenv("PROOFSWEEP_RESULTS__URL", results.store.url)
 
     done = subprocess.run(
@@ -116,6 +115,6 @@ def test_each_cell_runs_and_shows_what_the_page_shows(tmp_path: Path, monkeypatc
 
     assert done.returncode == 0, done.stderr.decode()
     shown = outputs(json.loads(page.read_text(encoding="utf-8")))
-    assert shown == outputs(json.loads(PAGE.read_text(encoding="utf-8")))
+    assert shown == outputs(json.loads(NOTEBOOK.read_text(encoding="utf-8")))
     assert shown.count({"image/svg+xml"}) == 3
     assert all(shown)

@@ -26,7 +26,7 @@ def test_an_answer_comes_in_each_format(proofsweep: Command, finished_run: str) 
 
 
 def test_a_query_comes_from_stdin(proofsweep: Command, finished_run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several statements too."""
+    """Several statements too; in an old encoding it is one line."""
     del finished_run
     statements = "SET VARIABLE least = 1;\n-- of all\nSELECT count(*) AS n FROM verdicts"
     for encoding in ("utf-8", "utf-16"):
@@ -35,9 +35,6 @@ def test_a_query_comes_from_stdin(proofsweep: Command, finished_run: str, monkey
         done = proofsweep("query", "-", "--format", "json")
 
         assert json.loads(done.stdout) == [{"n": 26}]
-
-
-def test_a_query_in_an_old_encoding_is_one_line(proofsweep: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO("SELECT 'Müller'".encode("windows-1252"))))
 
     done = proofsweep("query")

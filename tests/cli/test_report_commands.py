@@ -33,7 +33,7 @@ def delivery(workdir: Path, running: sandbox.Running, catalog: Path) -> Path:
 
 
 def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Path) -> None:
-    """Verify, list by supplier, export for each, verify some again: every item keeps its id and its tags."""
+    """Verify, list by supplier, export and write to each, verify some again: every item keeps its id and its tags."""
     first = verified(delivery)
 
     listed = proofsweep("rejects", "--by", "Supplier")
@@ -41,6 +41,8 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     (workdir / "out").mkdir()
     exported = proofsweep("export", "--only", "rejected", "--by", "supplier", "--file", "out/bad.csv", "--json")
     files = [Path(each["file"]) for each in json.loads(exported.stdout)["files"]]
+    letter = ("export", first, "--by", "supplier", "--format", "letter")
+    written, again = proofsweep(*letter), proofsweep(*letter)
     only = verified(delivery, only=("unreadable",))
     coverage = proofsweep("query", "SELECT files, gone FROM coverage", "--format", "json")
 
@@ -50,6 +52,10 @@ def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Pat
     assert "  1 rejected: the credential in the file cannot be read (unreadable)\n" in listed.stdout
     assert "\n    +bad1.wav (catalog.csv, line 5)\n" in listed.stdout
     assert len(files) == 2
+    letters = sorted(workdir.glob("letter-*.txt"))
+    assert (written.returncode, len(letters), written.stdout.count(": 1 row\n")) == (0, 2, 2)
+    assert all("+bad" in path.read_text() and "=good" not in path.read_text() for path in letters)
+    assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)  # none is overwritten
     columns = ["item_id", "audio", "tags", "outcome"]
     rows = {run: open_results("results").verdicts(run, columns).to_pylist() for run in (first, only)}
     bad = [row for row in rows[first] if row["outcome"] == "rejected"]
@@ -74,30 +80,3 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str) -> No
     assert "rejected-failed.csv exists already" in refused.stderr
     assert workbook.stdout == "report.xlsx: 26 rows\n"
     assert (nothing.returncode, nothing.stdout) == (0, "There is no such row; nothing was written.\n")
-
-
-def test_a_summary_names_a_file_of_each_kind_that_needs_attention(proofsweep: Command, finished_run: str) -> None:
-    """What to do about the kind, and the command for all of them."""
-    text = proofsweep("status", finished_run).stdout
-    document = json.loads(proofsweep("status", finished_run, "--json").stdout)
-
-    named = [each for each in document["groups"] if each["example"]]
-    assert {each["outcome"] for each in named} == {"rejected", "ineligible"}
-    for each in named:
-        kind, of_kind = f"{each['rows']}  {each['outcome']} · {each['reason']} ", f"  {each['what_to_do']}\n"
-        assert any(kind in line and line.endswith(of_kind) for line in text.splitlines(keepends=True))
-        assert f"{each['example']}\n" in text
-    assert f"all that need attention, with what to do: proofsweep rejects {finished_run}\n" in text
-
-
-def test_each_supplier_gets_a_letter(proofsweep: Command, delivery: Path, workdir: Path) -> None:
-    """A letter that is there is never overwritten."""
-    run = verified(delivery)
-    letter = ("export", run, "--by", "supplier", "--format", "letter")
-
-    done, again = proofsweep(*letter), proofsweep(*letter)
-
-    letters = sorted(workdir.glob("letter-*.txt"))
-    assert (done.returncode, len(letters), done.stdout.count(": 1 row\n")) == (0, 2, 2)
-    assert all("+bad" in path.read_text() and "=good" not in path.read_text() for path in letters)
-    assert (again.returncode, again.stdout, again.stderr.count("\n")) == (2, "", 1)

@@ -58,28 +58,19 @@ def test_a_port_that_is_taken_is_named(proofsweep: Command) -> None:
     assert "--port" in proofsweep("sandbox", "--port", "99999").stderr
 
 
-def test_your_own_wav_gets_a_credential(
-    proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path
+def test_your_own_wav_gets_a_credential_and_your_own_mp3_a_sidecar(
+    proofsweep: Command, running: sandbox.Running, workdir: Path, bare: Path, catalog: Path
 ) -> None:
-    """The credentialed copy is written to `issued`, and is accepted."""
-    done = proofsweep("sandbox", "issue", bare, "--operator", running.operator_url)
-
-    copy = workdir / "issued" / bare.name
-    assert done.returncode == 0
-    assert done.stdout.startswith(f"issued/{bare.name}  prf_")
-    assert proofsweep("check", copy).returncode == 0
-
-
-def test_your_own_mp3_gets_a_sidecar(
-    proofsweep: Command, running: sandbox.Running, workdir: Path, catalog: Path
-) -> None:
-    """The audio does not change; the sidecar is written beside it, where a scan finds it."""
+    """The credentialed copy is written to `issued`, the sidecar beside its audio, where a scan finds it."""
     audio = workdir / "song.mp3"
     audio.write_bytes(next(catalog.rglob("*.mp3")).read_bytes())
 
-    done = proofsweep("sandbox", "issue", "song.mp3", "--legacy", "--operator", running.operator_url)
+    wav = proofsweep("sandbox", "issue", bare, "--operator", running.operator_url)
+    mp3 = proofsweep("sandbox", "issue", "song.mp3", "--legacy", "--operator", running.operator_url)
 
-    assert done.returncode == 0
+    assert (wav.returncode, mp3.returncode) == (0, 0)
+    assert wav.stdout.startswith(f"issued/{bare.name}  prf_")
+    assert proofsweep("check", workdir / "issued" / bare.name).returncode == 0
     assert proofsweep("check", audio, workdir / "song.mp3.sidecar").returncode == 0
 
 

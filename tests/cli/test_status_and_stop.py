@@ -57,15 +57,18 @@ def test_each_catalog_has_its_counts(proofsweep: Command, finished_run: str, cat
 
 
 def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, delivery: Path) -> None:
-    """As `status RUN` shows it; the exit code is 0, since nobody asked for the run."""
+    """As `status RUN` shows it, which ends with 9 and names the process; without a run the exit code is 0."""
     assert workdir.is_dir()
     active = stored_run(plan(delivery))
     active.take()
     active.beat(rows=20, finished_before=0, counts={"accepted": 7}, rate=2.0, quota_left=90)
 
+    named = proofsweep("status", active.plan.run_id)
     done, document = proofsweep("status"), json.loads(proofsweep("status", "--json").stdout)
 
-    assert done.returncode == 0
+    assert (named.returncode, done.returncode) == (9, 0)
+    assert f"leg 1: process {os.getpid()} on " in named.stdout
+    assert f"stop: proofsweep stop {active.plan.run_id}\n" in named.stdout
     assert f"Run {active.plan.run_id} — {delivery}\n  7 of 20 rows · 35 % · 7 accepted\n" in done.stdout
     assert "quota: 90 calls left at " in done.stdout
     (told,) = document["active"]
@@ -75,17 +78,6 @@ def test_an_active_run_has_its_progress(proofsweep: Command, workdir: Path, deli
         {"accepted": 7},
     )
     assert document["catalogs"][0]["ended_by"] == "active"
-
-
-def test_a_killed_leg_is_told_with_its_process(proofsweep: Command, delivery: Path) -> None:
-    """And how many calls it wrote down; its rows are in the counts above."""
-    killed = stored_run(plan(delivery))
-    killed.take(is_killed=True)
-
-    told = proofsweep("status", killed.plan.run_id).stdout
-
-    assert "  leg 1: 0 calls, ended by killed; process " in told
-    assert " is gone, last sign of life " in told
 
 
 RUN, OTHER = "20261120T091500Z_000aaaa", "20261121T091500Z_000bbbb"
@@ -173,12 +165,16 @@ def test_a_run_is_given_up_only_by_its_name(
 
 
 def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its process is gone, and `resume` goes on."""
+    """Its process is gone, and `resume` goes on; `status` also says how many calls it wrote down."""
     planned.take(is_killed=True)
 
+    run(["status", RUN, "--results", planned.results.store.url])
+    told = capsys.readouterr().out
     assert stop(planned, RUN) == 0
 
     printed = capsys.readouterr().out
+    assert "  leg 1: 0 calls, ended by killed; process " in told
+    assert " is gone, last sign of life " in told
     assert f"Nothing to stop: process {os.getpid()} on {socket.gethostname()} is gone, last sign" in printed
     assert f"proofsweep resume {RUN}" in printed
     assert requests(planned) == []
