@@ -1,6 +1,6 @@
 """What is told of ends, read from the store."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -9,7 +9,7 @@ from proofsweep.alerts.facts import AlertFacts, alerts_of_run
 from proofsweep.alerts.rules import Alert, FlowEnd, over_after_end
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Row
-from proofsweep.domain.runs import Plan, Rotation, new_run_id
+from proofsweep.domain.runs import Plan, new_run_id
 from proofsweep.ingest.one_pass import PassReport
 from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
@@ -19,7 +19,7 @@ from proofsweep.store.parts import Results
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..ended_operations import call_of, operation_named
 from ..passes_of_monitoring import leave_pass
-from .conftest import NOW
+from .conftest import NOW, OLD, leave_rotation, rotation
 
 
 def at(hours: float) -> datetime:
@@ -137,18 +137,9 @@ def test_rows_that_remain_are_told_with_counts_reasons_and_what_to_do(facts: Ale
 
 def test_a_leg_that_never_read_its_key_says_nothing_of_the_key_in_use(facts: AlertFacts, results: Results) -> None:
     """The leg before says which key it was; a killed one has no counts of its own."""
-    old, new = "0" * 12, "1" * 12
-    rotated = Rotation(
-        operation_id=RUN,
-        environment="beta",
-        key_fingerprint=old,
-        new_key_fingerprint=new,
-        requested_at=at(60),
-        answered_at=at(60),
-    )
-    results.create_part(layout.part_name("rotations", RUN, NOW.date(), 1, 1), "rotations", [asdict(rotated)])
+    leave_rotation(results, rotation(60))
     plan = plan_of_run(RUN, 2, catalog="music")
-    end_leg(results, plan, [answered(plan, 0, "a")], ended_by="window", key_fingerprint=old)
+    end_leg(results, plan, [answered(plan, 0, "a")], ended_by="window", key_fingerprint=OLD)
     end_leg(results, plan, leg=2, ended_by="error")
 
     alerts, _ = facts.end_of_leg(describe_run(results, RUN))()

@@ -1,7 +1,7 @@
 """A check finds what no run can tell, because it never came to its end; rounds of monitoring are kept and decided."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,16 +10,14 @@ from proofsweep.alerts.facts import AlertFacts
 from proofsweep.alerts.monitor import Check, ProbeBatch, probe_service
 from proofsweep.client.client import Partner
 from proofsweep.domain.errors import ConfigError
-from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import Rotation
-from proofsweep.store import layout
+from proofsweep.domain.exchanges import Call, Failure
 from proofsweep.store.lease import Legs
 from proofsweep.verify.attempt import supersede
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 from ..left_behind import let_holder_die
 from ..scripted_service import HEALTHY, USAGE, Scripted, ScriptedService
-from .conftest import NOW
+from .conftest import NOW, OLD, leave_rotation, rotation
 
 EARLY, LATE = "20261120T080000Z_aaaaaa", "20261120T090000Z_bbbbbb"
 MUSIC = "/label/music"
@@ -30,7 +28,7 @@ def check_of(facts: AlertFacts, partner: Partner, *catalogs: str, hours: float =
         facts=replace(facts, clock=lambda: NOW + timedelta(hours=hours)),
         catalogs=catalogs,
         folder="/label",
-        key_in_use=lambda: "0" * 12,
+        key_in_use=lambda: OLD,
         ask_usage=lambda: partner.usage(days=1),
     )
 
@@ -148,7 +146,9 @@ def test_a_reset_that_is_past_says_nothing(hours: int, until: str) -> None:
     ("health", "usage", "troubles"),
     [
         (HEALTHY, USAGE, [None, None]),
+        (Scripted(document={}), USAGE, [None, None]),
         (Scripted(document={"ok": False}), USAGE, ["not_ok", None]),
+        (Scripted(status=403), Scripted(status=502, failure=Failure.BAD_ANSWER), ["http_403", "http_502"]),
         (Scripted(status=503), Scripted(status=500), ["http_503", "http_500"]),
         (Scripted(status=None), Scripted(status=None), ["connection", "connection"]),
         (HEALTHY, Scripted(status=429, retry_after=0.0), [None, "throttled"]),
@@ -160,7 +160,7 @@ def test_a_reset_that_is_past_says_nothing(hours: int, until: str) -> None:
 def test_whatever_comes_back_is_a_row(
     partner: Partner, service: ScriptedService, health: Scripted, usage: Scripted, troubles: list[str]
 ) -> None:
-    """Each is asked once: what fails is what a monitor is there for."""
+    """Each is asked once: what fails is what a monitor is there for. `ok` is trouble only if it is false."""
     service.usual |= {Call.HEALTH: health, Call.USAGE: usage}
 
     batch = probe_service(partner)
@@ -171,16 +171,7 @@ def test_whatever_comes_back_is_a_row(
 
 def test_the_end_of_a_recorded_rotation_is_found(facts: AlertFacts, partner: Partner) -> None:
     """A day before it, although no setting says it; rotations of another environment are not told."""
-    rotation = Rotation(
-        operation_id=EARLY,
-        environment="beta",
-        key_fingerprint="0" * 12,
-        new_key_fingerprint="1" * 12,
-        requested_at=NOW,
-        answered_at=NOW,
-    )
-    name = layout.part_name("rotations", EARLY, NOW.date(), 1, 1)
-    facts.results.create_part(name, "rotations", [asdict(rotation)])
+    leave_rotation(facts.results, rotation(0))
     elsewhere = replace(facts, service=facts.service.model_copy(update={"environment": "production"}))
 
     assert found(facts, partner) == []

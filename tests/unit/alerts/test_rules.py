@@ -19,7 +19,8 @@ from proofsweep.alerts.rules import (
     quoted,
     rotated_key_ends,
 )
-from proofsweep.domain.runs import Rotation
+
+from .conftest import NEW, NOW, OLD, rotation
 
 
 def ended(flow: str, state: str, subject: str | None = None) -> FlowEnd:
@@ -44,7 +45,6 @@ def test_a_good_end_ends_what_was_told_of_the_same_work() -> None:
     assert "key_refused\tbeta" not in whole | begun
 
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MUSIC, ANY = About(environment="beta", catalog="music"), About(environment="beta")
 
 
@@ -92,36 +92,24 @@ def test_36_hours_without_a_success_are_told(
         assert "catalog `music` that did its work ended: never." in alerts[0].body
 
 
-def _rotation(expires_at: datetime | None) -> Rotation:
-    return Rotation(
-        operation_id="20261117T120000Z_000aa",
-        environment="beta",
-        key_fingerprint="a" * 12,
-        new_key_fingerprint="b" * 12,
-        requested_at=NOW - timedelta(hours=60),
-        answered_at=NOW - timedelta(hours=60),
-        previous_key_expires_at=expires_at,
-    )
-
-
 @pytest.mark.parametrize(
     ("hours_left", "key_in_use", "expected"),
     [
-        (25, "a" * 12, None),
-        (23, "a" * 12, "still name the old key"),
-        (23, "b" * 12, "new one is in use here"),
+        (25, OLD, None),
+        (23, OLD, "still name the old key"),
+        (23, NEW, "new one is in use here"),
         (23, "c" * 12, "not the old one, nor the new one of this rotation"),
         (23, None, "key that is in use here could not be read"),
-        (0, "a" * 12, "still name the old key"),
-        (-99, "a" * 12, "still name the old key"),
-        (-1, "b" * 12, None),
+        (0, OLD, "still name the old key"),
+        (-99, OLD, "still name the old key"),
+        (-1, NEW, None),
         (-1, None, None),
     ],
 )
 def test_the_end_of_a_rotated_key_is_told_before_it_and_after_it_only_to_who_uses_it(
     hours_left: int, key_in_use: str | None, expected: str | None
 ) -> None:
-    alerts = rotated_key_ends(_rotation(NOW + timedelta(hours=hours_left)), key_in_use, NOW)
+    alerts = rotated_key_ends(rotation(60, NOW + timedelta(hours=hours_left)), key_in_use, NOW)
 
     assert len(alerts) == (expected is not None)
     assert all(str(expected) in alert.body for alert in alerts)
@@ -129,8 +117,8 @@ def test_the_end_of_a_rotated_key_is_told_before_it_and_after_it_only_to_who_use
 
 def test_an_end_that_the_service_did_not_say_is_that_of_the_contract() -> None:
     """72 hours after the rotation; soon and over are two causes."""
-    (soon,) = rotated_key_ends(_rotation(None), "a" * 12, NOW)
-    (over,) = rotated_key_ends(_rotation(None), "a" * 12, NOW + timedelta(hours=12))
+    (soon,) = rotated_key_ends(rotation(60), OLD, NOW)
+    (over,) = rotated_key_ends(rotation(60), OLD, NOW + timedelta(hours=12))
 
     assert "ends at 2026-11-21 00:00 UTC (beta)" in soon.subject
     assert soon.cause != over.cause

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
 from proofsweep.domain.items import Row, WorkItem
-from proofsweep.domain.models import HealthResponse, VerifyResponse, json_of
+from proofsweep.domain.models import VerifyResponse, json_of
 from proofsweep.domain.outcomes import Answer, AudioRead, Failed, Finished, Outcome, outcome_of
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.store.parts import ITEMS, SCHEMAS
-from proofsweep.store.rows import RowContext, exchange_row, planned_item, planned_row, probe_row, row_of
+from proofsweep.store.rows import RowContext, exchange_row, planned_item, planned_row, row_of
 
 from .. import left_behind
 
@@ -194,28 +194,6 @@ def test_an_exchange_is_kept_with_all_that_its_headers_said() -> None:
     assert read_back(row, SCHEMAS["exchanges"]) == row
     assert (row["call"], row["manifest_row"], row["request_id"]) == ("usage", None, "rid")
     assert audit_row(replace(EXCHANGE, call=Call.SLOT, storage_id="S3-7"))["request_id"] == "S3-7"  # its target's own
-
-
-def probe(status: int | None, call: Call = Call.USAGE, failure: Failure | None = None) -> Exchange:
-    return left_behind.exchange(call, status, failure)
-
-
-@pytest.mark.parametrize(
-    ("exchange", "ok", "expected"),
-    [
-        (probe(200, Call.HEALTH), None, None),
-        (probe(200, Call.HEALTH), False, "not_ok"),
-        (probe(403, Call.HEALTH), None, "http_403"),
-        (probe(403), None, "key_refused"),
-        (probe(429), None, "throttled"),
-        (probe(200, failure=Failure.BAD_ANSWER), None, "bad_answer"),
-        (probe(502, failure=Failure.BAD_ANSWER), None, "http_502"),
-        (probe(None, failure=Failure.CONNECTION), None, "connection"),
-    ],
-)
-def test_trouble_is_one_word(exchange: Exchange, ok: bool | None, expected: str | None) -> None:
-    """`ok` is trouble only if it is false: absent is not false."""
-    assert probe_row(exchange, HealthResponse(ok=ok))["trouble"] == expected
 
 
 @pytest.mark.parametrize(
