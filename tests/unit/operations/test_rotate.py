@@ -109,53 +109,30 @@ def test_a_service_that_stays_silent_ends_the_command_and_the_next_one_goes_on(
     assert here.service.minted == ["pk_new_1"]
 
 
-def test_a_full_disk_loses_no_key(here: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The service gives the key again; the old one is in its place meanwhile."""
-    sync = os.fsync
-
-    def fails_after_the_answer(file: int) -> None:
-        if Call.ROTATE in here.service.calls:
-            raise OSError(28, "No space left on device")
-        sync(file)
-
-    with monkeypatch.context() as full:
-        full.setattr(os, "fsync", fails_after_the_answer)
-        with pytest.raises(RotationUnfinished, match=r"No space left.*until 2026-11-21 12:00 UTC"):
-            here.rotate()
-
-    assert here.key_file.read_text() == f"{OLD}\n"
-    assert here.rotate().rotation.replayed
-    assert here.key_file.read_text() == "pk_new_1\n"
-
-
-def test_a_new_key_file_leaves_the_old_key_where_it_is(here: Installation) -> None:
-    """As for a key in an environment variable; a repeat says where the new key is."""
-    here.new_key_file = here.folder / "next"
-
-    here.rotate()
-    repeated = here.rotate()
-
-    assert (here.key_file.read_text(), here.new_key_file.read_text()) == (f"{OLD}\n", "pk_new_1\n")
-    assert (repeated.was_done, repeated.location) == (True, str(here.new_key_file))
-
-
 def test_a_repeat_with_another_place_for_the_key_names_the_place_where_it_is(here: Installation) -> None:
-    """Nothing was written into the other one."""
-    here.rotate()
+    """Nothing is written into the other one. The old key stays where it is, as one in an environment variable does."""
     here.new_key_file = here.folder / "next"
 
+    here.rotate()
     repeated = here.rotate()
+    here.new_key_file = here.folder / "another"
+    elsewhere = here.rotate()
 
-    assert (repeated.was_done, repeated.location) == (True, str(here.key_file))
+    assert (here.key_file.read_text(), (here.folder / "next").read_text()) == (f"{OLD}\n", "pk_new_1\n")
+    assert {(each.was_done, each.location) for each in (repeated, elsewhere)} == {(True, str(here.folder / "next"))}
 
 
-def test_an_attempt_that_never_reached_the_service_dates_nothing(here: Installation) -> None:
-    """A month later the same command rotates the key: it is today that the 72 hours and the 24 hours begin."""
+def _a_month_after_an_attempt_in_vain(here: Installation) -> None:
     here.service.script[Call.ROTATE] = [Scripted(status=503)] * 9
     with pytest.raises(RunMustStop):
         here.rotate()
     here.service.script[Call.ROTATE] = []
     here.now = here.service.now = NOW + timedelta(days=30)
+
+
+def test_an_attempt_that_never_reached_the_service_dates_nothing(here: Installation) -> None:
+    """A month later the same command rotates the key: it is today that the 72 hours and the 24 hours begin."""
+    _a_month_after_an_attempt_in_vain(here)
     here.service.forgotten = {"previousKeyExpiresAt"}
 
     rotated, repeated = here.rotate(), here.rotate()
@@ -165,25 +142,28 @@ def test_an_attempt_that_never_reached_the_service_dates_nothing(here: Installat
     assert (repeated.was_done, here.service.minted) == (True, ["pk_new_1"])
 
 
-def test_a_full_disk_a_month_after_the_first_attempt_names_the_day_that_is_left(
-    here: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of a replay nobody knows when the first answer was."""
-    here.service.script[Call.ROTATE] = [Scripted(status=503)] * 9
-    with pytest.raises(RunMustStop):
+def _rotate_on_a_disk_that_gets_full(here: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        here.service.on_call = lambda _call: full.setattr(os, "fsync", fails)
         here.rotate()
-    here.service.script[Call.ROTATE] = []
-    here.now = here.service.now = NOW + timedelta(days=30)
 
-    def is_full(_key_store: KeyStore, _key: SecretStr) -> None:
-        raise ConfigError("No space left on device.")
 
-    monkeypatch.setattr(KeyStore, "keep", is_full)
+def test_a_full_disk_loses_no_key(here: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service gives the key again, for how long is said; of a replay nobody knows when the first answer was."""
+    _a_month_after_an_attempt_in_vain(here)
 
-    with pytest.raises(RotationUnfinished, match="again until 2026-12-21 12:00 UTC: put that right"):
-        here.rotate()
+    with pytest.raises(RotationUnfinished, match=r"No space left.*again until 2026-12-21 12:00 UTC: put that right"):
+        _rotate_on_a_disk_that_gets_full(here, monkeypatch)
     with pytest.raises(RotationUnfinished, match="again for 24 hours after it was first asked: put that right"):
-        here.rotate()
+        _rotate_on_a_disk_that_gets_full(here, monkeypatch)
+    here.service.on_call = lambda _call: None
+
+    assert here.key_file.read_text() == f"{OLD}\n"
+    assert here.rotate().rotation.replayed
+    assert here.key_file.read_text() == "pk_new_1\n"
 
 
 def _lose_the_answer(here: Installation) -> None:
@@ -324,42 +304,27 @@ def test_what_is_in_the_way_is_found_before_the_call(
     assert ((here.folder / name).read_text(), here.service.calls) == ("pk_other", [])
 
 
-@pytest.mark.parametrize("step", ["ROTATE", "USAGE"])
-def test_of_two_commands_at_once_one_gives_way(here: Installation, step: str) -> None:
-    """It does nothing, and says who is at work."""
-    second = here.command()
-    is_first = iter([True])
+@pytest.mark.parametrize("step", [Call.ROTATE, Call.USAGE, "promote"])
+def test_of_two_commands_at_once_one_gives_way(
+    here: Installation, monkeypatch: pytest.MonkeyPatch, step: Call | str
+) -> None:
+    """It does nothing, and says who is at work; also when it finds the new key in its place, not yet recorded."""
+    promote, met = KeyStore.promote, list[object]()
 
-    def act(call: Call) -> None:
-        if call.name == step and next(is_first, False):
+    def meet(now: Call | str) -> None:
+        if now == step and not met:
+            met.append(now)
             with pytest.raises(RunIsActive):
-                second()
+                here.command()()
 
-    here.service.on_call = act
+    here.service.on_call = meet
+    monkeypatch.setattr(KeyStore, "promote", lambda key_store: [promote(key_store), meet("promote")])
 
     here.rotate()
 
-    assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
+    assert (met, here.key_file.read_text(), here.service.minted) == ([step], "pk_new_1\n", ["pk_new_1"])
     assert len(here.results.table("rotations", here.results.all_parts("rotations"))) == 1
     assert len(here.receipts()) == 1
-
-
-def test_a_command_that_finds_the_new_key_in_its_place_gives_way_to_the_one_that_put_it_there(
-    here: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first one has not yet recorded that this key is new."""
-    promote = KeyStore.promote
-
-    def promote_and_be_met(key_store: KeyStore) -> None:
-        promote(key_store)
-        with pytest.raises(RunIsActive):
-            here.command()()
-
-    monkeypatch.setattr(KeyStore, "promote", promote_and_be_met)
-
-    here.rotate()
-
-    assert (here.key_file.read_text(), here.service.minted) == ("pk_new_1\n", ["pk_new_1"])
 
 
 def test_a_command_that_slept_while_another_one_finished_records_nothing_twice(
