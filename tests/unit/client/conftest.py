@@ -192,10 +192,23 @@ def proxies(environment: dict[str, str]) -> Proxies:
 
 
 @pytest.fixture
-def transport(tls: ssl.SSLContext, proxies: Proxies) -> Iterator[Transport]:
-    transport = Transport(TimeoutSettings(read_seconds=5.0), user_agent="proofsweep/0.0", proxies=proxies, tls=tls)
-    yield transport
-    transport.close()
+def new_transport(proxies: Proxies) -> Iterator[Callable[..., Transport]]:
+    """Make transports, and close them at the end."""
+    made: list[Transport] = []
+
+    def make(tls: ssl.SSLContext, read_seconds: float = 5.0) -> Transport:
+        timeouts = TimeoutSettings(read_seconds=read_seconds)
+        made.append(Transport(timeouts, user_agent="proofsweep/0.0", proxies=proxies, tls=tls))
+        return made[-1]
+
+    yield make
+    for transport in made:
+        transport.close()
+
+
+@pytest.fixture
+def transport(new_transport: Callable[..., Transport], tls: ssl.SSLContext) -> Transport:
+    return new_transport(tls)
 
 
 @pytest.fixture

@@ -21,8 +21,6 @@ from python_multipart import parse_form
 
 from proofsweep.client.client import Partner, slot_request
 from proofsweep.client.transport import Transport
-from proofsweep.config.proxies import Proxies
-from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed, SlotRefused, SlotSpent, SourceError, UsageError
 from proofsweep.domain.models import UploadResponse
 
@@ -274,13 +272,16 @@ def test_audio_that_changes_meanwhile_is_never_complete(
 
 
 @pytest.fixture
-def safe_client(safe_api: ScriptedServer, new_client: NewClient, unchecked: ssl.SSLContext) -> Iterator[Client]:
+def safe_client(
+    safe_api: ScriptedServer,
+    new_client: NewClient,
+    new_transport: Callable[..., Transport],
+    unchecked: ssl.SSLContext,
+) -> Client:
     """A client of it, which tries twice and trusts its certificate."""
     client = new_client(base_url=f"{safe_api.url}/v1", attempts=2)
-    transport = Transport(TimeoutSettings(), user_agent="proofsweep/0.0", proxies=Proxies({}), tls=unchecked)
-    context = replace(client.partner.session.context, transport=transport)
-    yield replace(client, partner=replace(client.partner, session=replace(client.partner.session, context=context)))
-    transport.close()
+    context = replace(client.partner.session.context, transport=new_transport(unchecked))
+    return replace(client, partner=replace(client.partner, session=replace(client.partner.session, context=context)))
 
 
 @pytest.mark.parametrize("scheme", ["http", "HTTP", "ftp"])

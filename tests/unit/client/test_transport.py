@@ -8,7 +8,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ import pytest
 
 from proofsweep.client.reply import Reply, Request, cause_of, unnamed_in
 from proofsweep.client.transport import Transport
-from proofsweep.config.proxies import Proxies
-from proofsweep.config.sections import TimeoutSettings
 from proofsweep.domain.errors import CallFailed
 from proofsweep.domain.exchanges import Call, Exchange
 
@@ -147,7 +146,7 @@ def test_a_connection_that_ends_without_an_answer_is_a_failure(
 def test_a_connection_that_this_machine_cannot_open_is_told_apart(
     send: Send, monkeypatch: pytest.MonkeyPatch, *, number: int, is_shortage: bool
 ) -> None:
-    """It says nothing about the service, nor about the file."""
+    """It says nothing about the service, nor about the file. Nothing was sent, so nothing can have been charged."""
 
     def fail(*_: object, **__: object) -> None:
         raise OSError(number, "No.")
@@ -157,15 +156,6 @@ def test_a_connection_that_this_machine_cannot_open_is_told_apart(
     exchange = send().exchange
 
     assert (exchange.failure, exchange.bytes_sent, exchange.is_shortage) == ("connection", None, is_shortage)
-
-
-def test_a_refused_connection_differs_from_a_lost_answer(transport: Transport) -> None:
-    """Nothing was sent, so nothing can have been charged."""
-    request = Request(call=Call.HEALTH, method="GET", url="http://127.0.0.1:1/v1/health")
-
-    exchange = transport.send(request, attempt=1, key=None).exchange
-
-    assert (exchange.failure, exchange.bytes_sent) == ("connection", None)
 
 
 def test_no_secret_is_printed(api: ScriptedServer, new_client: NewClient, answer: Write) -> None:
@@ -283,20 +273,14 @@ LARGE_BYTES = 64 * 1024 * 1024
 
 
 @pytest.fixture
-def impatient(tls: ssl.SSLContext) -> Iterator[Transport]:
-    """Yield a transport that waits briefly for the whole answer, and half as long for each read."""
-    transport = Transport(
-        TimeoutSettings(read_seconds=ANSWER_SECONDS / 2), user_agent="proofsweep/0.0", proxies=Proxies({}), tls=tls
-    )
-    yield transport
-    transport.close()
+def impatient(new_transport: Callable[..., Transport], tls: ssl.SSLContext) -> Transport:
+    """Return a transport that waits briefly for the whole answer, and half as long for each read."""
+    return new_transport(tls, ANSWER_SECONDS / 2)
 
 
-def trickle(beginning: bytes, piece: bytes) -> Iterator[bytes]:
-    """Send a beginning, and then something small again and again, often enough for a limit on each read."""
-    yield beginning
-    while True:
-        time.sleep(ANSWER_SECONDS / 20)
+def slowly(pieces: Iterable[bytes], seconds: float) -> Iterator[bytes]:
+    for piece in pieces:
+        time.sleep(seconds)
         yield piece
 
 
@@ -314,8 +298,9 @@ ENDLESS = {
 
 @pytest.mark.parametrize("kind", ENDLESS)
 def test_an_answer_that_trickles_is_a_timeout(api: ScriptedServer, impatient: Transport, kind: str) -> None:
-    """Its whole time is limited, headers and interim answers included."""
-    api.script = [trickle(*ENDLESS[kind])]
+    """Its whole time is limited, headers and interim answers included, however often something small comes."""
+    beginning, piece = ENDLESS[kind]
+    api.script = [chain([beginning], slowly(repeat(piece), ANSWER_SECONDS / 20))]
 
     reply = impatient.send(request_for(api), attempt=1, key=None)
 
@@ -325,16 +310,10 @@ def test_an_answer_that_trickles_is_a_timeout(api: ScriptedServer, impatient: Tr
 
 def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, impatient: Transport) -> None:
     """A large body takes long on a slow network."""
-
-    def slowly() -> Iterator[bytes]:
-        for _ in range(4):
-            time.sleep(ANSWER_SECONDS / 2)
-            yield b"0123456789"
-
+    content = slowly([b"0123456789"] * 4, ANSWER_SECONDS / 2)
     api.script = [WHOLE]
-    request = Request(call=Call.VERIFY, method="POST", url=f"{api.url}/v1/verify", content=slowly(), content_bytes=40)
 
-    reply = impatient.send(request, attempt=1, key=None)
+    reply = impatient.send(replace(request_for(api), content=content, content_bytes=40), attempt=1, key=None)
 
     assert reply.document == {"good": True, "verdict": "valid"}
     assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
@@ -342,22 +321,13 @@ def test_the_time_for_an_answer_begins_when_all_is_sent(api: ScriptedServer, imp
 
 def test_a_large_body_has_more_time(api: ScriptedServer, impatient: Transport) -> None:
     """As much as it takes at half a Mbit per second: an asset of 65 MiB may come over a slow network."""
-    body = bytes(64 * 1024)
-    pieces = [body[at : at + 8192] for at in range(0, len(body), 8192)]
-
-    def slowly() -> Iterator[bytes]:
-        yield OPENING + b"content-length: %d\r\n\r\n" % len(body)
-        for piece in pieces:
-            time.sleep(ANSWER_SECONDS / 6)
-            yield piece
-
-    taken: list[bytes] = []
+    pieces, taken = [bytes(8192)] * 8, list[bytes]()
     request = Request(call=Call.DOWNLOAD, method="GET", url=f"{api.url}/a", into=taken.extend)
-    api.script = [slowly()]
+    api.script = [chain([OPENING + b"content-length: 65536\r\n\r\n"], slowly(pieces, ANSWER_SECONDS / 6))]
 
     reply = impatient.send(request, attempt=1, key=None)
 
-    assert (reply.exchange.failure, b"".join(taken)) == (None, body)
+    assert (reply.exchange.failure, b"".join(taken)) == (None, bytes(65536))
     assert reply.exchange.elapsed_ms > ANSWER_SECONDS * 1000
 
 
@@ -375,15 +345,17 @@ def test_an_answer_that_came_before_its_request_is_refused(api: ScriptedServer, 
 @pytest.mark.parametrize("size_bytes", [0, LARGE_BYTES])
 @pytest.mark.parametrize("kind", ["api", "safe_api"])
 def test_an_aborted_exchange_ends_at_once(
-    request: pytest.FixtureRequest, unchecked: ssl.SSLContext, kind: str, size_bytes: int
+    request: pytest.FixtureRequest,
+    new_transport: Callable[..., Transport],
+    unchecked: ssl.SSLContext,
+    kind: str,
+    size_bytes: int,
 ) -> None:
     """Whether it waits for an answer, or for the server to read; a later one fails before it is sent."""
     server, has_one, over = request.getfixturevalue(kind), threading.Event(), threading.Event()
     server.reads_bodies = False
     server.before_answering = lambda _request: (has_one.set(), over.wait(30.0))
-    transport = Transport(
-        TimeoutSettings(read_seconds=600.0), user_agent="proofsweep/0.0", proxies=Proxies({}), tls=unchecked
-    )
+    transport = new_transport(unchecked, 600.0)
     content = (bytes(1024 * 1024) for _ in range(size_bytes // (1024 * 1024)))
     upload = Request(call=Call.SLOT, method="POST", url=server.url, content=content, content_bytes=size_bytes)
     ended: list[Exchange] = []
@@ -397,7 +369,6 @@ def test_an_aborted_exchange_ends_at_once(
     transport.abort()
     waiting.join(30.0)
     send()
-    transport.close()
     over.set()
 
     assert [(exchange.status, exchange.failure) for exchange in ended] == [(None, "connection")] * 2
