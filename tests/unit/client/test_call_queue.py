@@ -10,8 +10,14 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.rate_share import Share
 
 
-def fast_queue(limit: ConcurrencyLimit | None = None) -> CallQueue:
-    return CallQueue(Pacer(known_rate=1e6), limit)
+def fast_queue(
+    waiting: int = 0, priority: Priority = Priority.NEW_SLOT, limit: ConcurrencyLimit | None = None, **most: int
+) -> CallQueue:
+    """Make a queue that no rate holds back, in which so many wait."""
+    queue = CallQueue(Pacer(known_rate=1e6), limit, **most)
+    for holder in range(waiting):
+        queue.enter(priority, holder)
+    return queue
 
 
 def refuse(limit: ConcurrencyLimit, in_flight: int, *times: float) -> None:
@@ -54,9 +60,7 @@ def test_unused_slots_are_bounded_by_what_the_lane_can_verify() -> None:
 
 def test_no_more_uploads_begin_than_are_set() -> None:
     """The end of one, with or without a result, lets the next one begin."""
-    queue = CallQueue(Pacer(known_rate=1e6), most_uploads=8)
-    for holder in range(12):
-        queue.enter(Priority.NEW_SLOT, holder)
+    queue = fast_queue(12, most_uploads=8)
 
     begun = served(queue)
     for ticket in begun:
@@ -72,9 +76,7 @@ def test_no_more_uploads_begin_than_are_set() -> None:
 
 def test_fewer_uploads_begin_while_one_takes_long() -> None:
     """They share a slow link, and their slots would get old."""
-    queue = CallQueue(Pacer(known_rate=1e6), most_uploads=8)
-    for holder in range(12):
-        queue.enter(Priority.NEW_SLOT, holder)
+    queue = fast_queue(12, most_uploads=8)
     for ticket in served(queue):
         queue.was_answered(ticket)
     for holder in (4, 5, 6, 7):
@@ -89,9 +91,7 @@ def test_fewer_uploads_begin_while_one_takes_long() -> None:
 @pytest.mark.parametrize("later", [1.0, 5.0])
 def test_calls_that_are_not_answered_hold_others_back_for_a_moment(later: float) -> None:
     """When the way to the service stands still, they would arrive in a clump; after three seconds they only hang."""
-    queue = fast_queue()
-    for holder in range(40):
-        queue.enter(Priority.OTHER, holder)
+    queue = fast_queue(40, Priority.OTHER)
 
     first = served(queue)
     more = served(queue, now=1.0 + later)
@@ -123,10 +123,8 @@ def test_a_slot_that_is_not_used_makes_room() -> None:
 
 def test_a_429_that_a_concurrency_limit_explains_does_not_change_the_rate() -> None:
     """All calls pause nevertheless."""
-    queue = fast_queue(limit := ConcurrencyLimit())
+    queue = fast_queue(3, Priority.OTHER, limit := ConcurrencyLimit())
     refuse(limit, 3, -4.0, -2.0, 0.0)
-    for holder in range(3):
-        queue.enter(Priority.OTHER, holder)
     *_, beyond = served(queue, now=200.0)  # long after the last refusal the limit is tested
     before = queue.pacer.rate, queue.pacer.burst
 
@@ -199,9 +197,7 @@ def test_probes_go_before_all_others_and_also_while_those_are_held() -> None:
 
 def test_a_probe_is_not_held_back_by_uploads() -> None:
     """Nor by slots that wait to be used: the end of an outage is found soon."""
-    queue = fast_queue()
-    for number in range(12):
-        queue.enter(Priority.NEW_SLOT, number)
+    queue = fast_queue(12)
     served(queue)
 
     queue.enter(Priority.PROBE, "probe", is_for_slot=True)

@@ -1,14 +1,20 @@
 """Processes of one key share its rate limit by weight, and a pause is everybody's."""
 
+from typing import Any
+
 import pytest
 
 from benchmarks.simulation.shared_lane import NEW_FILES, SHARED, SharedLane, play_shared
 from proofsweep.client.rate_share import GONE_SECONDS, RateLease, RateReport, RateShare, Share, Weight
 
 
-def share_of(leases: dict[str, RateLease], *, weight: float = 1.0, own: float | None = None) -> Share:
-    """What a process makes of the leases of others when it begins."""
-    return RateShare(token="own", weight=weight).look(leases, RateReport(learned_rate=own, is_hungry=True), 100.0)
+def process_of(weight: float = 1.0, known: float | None = None) -> RateShare:
+    return RateShare(token="own", weight=weight, known=known)
+
+
+def look(process: RateShare, leases: dict[str, RateLease], now: float, **told: Any) -> Share:  # noqa: ANN401 - of many types
+    """Let a process look at the leases of others, which by default has learned nothing and wants more."""
+    return process.look(leases, RateReport(**{"learned_rate": None, "is_hungry": True} | told), now)
 
 
 def lease(rate: float | None = 20.0, weight: float = 1.0, **more: float) -> RateLease:
@@ -27,43 +33,35 @@ def lease(rate: float | None = 20.0, weight: float = 1.0, **more: float) -> Rate
 )
 def test_each_takes_its_weight_of_the_rate(weight: float, others: list[float], part: float) -> None:
     """Also a process that remembers another rate: what lives is newer."""
-    share = share_of({str(n): lease(weight=each) for n, each in enumerate(others)}, weight=weight, own=7.0)
+    leases = {str(number): lease(weight=each) for number, each in enumerate(others)}
+
+    share = look(process_of(weight), leases, 100.0, learned_rate=7.0)
 
     assert share.part == pytest.approx(part)
     assert share.rate == (pytest.approx(20.0 * part) if others else None)
 
 
-def test_nobody_learns_for_all_until_a_429() -> None:
-    """Then what one has learned is its part of the rate of all."""
-    process = RateShare(token="own", weight=1.0)
-    first = process.look({"a": lease(rate=None)}, RateReport(learned_rate=None, is_hungry=True), 1.0)
+@pytest.mark.parametrize(("known", "first_rate"), [(None, None), (20.0, 10.0)])
+def test_only_what_a_429_taught_now_is_told_to_all(known: float | None, first_rate: float | None) -> None:
+    """It is its part of the rate of all. What an earlier run learned counts until then, and is no news to others."""
+    process, others = process_of(known=known), {"a": lease(rate=None)}
 
-    then = process.look({"a": lease(rate=None)}, RateReport(learned_rate=8.0, is_hungry=True), 2.0)
+    first = look(process, others, 1.0, learned_rate=known)
+    then = look(process, others, 2.0, learned_rate=8.0)
 
-    assert (first.part, first.rate, first.lease and first.lease.rate) == (0.5, None, None)
-    assert (then.rate, then.lease and then.lease.rate) == (8.0, 16.0)
-
-
-def test_what_an_earlier_run_learned_counts_until_a_429_and_is_told_to_nobody_as_news() -> None:
-    """A process that begins takes its part of it at once; then only what was seen now counts."""
-    process, others = RateShare(token="own", weight=1.0, known=20.0), {"a": lease(rate=None)}
-
-    first = process.look(others, RateReport(learned_rate=20.0, is_hungry=True), 1.0)
-    then = process.look(others, RateReport(learned_rate=8.0, is_hungry=True), 2.0)
-
-    assert (first.part, first.rate, first.lease and first.lease.learned) == (0.5, 10.0, 0)
-    assert (then.rate, then.lease and (then.lease.rate, then.lease.learned)) == (8.0, (16.0, 1))
+    assert (first.part, first.rate) == (0.5, first_rate)
+    assert [(lease.rate, lease.learned) for lease in (first.lease, then.lease) if lease] == [(known, 0), (16.0, 1)]
+    assert then.rate == 8.0
 
 
 def test_the_newest_rate_counts_and_what_one_found_only_in_part() -> None:
     """One process alone sees few calls."""
-    process = RateShare(token="own", weight=1.0)
-    others = {"a": lease(20.0)}
-    process.look(others, RateReport(learned_rate=None, is_hungry=True), 1.0)
+    process, others = process_of(), {"a": lease(20.0)}
+    look(process, others, 1.0)
 
-    found = process.look(others, RateReport(learned_rate=2.5, is_hungry=True), 2.0)
+    found = look(process, others, 2.0, learned_rate=2.5)
     newer = {"a": RateLease(weight=1.0, writes=2, rate=30.0, learned=3)}
-    told = process.look(newer, RateReport(learned_rate=found.rate, is_hungry=True), 3.0)
+    told = look(process, newer, 3.0, learned_rate=found.rate)
 
     assert found.lease is not None
     assert found.lease.rate == pytest.approx(10.0)
@@ -72,45 +70,40 @@ def test_the_newest_rate_counts_and_what_one_found_only_in_part() -> None:
 
 def test_a_pause_is_everybodys_once() -> None:
     """Also that of a process that comes. One begins again after the other."""
-    process, report = RateShare(token="own", weight=1.0), RateReport(learned_rate=None, is_hungry=True)
-    paused = {"a": lease(pause_seconds=5.0)}
+    process, paused = process_of(), {"a": lease(pause_seconds=5.0)}
 
-    pauses = [process.look(paused, report, now).pause_seconds for now in (1.0, 2.0)]
+    pauses = [look(process, paused, now).pause_seconds for now in (1.0, 2.0)]
 
     assert pauses == [5.0 + 1 / 20.0, 0.0]
 
 
 def test_a_process_tells_a_pause_at_once_and_of_itself_every_few_seconds() -> None:
     """A lease that is written seldom keeps a store cheap."""
-    process = RateShare(token="own", weight=1.0)
+    process, told = process_of(), []
 
-    told = []
     for now in range(20):
-        pause_seconds = 3.0 if now == 7 else 0.0
-        share = process.look({}, RateReport(learned_rate=None, is_hungry=True, pause_seconds=pause_seconds), float(now))
+        share = look(process, {}, float(now), pause_seconds=3.0 if now == 7 else 0.0)
         told += [(now, share.lease.pause_seconds)] if share.lease is not None else []
 
     assert told == [(0, 0.0), (5, 0.0), (7, 3.0), (12, 0.0), (17, 0.0)]
 
 
 def test_a_process_that_writes_no_more_is_gone() -> None:
-    process, report = RateShare(token="own", weight=1.0), RateReport(learned_rate=None, is_hungry=True)
-    process.look({"a": lease()}, report, 0.0)
+    process, others = process_of(), {"a": lease()}
+    look(process, others, 0.0)
 
-    still = process.look({"a": lease()}, report, GONE_SECONDS - 1)
-    gone = process.look({"a": lease()}, report, GONE_SECONDS + 1)
+    still, gone = (look(process, others, GONE_SECONDS + seconds) for seconds in (-1, 1))
 
     assert (still.part, gone.part, gone.rate) == (0.5, 1.0, 20.0)
 
 
 def test_a_process_with_little_to_do_leaves_the_rate_to_others() -> None:
     """It has its whole part again within seconds when it needs it."""
-    process, parts = RateShare(token="own", weight=Weight.INGEST), dict[int, float]()
+    process, parts = process_of(Weight.INGEST), dict[int, float]()
+
     for now in range(20):
-        report = RateReport(learned_rate=None, is_hungry=now >= 10)
-        parts[now] = process.look(
-            {"a": RateLease(weight=1.0, writes=now, rate=20.0, learned=1)}, report, float(now)
-        ).part
+        others = {"a": RateLease(weight=1.0, writes=now, rate=20.0, learned=1)}
+        parts[now] = look(process, others, float(now), is_hungry=now >= 10).part
 
     assert parts[9] == pytest.approx(0.4 / 1.4)
     assert parts[13] == pytest.approx(0.8)
