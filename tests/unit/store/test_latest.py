@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -113,57 +114,61 @@ def test_some_items_are_found_without_reading_all_files(
     assert rows["a"]["calls"] == 2
 
 
-def test_a_base_is_due_when_the_tail_is_long(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+@dataclass
+class Makers:
+    """The processes that were begun to make a base, in place of real ones."""
+
+    begun: list[list[str]] = field(default_factory=list)
+    are_working: bool = False
+
+    def begin(self, command: list[str], **_: object) -> "Makers":
+        self.begun.append(command)
+        return self
+
+    def poll(self) -> int | None:
+        return None if self.are_working else 0
+
+
+@pytest.fixture
+def makers(monkeypatch: pytest.MonkeyPatch) -> Makers:
+    makers = Makers()
+    monkeypatch.setattr(subprocess, "Popen", makers.begin)
+    monkeypatch.setattr(module, "_MAKING", {})
+    return makers
+
+
+def test_a_base_is_due_when_the_tail_is_long(results: Results, makers: Makers, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of its rows, or many legs; few rows are read as they are."""
-    begun: list[list[str]] = []
     monkeypatch.setattr(module, "_LEAST_ROWS", 3)
     monkeypatch.setattr(module, "_MOST_LEGS", 2)
-
-    class Process:
-        def __init__(self, command: list[str], **_: object) -> None:
-            begun.append(command)
-
-        def poll(self) -> int:
-            return 0
-
-    monkeypatch.setattr(subprocess, "Popen", Process)
     dues = []
     for run_id, items in zip(RUNS, ("abc", "d", "abcdefg", "x", "y", "z", "w"), strict=False):
         end(results, run_id, *((item, "accepted") for item in items))
-        before = len(begun)
+        before = len(makers.begun)
         module.refresh_if_due(results)
-        dues.append(len(begun) > before)
+        dues.append(len(makers.begun) > before)
         if dues[-1] and run_id not in RUNS[5:]:
             refresh(results)
 
     assert dues == [False, True, True, False, False, True, True]
-    assert begun[0] == [sys.executable, "-m", "proofsweep.store.latest", results.store.url]
+    assert makers.begun[0] == [sys.executable, "-m", "proofsweep.store.latest", results.store.url]
 
 
-def test_no_second_process_makes_a_base_while_one_does(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_second_process_makes_a_base_while_one_does(
+    results: Results, makers: Makers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Legs may end each minute, and a base of millions takes several."""
-    working = [True]
     monkeypatch.setattr(module, "_LEAST_ROWS", 0)
-    monkeypatch.setattr(module, "_MAKING", {})
-    begun: list[object] = []
-
-    class Process:
-        def __init__(self, command: list[str], **_: object) -> None:
-            begun.append(command)
-
-        def poll(self) -> int | None:
-            return None if working[0] else 0
-
-    monkeypatch.setattr(subprocess, "Popen", Process)
+    makers.are_working = True
     end(results, RUNS[0], ("a", "accepted"))
     module.refresh_if_due(results)
     module.refresh_if_due(results)
-    assert len(begun) == 1
+    assert len(makers.begun) == 1
 
-    working[0] = False
+    makers.are_working = False
     module.refresh_if_due(results)
 
-    assert len(begun) == 2
+    assert len(makers.begun) == 2
 
 
 def test_a_part_that_is_missing_is_one_clear_line_where_a_base_is_made(results: Results) -> None:

@@ -1,6 +1,7 @@
 """Plans, parts and receipts have their places, and are read back by name: a listing may lag behind."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -48,23 +49,19 @@ def test_a_null_where_none_may_be_is_refused(results: Results) -> None:
     assert results.parts_of("verdicts", PLAN) == []
 
 
-def test_a_damaged_part_is_one_clear_line(tmp_path: Path, results: Results) -> None:
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        (part_name(0, 1), lambda results: results.table("verdicts", [part_name(0, 1)], ["outcome"])),
+        (layout.items_name(PLAN.run_id, 0), lambda results: list(results.items(PLAN))),
+    ],
+)
+def test_what_is_damaged_is_one_clear_line(results: Results, name: str, read: Callable[[Results], object]) -> None:
     """A disk may lose the end of a file; the line names it."""
-    part = results.create_part(part_name(0, 1), "verdicts", [row_of(0)])
-    (file,) = tmp_path.glob("**/verdicts/*/*.parquet")
-    file.write_bytes(file.read_bytes()[:-9])
+    results.store.create(name, parquet_of(pa.Table.from_pylist([row_of(0)], schema=SCHEMAS["verdicts"]))[:-9])
 
-    with pytest.raises(ResultsError, match=rf"^{part.name} in the results store .* is damaged: [^\n]*$"):
-        results.table("verdicts", [part.name], ["outcome"])
-
-
-def test_damaged_items_are_one_clear_line(results: Results) -> None:
-    results.store.create(layout.items_name(PLAN.run_id, 0), b"PAR1")
-
-    with pytest.raises(
-        ResultsError, match=r"^_runs/.*/items/00000\.parquet in the results store .* is damaged: [^\n]*$"
-    ):
-        list(results.items(PLAN))
+    with pytest.raises(ResultsError, match=rf"^{name} in the results store .* is damaged: [^\n]*$"):
+        read(results)
 
 
 def test_copies_and_other_files_beside_parts_are_none(results: Results) -> None:
