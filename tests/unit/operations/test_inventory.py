@@ -80,17 +80,6 @@ def test_answers_of_another_environment_do_not_count(results: Results) -> None:
     assert rows_of(results, listed("p"), environment="production")["p"]["state"] == "matched"
 
 
-def test_a_service_that_is_down_leaves_no_half_inventory(operator: Operator, service: ScriptedService) -> None:
-    """Half a list would name proofs as missing."""
-    service.script[Call.PROOFS] = [page("a", cursor="1"), Scripted(status=503), Scripted(status=503)]
-
-    with pytest.raises(RunMustStop) as stopped:
-        inventory_proofs(operator)
-
-    assert stopped.value.ended_by == "breaker"
-    assert len(operator.results.table("proofs", operator.results.all_parts("proofs"))) == 0
-
-
 def page(*proof_ids: str | None, cursor: str | None = None) -> Scripted:
     document: dict[str, object] = {"items": [{"proofId": each, "song": "s"} for each in proof_ids]}
     return Scripted(document=document if cursor is None else document | {"nextCursor": cursor})
@@ -124,13 +113,24 @@ def test_keys_that_the_service_pages_unasked_are_all_listed(partner: Partner, se
     assert (keys, service.calls) == (["a", "b"], [Call.KEYS] * 2)
 
 
-def test_an_inventory_that_its_bounds_cut_short_says_what_it_needs(
-    operator: Operator, service: ScriptedService
+@pytest.mark.parametrize(
+    ("most_calls", "last", "why"),
+    [
+        (9, Scripted(status=503), "The service fails"),
+        (
+            2,
+            page("c"),
+            r"none are left for another\. No row was written: an inventory needs",
+        ),
+    ],
+)
+def test_half_an_inventory_is_not_left(
+    operator: Operator, service: ScriptedService, most_calls: int, last: Scripted, why: str
 ) -> None:
-    """Of the calls that were set there are too few for the list, tonight as in each night."""
-    service.script[Call.PROOFS] = [page("a", cursor="1"), page("b", cursor="2"), page("c")]
+    """Half a list would name proofs as missing. The service may be down, or too few calls may be set for the list."""
+    service.script[Call.PROOFS] = [page("a", cursor="1"), page("b", cursor="2"), last, last]
 
-    with pytest.raises(RunMustStop, match=r"none are left for another\. No row was written: an inventory needs"):
-        inventory_proofs(replace(operator, bounds=Bounds(max_calls=2)))
+    with pytest.raises(RunMustStop, match=why):
+        inventory_proofs(replace(operator, bounds=Bounds(max_calls=most_calls)))
 
     assert len(operator.results.table("proofs", operator.results.all_parts("proofs"))) == 0
