@@ -1,22 +1,25 @@
-"""A leg is held by one process at a time, and goes on with what is left of its bounds when Prefect runs it again."""
+"""A leg is held by one process at a time; a run that was killed goes on, with what is left of the bounds of its leg."""
 
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from proofsweep.app import App
+from proofsweep.app import App, utc_now
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call
-from proofsweep.domain.runs import Bounds, Plan
+from proofsweep.domain.runs import INGEST, Bounds, Plan, new_run_id
+from proofsweep.queries.status import describe_run
 from proofsweep.store import layout
 from proofsweep.store.lease import Legs
 from proofsweep.verify import attempt
+from proofsweep.verify.commit import LegParts
 from proofsweep.verify.leg import Leg
 from proofsweep.verify.worker import verify_batch
 
@@ -101,7 +104,7 @@ def test_what_leads_outside_when_it_is_opened_is_not_sent(
     victim.symlink_to(tmp_path / "secret" / ("" if what == "folder" else victim.name))
 
     with held(plan.run_id, config) as leg:
-        verify_batch(leg, leg.completed.batches()[0])
+        verify_batch(leg)
 
     results = App(settings).results
     (row,) = results.table("verdicts", results.parts_of("verdicts", plan), ["reason", "calls"]).to_pylist()
@@ -121,8 +124,7 @@ def test_a_leg_that_is_over_is_forgotten(
         assert app.leg is leg
         if error is not None:
             raise error
-        for piece in leg.completed.batches():
-            verify_batch(leg, piece)
+        verify_batch(leg)
 
     assert app.leg is None
     assert app.service is not service
@@ -153,8 +155,7 @@ def test_a_stop_that_was_asked_before_the_leg_is_not_lost(
     app.service.stop.pull(RunMustStop("Enough.", ended_by="cancelled"))
 
     with app.attempt(run_id) as leg:
-        for piece in leg.completed.batches():
-            verify_batch(leg, piece)
+        verify_batch(leg)
 
     assert service.calls.count(Call.UPLOADS) == 0
     assert receipts(settings, run_id) == ["cancelled"]
@@ -228,10 +229,96 @@ def test_a_process_that_was_asked_to_stop_begins_no_second_run(
     for run_id, bounds in app.runs_of_catalog(None, catalog, Bounds()):
         worked_on.append(run_id)
         with app.attempt(run_id, bounds=bounds) as leg:
-            for piece in leg.completed.batches():
-                verify_batch(leg, piece)
+            verify_batch(leg)
             if stopped_by is not None:
                 leg.stop.pull(RunMustStop("Enough.", ended_by=stopped_by))
 
     assert len(worked_on) == runs
     assert receipts(settings, resumed.run_id) == ["complete"]
+
+
+@pytest.fixture
+def begun(settings: Settings, catalog: str) -> Plan:
+    plan, results = App(settings).plan(catalog), App(settings).results
+    Legs(results.store, plan.run_id).take(1)
+    write_journal(results, plan, 1, [0])
+    let_holder_die(results, plan, 1)
+    return plan
+
+
+def verify(config: str, plan: Plan, bounds: Bounds | None = None) -> None:
+    """Work on a run, even if another of its catalog began after it was planned."""
+    with held(plan.run_id, config, bounds=bounds) as leg:
+        verify_batch(leg)
+
+
+def copied(settings: Settings, plan: Plan, minutes: float, **facts: str) -> Plan:
+    """Write another plan of the same rows that was made so many minutes later."""
+    results, at = App(settings).results, utc_now() + timedelta(minutes=minutes)
+    made = replace(plan, run_id=new_run_id(at, "aaaaaa"), created_at=at.isoformat(), catalog_term=None, **facts)  # type: ignore[arg-type]
+    results.store.create(
+        f"_runs/{made.run_id}/items/00000.parquet",
+        results.store.read(f"_runs/{plan.run_id}/items/00000.parquet") or b"",
+    )
+    results.write_plan(made)
+    return made
+
+
+@pytest.mark.parametrize("spelling", ["../music", "link", "music/../music"])
+def test_the_run_of_a_catalog_is_found_however_it_is_spelled(
+    settings: Settings, catalog: str, begun: Plan, spelling: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its dead leg is settled; other catalogs and environments have none."""
+    folder = Path(catalog).parent
+    (folder / "link").symlink_to(catalog)
+    (folder / "other").mkdir()
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere" if spelling.startswith("..") else folder)
+
+    assert App(settings).run_to_resume(spelling) == App(settings).run_to_resume() == begun
+    assert App(settings).run_to_resume(str(folder / "other")) is None
+    assert describe_run(App(settings).results, begun.run_id).remaining == 2
+
+
+def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
+    settings: Settings, config: str, catalog: str, begun: Plan
+) -> None:
+    """It is not sent again; one whose rest was answered in part goes on."""
+    later = copied(settings, begun, 0)
+    verify(config, later, Bounds(max_calls=5))
+    in_part = App(settings).run_to_resume(catalog)
+    verify(config, later)
+
+    assert in_part == later
+    assert App(settings).run_to_resume(catalog) is None
+    status = describe_run(App(settings).results, begun.run_id)
+    assert (status.ended_by, status.remaining, status.is_over) == ("superseded", 2, True)
+
+
+@pytest.mark.parametrize("has_parts", [False, True])
+def test_a_run_that_was_killed_when_all_rows_were_done_is_the_one_to_end(
+    settings: Settings, config: str, catalog: str, *, has_parts: bool
+) -> None:
+    """To verify its catalog again does not begin another one, which would pay for all files once more."""
+    results, plan = App(settings).results, App(settings).plan(catalog)
+    Legs(results.store, plan.run_id).take(1)
+    write_journal(results, plan, 1, range(plan.items))
+    if has_parts:
+        LegParts.found(results, plan, 1).close()
+    let_holder_die(results, plan, 1)
+    was_over = describe_run(results, plan.run_id).is_over
+
+    found = App(settings).run_to_resume(catalog)
+    verify(config, plan)
+
+    assert (was_over, found) == (False, plan)
+    assert describe_run(results, plan.run_id).is_over
+    assert App(settings).run_to_resume(catalog) is None
+
+
+def test_the_run_of_a_pass_is_never_superseded(settings: Settings, config: str, begun: Plan) -> None:
+    """Its files are moved when it ends."""
+    ingest = copied(settings, begun, 0, catalog_kind=INGEST)
+    verify(config, copied(settings, begun, 0.01))
+
+    assert App(settings).run_to_resume() == ingest
