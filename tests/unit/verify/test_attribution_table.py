@@ -92,9 +92,8 @@ TABLE: list[tuple[list[Step], Result | None, str]] = [
     # Nothing is strange about these: the row is written at once, whatever else happens.
     *(([(0, what)], None, word_for(what.outcome)) for what in PLAIN),
     # F. A first failure that a wait may heal is tried again, once the service was seen to work since.
-    *(([(0, what)], None, REMAINS) for what in HEALS),
+    ([(0, DOWN)], None, REMAINS),
     *(([(0, what), (1, VALID)], None, TRIED_AGAIN) for what in HEALS),
-    ([(0, DOWN), (1, REFUSED)], None, TRIED_AGAIN),
     ([(0, DOWN), (1, UNFIT)], None, REMAINS),
     ([(0, DOWN), (1, VALID), (0, VALID)], None, "accepted"),
     # Failed twice: its row is written after an answer to another file of its mode, whatever the answer is.
@@ -374,29 +373,22 @@ def test_each_doubt_has_its_own_check(world: World, steps: list[Step], results: 
     assert len(world.written) == len({row for row, _ in steps})
 
 
-def test_while_checks_come_out_wrong_only_they_go_and_their_waits_double(world: World) -> None:
-    """Until `outage_seconds` are over; then the leg ends as the last one showed."""
-    world.results = [WRONG]
+@pytest.mark.parametrize(("results", "ended_by"), [([WRONG], DOWN_ENDS), ([KEY, NOTHING_KNOWN], KEY_ENDS)])
+def test_while_checks_come_out_wrong_only_they_go_and_their_waits_double(
+    world: World, results: list[Result], ended_by: str
+) -> None:
+    """Until `outage_seconds` are over; then the leg ends as the last wrong one showed, whatever tells nothing since."""
+    (why,) = (result.why for result in results if result.why)
+    world.results = results
     world.try_one(0, UNFIT)
     began = world.now
 
-    with pytest.raises(RunMustStop, match=r"It is down\."):
+    with pytest.raises(RunMustStop, match=why):
         world.finish()
 
-    assert [when - began for _, when in world.checks] == [0.0, 10.0, 30.0, 60.0]
-    assert world.held == [False, True, True, True]
-    assert (world.written, world.put_aside, world.ended_by) == ({}, {0}, "breaker")
-
-
-def test_a_leg_in_an_outage_ends_as_its_last_wrong_check_showed(world: World) -> None:
-    """The checks after it tell nothing any more, and none is made without a pause."""
-    world.results = [KEY, NOTHING_KNOWN]
-    world.try_one(0, UNFIT)
-
-    with pytest.raises(RunMustStop):
-        world.finish()
-
-    assert (world.written, world.ended_by, len(world.made) < 10) == ({}, "key_refused", True)
+    assert list(dict.fromkeys(when - began for _, when in world.checks)) == [0.0, 10.0, 30.0, 60.0]
+    assert (world.held[0], set(world.held[1:])) == (False, {True})
+    assert (world.written, world.put_aside, world.ended_by) == ({}, {0}, ended_by)
 
 
 def test_what_failed_in_an_outage_is_tried_again_when_it_is_over(world: World) -> None:
@@ -539,13 +531,3 @@ def test_only_silence_that_was_refused_shows_that_the_service_refuses(world: Wor
     world.try_one(ACCEPTED_ALIKE, VALID)
 
     assert (made, world.made[len(made) :]) == (["known one_file"], ["probe one_file"])
-
-
-def test_a_key_that_is_refused_opens_the_circuit_at_once(world: World) -> None:
-    """It is refused for each call; no call goes before the probe has shown it."""
-    world.results = [KEY]
-
-    with pytest.raises(RunMustStop):
-        world.dispatcher.open_circuit()
-
-    assert (world.ended_by, world.held[0]) == ("key_refused", True)

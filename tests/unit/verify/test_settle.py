@@ -176,15 +176,6 @@ def test_a_run_goes_on_while_a_killed_leg_has_exchanges_to_publish(results: Resu
     assert sorted(rows_of(results, plan, "exchanges"), key=str) == [0, 1, 2, 3]
 
 
-def test_a_run_without_remaining_rows_is_complete(results: Results, plan: Plan) -> None:
-    """A stop that comes after the last row has stopped nothing."""
-    write_journal(results, plan, 1, range(5))
-
-    row = settled(results, plan, EndedBy.CANCELLED)
-
-    assert (row["ended_by"], row["remaining"]) == ("complete", 0)
-
-
 def publish(results: Results, leg: int, *told: Told) -> None:
     """Write a leg's audit trail: row, call, status; each exchange in a part of its own."""
     for seq, (number, call, status) in enumerate(told):

@@ -150,16 +150,3 @@ def test_a_proxy_that_cannot_be_used_ends_the_leg_as_an_outage(leg: Leg, service
         "breaker",
         "The proxy in https_proxy cannot be used.",
     )
-
-
-def test_a_store_that_stays_away_ends_the_leg(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody knows what is left."""
-    let_reads_fail(monkeypatch, times=1_000)
-
-    work_last(leg)
-
-    assert leg.stop.reason is not None
-    assert (leg.stop.reason.ended_by, leg.stop.reason.message) == (
-        "breaker",
-        "The results store cannot be used: The store is away.",
-    )
