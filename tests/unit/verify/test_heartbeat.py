@@ -159,29 +159,29 @@ def test_nothing_begins_while_a_write_is_unanswered(leg: Leg, seconds: float, *,
     assert leg.heartbeat.store_is_well
 
 
-def test_a_request_to_stop_is_seen_although_nothing_can_be_written(leg: Leg) -> None:
-    """A person stops a run because its disk is full."""
-    leg.error = ResultsError("It is full.")
-    ask(leg)
-
-    leg.heartbeat.write()
-
-    assert leg.stop.reason is not None
-
-
 def ask(leg: Leg) -> bool:
     opened = leg.legs.open_leg()
     assert opened is not None
     return leg.legs.ask_to_stop(opened)
 
 
-@pytest.mark.parametrize(("is_asked", "aborted"), [(True, [112.0]), (False, [])])
+@pytest.mark.parametrize(
+    ("is_asked", "error", "ended_by", "aborted"),
+    [
+        (True, None, "cancelled", [112.0]),
+        (True, ResultsError("It is full."), "cancelled", [112.0]),
+        (False, None, None, []),
+    ],
+)
 def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seconds(
-    leg: Leg, *, is_asked: bool, aborted: list[float]
+    leg: Leg, error: ResultsError | None, ended_by: str | None, aborted: list[float], *, is_asked: bool
 ) -> None:
-    """Files are abandoned once, and their rows remain; a leg of a night makes some thousands of requests."""
+    """Files are abandoned once, and their rows remain; a leg of a night makes some thousands of requests.
+
+    A request is seen although nothing can be written: a person stops a run because its disk is full.
+    """
     found: list[float] = []
-    leg.heartbeat.drain_seconds = 12.0
+    leg.error, leg.heartbeat.drain_seconds = error, 12.0
     leg.heartbeat.abort = lambda: found.append(leg.now)
     if is_asked:
         ask(leg)
@@ -190,7 +190,7 @@ def test_files_in_flight_have_their_time_and_a_bucket_is_asked_once_in_four_seco
         leg.heartbeat.write()
         leg.now += 1.0
 
-    assert found == aborted
+    assert (leg.ended_by, found) == (ended_by, aborted)
     assert is_asked or leg.store.reads == 15
 
 

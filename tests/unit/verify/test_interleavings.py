@@ -79,9 +79,6 @@ class Process:
     def __post_init__(self) -> None:
         self.steps = greenlet(self._run)
 
-    def start(self) -> None:
-        self.steps.switch()
-
     def advance(self, fault: str | None = None) -> None:
         self.fault = fault
         self.steps.switch()
@@ -301,7 +298,7 @@ class Exploration:
         others = []
         try:
             for process in processes:
-                process.start()
+                process.steps.switch()
             for number, fault in order:
                 processes[number].advance(fault)
             while self._is_new(memory, processes, order):
@@ -365,31 +362,27 @@ def explored(*works: Callable[[Results], None], faults: int = 0, switches: int =
 
 
 @pytest.mark.parametrize(
-    "own",
+    ("own", "others"),
     [
-        OwnProcess(0, 2, "publish"),
-        OwnProcess(1, 1, "publish"),
-        OwnProcess(0, 1, "flush publish"),
-        OwnProcess(1, 1, "flush"),
-        OwnProcess(1, 1, "end"),
-        OwnProcess(0, 1, "flush end"),
+        (OwnProcess(0, 2, "publish"), 1),
+        (OwnProcess(1, 1, "publish"), 1),
+        (OwnProcess(0, 1, "flush publish"), 1),
+        (OwnProcess(1, 1, "flush"), 1),
+        (OwnProcess(1, 1, "end"), 1),
+        (OwnProcess(0, 1, "flush end"), 1),
+        (OwnProcess(0, 1, "flush"), 2),
     ],
     ids=str,
 )
-def test_a_frozen_process_and_one_that_takes_over(own: OwnProcess) -> None:
-    """Each may be stopped anywhere for as long as the other works, or for ever."""
-    explored(own, take_over)
+def test_a_frozen_process_and_one_or_two_that_take_over(own: OwnProcess, others: int) -> None:
+    """Each may be stopped anywhere for as long as the others work, or for ever."""
+    explored(own, *[take_over] * others)
 
 
 @pytest.mark.parametrize("own", [OwnProcess(1, 1, "publish"), OwnProcess(0, 1, "flush end")], ids=str)
 def test_a_write_that_fails(own: OwnProcess) -> None:
     """A bucket may have done what it answers with an error."""
     explored(own, take_over, faults=1, switches=SWITCHES - 1)
-
-
-def test_two_that_take_over() -> None:
-    """While the leg's own process comes back."""
-    explored(OwnProcess(0, 1, "flush"), take_over, take_over)
 
 
 @pytest.mark.parametrize("own", [OwnProcess(0, 1, "flush publish"), OwnProcess(1, 1, "flush end")], ids=str)

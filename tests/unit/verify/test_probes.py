@@ -73,10 +73,6 @@ def accepted(folder: Path, name: str, size: int = 60, sidecar: bytes | None = No
     return AcceptedItem(size, str(audio), str(proof), digest, sha256(sidecar).hexdigest())
 
 
-def sent_names(service: ScriptedService, *names: str) -> list[str]:
-    return [name for upload in service.uploads for name in names if name.encode() in upload]
-
-
 @pytest.mark.parametrize(("call", "answer", "finding", "ended_by"), PROBES)
 def test_silence_shows_whether_the_service_works(
     leg: Leg, service: ScriptedService, call: Call, answer: Scripted, *, finding: CheckFinding, ended_by: EndedBy
@@ -167,7 +163,7 @@ def test_files_that_changed_or_are_gone_are_not_sent(checks: Checks, service: Sc
     (tmp_path / "2.wav").unlink()
 
     assert checks.send_known(ONE_FILE).finding is RIGHT
-    assert sent_names(service, "0.wav", "1.wav", "2.wav", "3.wav") == ["3.wav"]
+    assert [b"3.wav" in upload for upload in service.uploads] == [True]
 
 
 def test_known_files_that_cannot_be_opened_here_are_no_changed_ones(checks: Checks, tmp_path: Path) -> None:

@@ -103,31 +103,21 @@ def test_a_leg_begins_with_calls_for_one_item_and_the_last_probe(
         assert (stopped.value.ended_by, stopped.value.quota_reset) == ("quota", RESET)
 
 
-@pytest.fixture
-def uptime(stop: StopSwitch, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    passed = [0.0]  # monotonic seconds: a rest lasts no time, and is added
-
-    def rest(_stop: StopSwitch, seconds: float) -> None:
-        passed.append(passed[-1] + seconds)
-        stop.check()
-
-    monkeypatch.setattr(StopSwitch, "rest", rest)
-    return passed
-
-
 def test_a_run_asks_a_service_that_stays_down_with_longer_and_longer_waits(
-    opened: Service, service: ScriptedService, uptime: list[float]
+    opened: Service, service: ScriptedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until its patience is at an end; then it ends as in an outage, and no keyed call was made."""
+    waits = list[float]()  # a rest lasts no time, and is added
+    monkeypatch.setattr(StopSwitch, "rest", lambda _, seconds: waits.append(seconds))
     opened.retry = RetrySettings(attempts=2, longest_wait_seconds=30.0, breaker_seconds=300.0)
-    opened.dispatcher.clock = lambda: uptime[-1]
+    opened.dispatcher.clock = lambda: sum(waits)
     service.usual[Call.HEALTH] = Scripted(status=503)
 
     with pytest.raises(RunMustStop) as stopped:
         opened.awaited()
 
     assert stopped.value.ended_by == "breaker"
-    assert 300.0 <= uptime[-1] <= 301.0
+    assert 300.0 <= sum(waits) <= 301.0
     assert service.calls == [Call.HEALTH] * len(service.calls)
     assert 20 <= len(service.calls) <= 40
 

@@ -60,14 +60,6 @@ def test_a_refused_upload_fails_its_item_alone_and_leaves_no_digest(trial: Trial
     assert (read.audio_format, read.sha256, read.sidecar_sha256) == ("wav", None, None)
 
 
-def test_a_file_that_is_still_missing_has_the_words_of_its_plan(trial: Trial) -> None:
-    """They say what names it: a line of a manifest, a message or a bag."""
-    planned = Ineligible(Reason.MISSING_AUDIO, "m.csv, line 2: There is no audio at this location.")
-    missing = replace(trial.item, audio="/nowhere.wav", ineligible=planned)
-
-    assert trial.finished(missing).outcome == planned
-
-
 @pytest.mark.parametrize("reason", [Reason.MISSING_AUDIO, Reason.UNREADABLE_FILE, Reason.SOURCE_FORBIDDEN])
 def test_a_file_that_the_listing_did_not_show_may_be_there_now(trial: Trial, reason: Reason) -> None:
     """Its folder or bucket was away when the run was planned."""
@@ -76,11 +68,16 @@ def test_a_file_that_the_listing_did_not_show_may_be_there_now(trial: Trial, rea
     assert isinstance(trial.finished(unseen).outcome, Accepted)
 
 
-def test_what_lies_in_an_unreadable_folder_is_not_sent(trial: Trial) -> None:
-    """Nobody knows whether a sidecar lies beside it; and a folder itself is no file, so that the plan's words stay."""
-    planned = Ineligible(Reason.UNREADABLE_FOLDER, "The folder cannot be read: Permission denied.")
+@pytest.mark.parametrize(
+    ("reason", "facts"), [(Reason.MISSING_AUDIO, {"audio": "/nowhere.wav"}), (Reason.UNREADABLE_FOLDER, {})]
+)
+def test_what_is_still_missing_or_in_an_unreadable_folder_has_the_words_of_its_plan(
+    trial: Trial, reason: Reason, facts: dict[str, str]
+) -> None:
+    """They say what names a file: a line, a message or a bag. In such a folder nobody knows whether a sidecar lies."""
+    planned = Ineligible(reason, "m.csv, line 2: It cannot be sent.")
 
-    assert trial.finished(replace(trial.item, ineligible=planned)).outcome == planned
+    assert trial.finished(replace(trial.item, ineligible=planned, **facts)).outcome == planned
     assert trial.service.calls == []
 
 
