@@ -11,8 +11,7 @@ from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.tags import checksums_of
 from proofsweep.sources import checksums
 from proofsweep.sources.catalog import Catalog
-from proofsweep.sources.checksums import ChecksumLine, algorithm_of_list, line_of, lines_of_list
-from proofsweep.sources.files import Files
+from proofsweep.sources.checksums import ChecksumLine, algorithm_of_list, line_of
 from proofsweep.sources.names import Cause
 from proofsweep.sources.open_catalog import open_catalog
 from tests.worlds.ddex_messages import Sending, Sent, Track
@@ -84,24 +83,13 @@ def test_a_line_that_cannot_be_compared_is_none(line: str) -> None:
         ("checksum.txt", ""),
         ("CHECKSUMS", ""),
         ("manifest-sha512.txt", "sha512"),
-        *dict.fromkeys(("a.wav", "notes.txt", "manifest.txt", "bagit.txt", "tagmanifest-md5.txt", "song.ffp")).items(),
-        *dict.fromkeys(
-            ("song.sfv", "B2SUMS", "SHA3SUMS", "manifest-blake2b.txt", "SHA256SUMS.asc", "a.md5.wav")
-        ).items(),
+        *dict.fromkeys(("a.wav", "a.md5.wav", "notes.txt", "manifest.txt", "bagit.txt", "tagmanifest-md5.txt")).items(),
+        *dict.fromkeys(("a.ffp", "a.sfv", "B2SUMS", "SHA3SUMS", "manifest-blake2b.txt", "SHA256SUMS.asc")).items(),
     ],
 )
 def test_the_name_of_a_list_says_its_algorithm(name: str, algorithm: str | None) -> None:
     """If it says one. Others are looked into as any file is; a digest of samples (`.ffp`) is not of the file."""
     assert algorithm_of_list(name) == algorithm
-
-
-def test_a_list_beyond_its_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever wrote it cannot make us read for hours."""
-    monkeypatch.setattr(checksums, "MOST_BYTES", 5)
-    (tmp_path / "MD5SUMS").write_bytes(b"a\nb\ncdefg\n")
-
-    with pytest.raises(CatalogError, match=r"It has more than 5 bytes\.$"):
-        list(lines_of_list(str(tmp_path / "MD5SUMS"), Files()))
 
 
 def written(folder: Path, files: Mapping[str, bytes | str]) -> Path:
@@ -153,28 +141,18 @@ def test_what_cannot_be_compared_is_counted_and_never_damage(tmp_path: Path) -> 
     assert dict(+catalog.ignored) == {Cause.CHECKSUM_LISTS: 2, Cause.UNUSED_CHECKSUMS: 4}
 
 
-@pytest.mark.parametrize(
-    ("content", "unused"),
-    [
-        (b"\xff\xfe\x00\xd8\x00", 0),
-        ("x\n" * 2_000, 2_000),
-        (Path("nowhere"), 0),
-        (Path("MD5SUMS"), 0),  # a link cannot make us read other files of this machine
-    ],
-)
-def test_a_list_that_was_found_and_cannot_be_read_stops_nothing(
-    tmp_path: Path, content: bytes | str | Path, unused: int
-) -> None:
-    """It is counted, and nothing of it is kept."""
-    written(tmp_path, {"drop/a.wav": A, "MD5SUMS": f"{MD5_A}  a.wav"})
-    if isinstance(content, Path):
-        (tmp_path / "drop" / "MD5SUMS").symlink_to(tmp_path / content)
-    else:
-        written(tmp_path, {"drop/MD5SUMS": content})
+def test_a_list_that_was_found_and_cannot_be_read_stops_nothing(tmp_path: Path) -> None:
+    """It is counted, and nothing of it is kept; a link cannot make us read other files of this machine."""
+    lists = {"1/MD5SUMS": b"\xff\xfe\x00\xd8\x00", "2/MD5SUMS": "x\n" * 2_000}
+    audio = dict.fromkeys(("1/a.wav", "2/a.wav", "3/a.wav", "4/a.wav"), A)
+    written(tmp_path / "drop", {**audio, **lists})
+    written(tmp_path, {"MD5SUMS": f"{MD5_A}  a.wav"})
+    for folder, target in {"3": "nowhere", "4": "MD5SUMS"}.items():
+        (tmp_path / "drop" / folder / "MD5SUMS").symlink_to(tmp_path / target)
     catalog = opened(tmp_path / "drop")
 
-    assert digests(catalog) == {"a.wav": {}}
-    assert dict(+catalog.ignored) == {Cause.UNUSED_CHECKSUMS: 1 + unused}
+    assert digests(catalog) == {name: {} for name in audio}
+    assert dict(+catalog.ignored) == {Cause.UNUSED_CHECKSUMS: 4 + 2_000}
 
 
 @pytest.mark.parametrize("place", ["drop/sub/list", "list"])
@@ -191,10 +169,15 @@ def test_a_named_list_is_relative_to_itself_or_to_the_root(tmp_path: Path, place
     assert digests(catalog) == {"a.wav": {"sha1": digest("sha1", A), "md5": MD5_A}}
 
 
-def test_a_named_list_that_says_nothing_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, {"drop/a.wav": A, "page": "<html>\n"})
+def test_a_named_list_that_says_nothing_or_has_no_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote it cannot make us read for hours."""
+    monkeypatch.setattr(checksums, "MOST_BYTES", 7)
+    written(tmp_path, {"drop/a.wav": A, "page": "<html>\n", "long": "a\nb\ncdef\n"})
+    wrong = {"gone": "There is no such file.", "page": "there is no checksum in it", "long": "has more than 7 bytes"}
 
-    for name, words in {"gone": "There is no such file.", "page": "there is no checksum in it"}.items():
+    for name, words in wrong.items():
         with pytest.raises(CatalogError, match=rf"^{tmp_path}/{name}: .*{words}"):
             list(opened(tmp_path / "drop", str(tmp_path / name)).rows())
 
