@@ -14,7 +14,7 @@ import pytest
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.sources.files import Files
-from proofsweep.sources.readers import ManifestFile, encoding_of
+from proofsweep.sources.readers import ManifestFile
 
 FILES = Files()
 
@@ -63,6 +63,12 @@ def test_every_dialect_of_csv_gives_the_same_records(tmp_path: Path, content: st
         ("m.csv", 'audio;"label, year, place"\na.wav;x\n', ["a.wav", "x"]),  # what stands between the names counts
         ("m.csv", 'audio,tag\n"a\nb, ""c"".wav", x \n', ['a\nb, "c".wav', " x "]),
         ("m.csv", b"audio,x\ncaf\xe9.wav,k\xc3\xa4se\n", ["caf\udce9.wav", "käse"]),  # a name is bytes
+        (
+            "m.csv",
+            b"audio\n" + (b" " * 100_000 + b"\n") * 30 + b"\xe4.wav",
+            ["ä.wav"],
+        ),  # all of a list says how it is encoded
+        ("m.csv", "audio\nGrün.wav\n".encode("cp850"), ["Gr\udc81n.wav"]),
         ("m.csv", "audio,sidecar,id\na.wav\n", ["a.wav", "", ""]),  # as spreadsheets leave out what is empty
         (
             "m.jsonl",
@@ -194,24 +200,3 @@ def test_a_manifest_that_changes_while_it_is_read_is_refused(
 
     with pytest.raises(CatalogError, match="It changed while it was read: let its delivery finish"):
         list(records)
-
-
-GERMAN = "audio;Künstler\nD:\\Musik\\Grüße.wav;Björk «Jóga» €\n"
-
-
-@pytest.mark.parametrize(
-    ("content", "codec"),
-    [
-        (b"", "utf-8"),
-        (GERMAN.encode("cp1252"), "cp1252"),
-        (GERMAN.encode("utf-16"), "utf-16"),
-        (b"audio\n" + b"a" * 3_000_000 + b"\xe4.wav\n", "cp1252"),
-        (b"audio\nk\xc3\xa4se.wav\ncaf\xe9.wav\n", "utf-8"),
-        ("audio\nGrün.wav\n".encode("cp850"), "utf-8"),
-    ],
-)
-def test_an_encoding_is_recognised(content: bytes, codec: str) -> None:
-    """The whole file decides; it stands at its start afterwards."""
-    file = io.BytesIO(content)
-
-    assert (encoding_of(file), file.tell()) == (codec, 0)

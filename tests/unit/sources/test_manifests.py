@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,9 +40,7 @@ def test_a_row_has_its_files_facts_and_its_tags(tmp_path: Path) -> None:
     assert (row.number, row.item_id, dict(row.tags)) == (0, "x-1", {"ISRC": "GB123"})
     assert (row.audio, row.named_audio) == (str(tmp_path / "a.wav"), "a.wav")
     assert (row.sidecar, row.named_sidecar) == (str(tmp_path / "a.sidecar"), "a.sidecar")
-    assert row.audio_facts is not None
-    assert row.sidecar_facts is not None
-    assert (row.audio_facts.size_bytes, row.sidecar_facts.size_bytes) == (3, 1)
+    assert [facts and facts.size_bytes for facts in (row.audio_facts, row.sidecar_facts)] == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -79,16 +78,6 @@ def test_what_is_no_proof_is_ineligible(tmp_path: Path, content: str) -> None:
     (row,) = rows_of(tmp_path, content)
 
     assert isinstance(row.refused, Ineligible)
-
-
-def test_a_json_line_without_audio_is_still_a_row(tmp_path: Path) -> None:
-    """Lines may have keys of their own; null and absent are the same."""
-    lines = '{"audio": "a.wav", "isrc": "1"}\n{"upc": "2"}\n{"audio": null}\n'
-
-    rows = rows_of(tmp_path, lines, name="m.jsonl")
-
-    assert [row.named_audio for row in rows] == ["a.wav", "", ""]
-    assert [dict(row.tags) for row in rows] == [{"isrc": "1"}, {"upc": "2"}, {}]
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "audio,id\n"])
@@ -155,32 +144,54 @@ def test_one_id_may_name_one_file_twice(tmp_path: Path, rows: str) -> None:
     assert len(rows_of(tmp_path, f"audio,ID\n{rows}")) == 2
 
 
-def test_rows_without_audio_are_one_item_each(tmp_path: Path) -> None:
-    """They are told apart by their number, and shown by their line."""
-    rows = rows_of(tmp_path, "audio,title\n,x\na.wav,y\n,z\n")
+@pytest.mark.parametrize(
+    ("name", "content", "lines"),
+    [
+        ("m.csv", "audio,title,upc\n,x,\na.wav,,2\n,x,\n", (2, 4)),
+        ("m.jsonl", '{"audio": null, "title": "x"}\n{"audio": "a.wav", "upc": "2"}\n{"title": "x"}\n', (1, 3)),
+    ],
+)
+def test_rows_without_audio_are_one_item_each(tmp_path: Path, name: str, content: str, lines: tuple[int, int]) -> None:
+    """They are told apart by their number, and shown by their line; null, absent and empty are the same."""
+    rows = rows_of(tmp_path, content, name)
 
     first, _, last = (work_item_of(row, "m", "sidecar") for row in rows)
+    shown = [f"0-{name}, line {line}" for line in lines]
+    assert [row.named_audio for row in rows] == ["", "a.wav", ""]
+    assert [dict(row.tags) for row in rows] == [{"title": "x"}, {"upc": "2"}, {"title": "x"}]
     assert first.item_id != last.item_id
-    assert (first.relative_path, last.relative_path) == ("0-m.csv, line 2", "0-m.csv, line 4")
-    assert last.ineligible == Ineligible(
-        Reason.MISSING_AUDIO, "0-m.csv, line 4: the manifest names no audio in this row."
-    )
+    assert [first.relative_path, last.relative_path] == shown
+    assert last.ineligible == Ineligible(Reason.MISSING_AUDIO, f"{shown[1]}: the manifest names no audio in this row.")
 
 
 def test_a_column_that_was_named_must_be_there(tmp_path: Path) -> None:
     """JSON lines may leave out what is not the audio."""
-    (tmp_path / "m.csv").write_text("Datei,x\na.wav,1\n")
     (tmp_path / "m.jsonl").write_text('{"Datei": "a.wav"}\n{"Datei": "b.wav", "Nr": "2"}\n')
+    (tmp_path / "m.csv").write_text("Datei,x\na.wav,1\n")
     settings = CatalogSettings(columns={"audio": "Datei", "id": "Nr"})
 
-    with pytest.raises(CatalogError, match=r"no column is named Nr; the columns are: Datei, x"):
-        open_catalog(str(tmp_path / "m.csv"), settings)
-    (tmp_path / "n.csv").write_text("Titel,Pfad\nLied.wav,D:\\Musik\\Lied.wav\n")
-    with pytest.raises(CatalogError, match=r"set catalog.columns.audio = 'Pfad'"):  # the longer one
-        open_catalog(str(tmp_path / "n.csv"))
     rows = open_catalog(str(tmp_path / "m.jsonl"), settings).rows()
 
     assert [row.item_id for row in rows] == [None, "2"]
+    with pytest.raises(CatalogError, match=r"no column is named Nr; the columns are: Datei, x"):
+        open_catalog(str(tmp_path / "m.csv"), settings)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("Titel,Pfad\nLied.wav,D:\\Musik\\Lied.wav\n", "the columns are: Titel, Pfad .*columns.audio = 'Pfad'"),
+        ("name,type,title\na.wav,audio,One\nb.wav,audio,Two\n", "the columns are: name, .*columns.audio = 'name'"),
+    ],
+)
+def test_a_header_without_the_audio_is_refused_with_the_column_that_may_hold_it(
+    tmp_path: Path, content: str, words: str
+) -> None:
+    """The one of the longer paths; a cell of a data row is no name of a column, else the rows above would be titles."""
+    (tmp_path / "m.csv").write_text(content)
+
+    with pytest.raises(CatalogError, match=words):
+        open_catalog(str(tmp_path / "m.csv"))
 
 
 def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) -> None:
@@ -204,19 +215,22 @@ def test_windows_paths_lead_to_the_folder_that_they_stand_for(tmp_path: Path) ->
 def test_what_lies_in_a_folder_that_cannot_be_listed_is_not_sent_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """It may be half of a pair. A folder may be entered and not listed (0711); its disk may fail."""
+    """It may be half of a pair. A folder may be entered and not listed (0711); its disk may fail.
+
+    While this process can open too few files, no row is planned.
+    """
     for name in ("a.wav", "closed/b.wav", "closed/c.wav"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"abc")
     (tmp_path / "m.csv").write_text("audio\na.wav\nclosed/b.wav\nclosed/none.wav\nclosed/c.wav\n../d.wav\n")
     listdir = os.listdir
 
-    def refuse_one(path: str) -> list[str]:
+    def refuse_one(number: int, path: str) -> list[str]:
         if path.endswith("/closed"):
             raise OSError(number, os.strerror(number))
         return listdir(path)
 
-    monkeypatch.setattr(os, "listdir", refuse_one)
+    monkeypatch.setattr(os, "listdir", partial(refuse_one, number))
 
     rows = list(open_catalog(str(tmp_path / "m.csv")).rows())
 
@@ -229,6 +243,9 @@ def test_what_lies_in_a_folder_that_cannot_be_listed_is_not_sent_alone(
     settings = CatalogSettings(columns={"sidecar": "none"})
     alone = [row.refused and row.refused.reason for row in open_catalog(str(tmp_path / "m.csv"), settings).rows()]
     assert alone == [None] * 4 + [Reason.OUTSIDE_CATALOG]
+    monkeypatch.setattr(os, "listdir", partial(refuse_one, errno.EMFILE))
+    with pytest.raises(CatalogError, match=r"This process cannot read more files now: Too many open files\.$"):
+        list(open_catalog(str(tmp_path / "m.csv")).rows())
 
 
 def test_a_sidecar_beside_audio_of_any_name_is_sent_with_it(tmp_path: Path) -> None:
@@ -241,27 +258,6 @@ def test_a_sidecar_beside_audio_of_any_name_is_sent_with_it(tmp_path: Path) -> N
     sidecars = [row.named_sidecar for row in open_catalog(str(tmp_path / "m.csv")).rows()]
 
     assert sidecars == ["0001.sidecar", "s.sidecar"]
-
-
-def test_a_cell_of_a_data_row_is_no_name_of_a_column(tmp_path: Path) -> None:
-    """A header names no file: else the rows above would be titles."""
-    (tmp_path / "m.csv").write_text("filename,type,title\na.wav,audio,One\nb.wav,audio,Two\n")
-
-    with pytest.raises(CatalogError, match=r"the columns are: filename, type, title .*columns.audio = 'filename'"):
-        open_catalog(str(tmp_path / "m.csv"))
-
-
-def test_no_row_is_planned_while_too_few_files_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.wav").write_bytes(b"abc")
-    (tmp_path / "m.csv").write_text("audio\na.wav\n")
-
-    def refuse(_path: str) -> list[str]:
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    monkeypatch.setattr(os, "listdir", refuse)
-
-    with pytest.raises(CatalogError, match=r"This process cannot read more files now: Too many open files\.$"):
-        list(open_catalog(str(tmp_path / "m.csv")).rows())
 
 
 def test_a_very_deep_path_is_a_row(tmp_path: Path) -> None:
