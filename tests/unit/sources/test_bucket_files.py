@@ -1,7 +1,6 @@
 """Objects are read as they were opened, and listed as if they lay in folders."""
 
 import os
-import random
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,10 +13,9 @@ import pytest
 from obstore.store import MemoryStore, S3Store
 
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import open_audio, read_sidecar
-from proofsweep.sources.bucket import PIECE_BYTES, BucketFiles, folders_below
+from proofsweep.sources.bucket import PIECE_BYTES, BucketFiles
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -169,17 +167,3 @@ def test_a_bucket_is_opened_once_and_again_when_it_is_told_so(store: MemoryStore
         files.reopen("s3://b/x")
 
     assert opened == ["s3://b", "s3://b"]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_order_of_the_listing_does_not_matter(seed: int) -> None:
-    """A folder comes right before its subfolders, although `-` sorts before the slash."""
-    keys = ["a/1", "a-b/1", "a/b/1", "z", "a/b/c/1", "y"]
-    random.Random(seed).shuffle(keys)  # noqa: S311 - any order will do
-
-    found = list(folders_below("s3://bucket/drop/", ((f"drop/{key}", FileFacts(1, "v")) for key in keys)))
-
-    assert [each.location for each in found] == [
-        f"s3://bucket/drop{name}" for name in ("", "/a", "/a/b", "/a/b/c", "/a-b")
-    ]
-    assert [each.files for each in found] == [["y", "z"], ["1"], ["1"], ["1"], ["1"]]

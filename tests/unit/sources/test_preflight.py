@@ -33,7 +33,6 @@ def a_row(
     ("row", "expected"),
     [
         (a_row(), None),
-        (a_row(paired=True, sidecar_bytes=10), None),
         (a_row(SLOT_BYTES), None),
         (a_row(SLOT_BYTES, paired=True, sidecar_bytes=SIDECAR_BYTES), None),
         (ManifestRow(number=0, audio=None), Reason.MISSING_AUDIO),
@@ -41,7 +40,6 @@ def a_row(
         (a_row(None, refused=Ineligible(Reason.OUTSIDE_CATALOG, "No.")), Reason.OUTSIDE_CATALOG),
         (a_row(0), Reason.EMPTY),
         (a_row(SLOT_BYTES + 1), Reason.TOO_LARGE),
-        (a_row(SLOT_BYTES + 1, paired=True, sidecar_bytes=10), Reason.TOO_LARGE),
         (a_row(paired=True), Reason.MISSING_SIDECAR),
         (a_row(paired=True, sidecar_bytes=0), Reason.MISSING_SIDECAR),
         (a_row(paired=True, sidecar_bytes=SIDECAR_BYTES + 1), Reason.SIDECAR_TOO_LARGE),

@@ -76,11 +76,11 @@ def music(tmp_path: Path) -> Path:
         modified = NEWEST.timestamp() + (number - 1) * DAY
         os.utime(tmp_path / name, (modified, modified))
     lines = (
-        "audio,id,supplier,Release Date,plays,size,place",
-        "a.wav,A,acme,2025-01-01,7,S,x",
-        "b.wav,B,Zeta's,2026-01-01,many,L,",
-        "large.wav,C,acme,,12,,",
-        "gone.wav,,,,,,",
+        "audio,id,supplier,Release Date,plays,size",
+        "a.wav,A,acme,2025-01-01,7,S",
+        "b.wav,B,Zeta's,2026-01-01,many,L",
+        "large.wav,C,acme,,12,",
+        "gone.wav,,,,,",
     )
     (tmp_path / "music.csv").write_text("\n".join(lines) + "\n")
     return tmp_path
@@ -103,7 +103,6 @@ def chosen(location: Path, where: str | None = None, newer_than: datetime | None
         ("\"release date\" >= '2025-06-01'", ["b.wav"]),
         ("TRY_CAST(plays AS INTEGER) > 10", ["large.wav"]),
         ("size = 'L'", ["b.wav"]),
-        ("PLACE = 'x'", ["a.wav"]),
         ("name = 'b.wav' AND folder = ''", ["b.wav"]),
         ("modified >= '2026-11-20' AND modified < TIMESTAMP '2026-11-21'", ["b.wav"]),
         ("year(modified) = 2026 -- a remark", ["a.wav", "b.wav", "large.wav"]),
