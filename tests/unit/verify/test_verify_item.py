@@ -12,7 +12,7 @@ import pytest
 
 from proofsweep.client.client import Partner
 from proofsweep.config.threads import StopSwitch
-from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.errors import SourceError
 from proofsweep.domain.exchanges import Call
 from proofsweep.domain.items import Declared, FileFacts, WorkItem
 from proofsweep.domain.outcomes import Accepted, AudioRead, Deferred, Failed, Finished, Rejected, word_for
@@ -160,13 +160,6 @@ def test_a_file_that_cannot_be_read_has_failed_for_now_or_is_for_the_catalog(
     assert trial.service.calls == []
 
 
-def test_a_file_that_this_process_cannot_open_now_has_no_outcome(trial: Trial) -> None:
-    """Too few open files are left: that says nothing about it, and its row remains."""
-    files = ClosedFiles(ResourceShortage("Too many open files.", reason=Reason.SOURCE_UNAVAILABLE))
-
-    assert isinstance(verify_item(trial.item, replace(trial.context, files=files)), Deferred)
-
-
 @pytest.mark.parametrize("call", [Call.UPLOADS, Call.SLOT, Call.VERIFY])
 def test_a_file_for_which_no_connection_can_be_opened_here_has_no_outcome(trial: Trial, call: Call) -> None:
     """The call is tried as often as any; too few open files or ports say nothing about the file."""
@@ -303,41 +296,20 @@ def asset(service: ScriptedService) -> None:
 
 
 @pytest.mark.usefixtures("asset")
-def test_the_asset_goes_into_a_fresh_slot(trial: Trial) -> None:
-    """Its bytes are hashed when they are sent; nothing is kept of its URL, and the file is gone."""
-    done = trial.finished(PROOF)
-
-    assert isinstance(done.outcome, Accepted)
-    assert (trial.service.calls, trial.service.bodies) == (FLOW, [{"uploadId": "u"}])
-    assert WAV in trial.service.uploads[0]
-    read = read_of(done)
-    assert (read.sha256, read.size_bytes) == (sha256(WAV).hexdigest(), len(WAV))
-    assert (read.audio_format, read.version) == ("wav", None)
-    assert [exchange.call for exchange in done.exchanges] == FLOW
-    assert "SECRET" not in repr(done)
-
-
-@pytest.mark.usefixtures("asset")
 @pytest.mark.parametrize(
-    ("status", "pieces", "reason", "calls"),
-    [
-        (404, [], "no_asset", 1),
-        (200, [WAV, WAV], "too_large", 2),
-        (200, [b"fLaC" + bytes(5_000)], "unlisted_format", 2),
-    ],
+    ("pieces", "reason"), [([WAV, WAV], "too_large"), ([b"fLaC" + bytes(5_000)], "unlisted_format")]
 )
 def test_a_proof_whose_asset_cannot_be_sent_is_ineligible(
-    trial: Trial, monkeypatch: pytest.MonkeyPatch, *, status: int, pieces: list[bytes], reason: str, calls: int
+    trial: Trial, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes], reason: str
 ) -> None:
-    """A legacy pair's has none; without a Content-Length nobody knows its size before. No slot is asked for."""
-    trial.service.script[Call.ASSET] = [replace(LINK, status=status)]
+    """Without a Content-Length nobody knows its size before. No slot is asked for."""
     trial.service.download = lambda: pieces
     monkeypatch.setattr("proofsweep.verify.item.SLOT_BYTES", len(WAV))
 
     outcome = trial.finished(PROOF).outcome
 
     assert isinstance(outcome, Ineligible)
-    assert (outcome.reason, trial.service.calls) == (reason, FLOW[:calls])
+    assert (outcome.reason, trial.service.calls) == (reason, FLOW[:2])
 
 
 @pytest.mark.usefixtures("asset")
@@ -369,7 +341,7 @@ def test_the_url_is_the_named_member_or_the_only_one(
 
 @pytest.mark.usefixtures("asset")
 def test_a_download_that_breaks_off_begins_again(trial: Trial) -> None:
-    """From the same URL, as often as any call is repeated; then the row has failed."""
+    """From the same URL, of which nothing is kept, as often as any call is repeated; then the row has failed."""
 
     def broken() -> Iterator[bytes]:
         yield WAV
@@ -380,7 +352,9 @@ def test_a_download_that_breaks_off_begins_again(trial: Trial) -> None:
     done = trial.finished(PROOF)
 
     assert isinstance(done.outcome, Accepted)
-    assert read_of(done).size_bytes == len(WAV), "what broke off has left nothing"
+    read = read_of(done)
+    assert (read.size_bytes, read.sha256) == (len(WAV), sha256(WAV).hexdigest()), "what broke off has left nothing"
+    assert (read.audio_format, read.version, "SECRET" in repr(done)) == ("wav", None, False)
     assert trial.service.calls == [Call.ASSET, Call.DOWNLOAD, *FLOW[1:]]
     outcome = trial.finished(PROOF).outcome
 
