@@ -1,8 +1,7 @@
 """A foreign service and a Prefect server for all tests here; each test has a catalog and a folder of its own."""
 
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from ..servers.buckets import S3Server
 from ..servers.foreign_service import KEY, ForeignService
 from ..worlds.bucket_world import export_bucket
-from ..worlds.command_world import export_settings
+from ..worlds.command_world import export_settings, mounted_disk
 from ..worlds.foreign_world import ForeignWorld
 
 
@@ -19,16 +18,6 @@ def fill(filler: Path) -> None:
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(4096))
-
-
-@contextmanager
-def mounted_disk(place: Path) -> Iterator[Path]:
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={4 * 1024 * 1024}", "tmpfs", place]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a small file system")
-    yield place
-    subprocess.run(["umount", "--lazy", place], check=True)
 
 
 @pytest.fixture

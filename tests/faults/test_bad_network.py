@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ..servers.foreign_service import KEYED, Answer, Change
+from ..servers.foreign_service import KEYED, Answer
 from ..worlds.command_world import export_settings
 from ..worlds.foreign_world import ForeignWorld
 
@@ -94,11 +94,6 @@ def test_a_lasting_fault_ends_the_run_and_fails_no_row(
     check_all(world, rows)
 
 
-def at_first(change: Change) -> Change:
-    """Change the first call, and leave all others as usual."""
-    return lambda number, usual: usual if number else change(number, usual)
-
-
 def test_an_upload_that_is_gone_after_a_lost_verdict_is_sent_again(world: ForeignWorld) -> None:
     """POST /verify has no side effects (contract, Retry safety): it is sent again for the same upload.
 
@@ -131,7 +126,7 @@ def test_a_truncated_verdict_that_is_valid_json_does_not_count(world: ForeignWor
     """An answer is whole when it has the length in its header; half of one may be valid JSON with another verdict."""
     good = b'{"good": true, "verdict": "valid"}'
     cut = Answer(document=good + b" " * len(good), breaks="in_body")
-    world.service.changes["verify"] = at_first(lambda _number, _usual: cut)
+    world.service.changes["verify"] = lambda number, usual: usual if number else cut
 
     world.verify(world.catalog("tampered"))
 

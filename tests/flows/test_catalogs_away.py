@@ -2,13 +2,14 @@
 
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from ..servers.alert_receivers import Webhook
+from ..worlds.command_world import mounted_disk
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 AWAY = ["proofsweep: the catalog cannot be read (sandbox)"]
@@ -41,6 +42,26 @@ def nightly(world: SandboxWorld, catalog: Path) -> tuple[str, str]:
     """Verify a catalog as a schedule does; give the state's name and message."""
     state = world.flow("verify_catalog", catalog=str(catalog))
     return str(state.name), str(state.message)
+
+
+def watch(world: SandboxWorld, folder: Path, go: Callable[[], None], said: str, come_back: Callable[[], None]) -> None:
+    """Watch a folder, let something go, wait for what is said of it, and let it come back: the watch goes on."""
+    watching = world.start("ingest", str(folder), "--watch", "--every", "1")
+
+    def wait_until(holds: Callable[[], bool]) -> None:
+        world.wait_for(lambda: holds() or watching.poll() is not None)
+
+    try:
+        wait_until(lambda: "nothing new" in world.logs)
+        go()
+        wait_until(lambda: said in world.logs)
+        come_back()
+        passes = world.logs.count("nothing new")
+        wait_until(lambda: world.logs.count("nothing new") > passes + 1)
+        assert watching.poll() is None, world.logs
+    finally:
+        watching.send_signal(signal.SIGTERM)
+    assert watching.wait(timeout=60) == 0, world.logs
 
 
 @pytest.mark.parametrize("take_away", [unmount, unmount_and_keep_the_folder])
@@ -77,18 +98,7 @@ def test_a_share_that_is_away_is_told_once_until_it_was_back(
 def test_a_watched_share_that_is_away_is_told_once(world: SandboxWorld, share: Path, hook: Webhook) -> None:
     """By command and by flow; a watch goes on when the share is back."""
     codes = [world.run("ingest", str(share))]
-    watching = world.start("ingest", str(share), "--watch", "--every", "1")
-    try:
-        world.wait_for(lambda: "nothing new" in world.logs or watching.poll() is not None)
-        unmount(share)
-        world.wait_for(lambda: "is it mounted?" in world.logs or watching.poll() is not None)
-        mount(share)
-        passes = world.logs.count("nothing new")
-        world.wait_for(lambda: world.logs.count("nothing new") > passes + 1 or watching.poll() is not None)
-        assert watching.poll() is None, world.logs
-    finally:
-        watching.send_signal(signal.SIGTERM)
-    assert watching.wait(timeout=60) == 0, world.logs
+    watch(world, share, lambda: unmount(share), "is it mounted?", lambda: mount(share))
     told = list(hook.titles)
     unmount(share)
     codes += [world.run("ingest", str(share))]
@@ -113,31 +123,17 @@ def test_a_watch_goes_on_when_the_results_store_is_back(world: SandboxWorld) -> 
     for folder in (drop, world.folder / "store"):
         folder.mkdir()
     let_results_be("store")
-    watching = world.start("ingest", str(drop), "--watch", "--every", "1")
-    try:
-        world.wait_for(lambda: "nothing new" in world.logs or watching.poll() is not None)
-        let_results_be(world.results.name)  # a link to itself: nothing can be read there
-        world.wait_for(lambda: "The results store" in world.logs or watching.poll() is not None)
-        let_results_be("store")
-        passes = world.logs.count("nothing new")
-        world.wait_for(lambda: world.logs.count("nothing new") > passes + 1 or watching.poll() is not None)
-        assert watching.poll() is None, world.logs
-    finally:
-        watching.send_signal(signal.SIGTERM)
-    assert watching.wait(timeout=60) == 0, world.logs
+
+    # a link to itself: nothing can be read there
+    fail, heal = partial(let_results_be, world.results.name), partial(let_results_be, "store")
+    watch(world, drop, fail, "The results store", heal)
 
 
 def test_a_mount_point_that_is_empty_is_no_folder_without_deliveries(world: SandboxWorld, share: Path) -> None:
     """Where suppliers' files are moved away, an empty folder is a quiet day, unless a share was mounted there."""
-    drop = world.folder / "drop"
-    drop.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", drop], capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a file system")
-    try:
+    with mounted_disk(world.folder / "drop") as drop:
         shutil.copytree(share, drop, dirs_exist_ok=True)
         codes = [world.run("ingest", str(drop))]
-    finally:
-        subprocess.run(["umount", "--lazy", drop], check=True)
 
     codes += [world.run("ingest", str(drop))]
     (drop / "notes.txt").touch()

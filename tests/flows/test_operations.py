@@ -3,9 +3,7 @@
 import hashlib
 import json
 import re
-import subprocess
 import tempfile
-import wave
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from proofsweep.results import open_results
 from proofsweep_cli.app import run
 
 from ..servers.alert_receivers import Webhook
+from ..worlds.command_world import mounted_disk, wav_of
 from ..worlds.sandbox_world import Samples, SandboxWorld
 
 pytestmark = pytest.mark.usefixtures("without_prefect")  # but operations are flows
@@ -176,35 +175,32 @@ def test_lost_sidecars_of_files_that_ingest_has_moved_come_back_below_its_target
     assert (codes, lost.read_bytes(), list(delivered.iterdir())) == ([0, 0, 0], sealed, [])
 
 
+def listed(world: SandboxWorld, *proofs: sandbox.Issued) -> str:
+    path = world.folder / "proofs.csv"
+    path.write_text("proof_id,id\n" + "".join(f"{proof.proof_id},{at}\n" for at, proof in enumerate(proofs)))
+    return str(path)
+
+
 def test_proofs_are_verified_without_local_files(
     world: SandboxWorld, issued: list[sandbox.Issued], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The digests of the assets are in the table."""
-    ids = [proof.proof_id for proof in issued]
     masters = [hashlib.sha256(proof.audio.read_bytes()).hexdigest() for proof in issued]
     for proof in issued:
         proof.audio.unlink()
-    catalog = world.folder / "proofs.csv"
-    catalog.write_text(f"proof_id,id\n{ids[0]},a\n{ids[1]},b\n{ids[2]},c\n")
 
-    code = world.run("verify", str(catalog))
+    code = world.run("verify", listed(world, *issued))
 
     shown = capsys.readouterr()
-    rows = [row for row in world.table("verdicts") if row["audio"].startswith("proof:")]
-    assert (code, {(row["item_id"], row["outcome"], row["reason"]) for row in rows}) == (
+    rows = [row for row in world.rows() if row["audio"].startswith("proof:")]
+    assert (code, [(row["item_id"], row["outcome"], row["reason"]) for row in rows]) == (
         3,
-        {("a", "accepted", None), ("b", "accepted", None), ("c", "ineligible", "no_asset")},
+        [("0", "accepted", None), ("1", "accepted", None), ("2", "ineligible", "no_asset")],
     )
     assert {row["audio_sha256"] for row in rows if row["outcome"] == "accepted"} == set(masters[:2])
-    assert [row["proof_id"] for row in rows if row["item_id"] == "a"] == [ids[0]]
+    assert rows[0]["proof_id"] == issued[0].proof_id
     assert not [secret for secret in world.operator.secrets() if secret in shown.out + shown.err]
     assert world.run("audit") == 0
-
-
-def listed(world: SandboxWorld, *proofs: sandbox.Issued) -> str:
-    path = world.folder / "proofs.csv"
-    path.write_text("proof_id\n" + "".join(f"{proof.proof_id}\n" for proof in proofs))
-    return str(path)
 
 
 def test_an_asset_is_not_downloaded_again_while_it_waits_for_a_slot(
@@ -212,9 +208,7 @@ def test_an_asset_is_not_downloaded_again_while_it_waits_for_a_slot(
 ) -> None:
     """The wait is no part of the download's time, and a slot that is spent costs no other download."""
     source, sealed = world.folder / "long.wav", world.folder / "sealed.wav"
-    with wave.open(str(source), "wb") as file:
-        file.setparams((1, 2, 44_100, 0, "NONE", ""))
-        file.writeframes(bytes(2_000_000))
+    source.write_bytes(wav_of(bytes(2_000_000)))
     proof = world.operator.issue(source, sealed, tenant=world.tenant)
     monkeypatch.setenv("PROOFSWEEP_TIMEOUTS__READ_SECONDS", "1")
     world.operator.add_fault("uploads", "status", status=429, code="rate_limited", retry_after=4, count=1)
@@ -239,16 +233,10 @@ def test_a_full_disk_for_assets_leaves_their_rows(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Exit 8 with a line that says what to do; `resume` verifies them where there is room."""
-    small = tmp_path / "small"
-    small.mkdir()
     # Room for what a plan lists, and for no asset.
-    mounting = ["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", str(small)]
-    if subprocess.run(mounting, capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a small file system")
-    with monkeypatch.context() as narrow:
+    with mounted_disk(tmp_path / "small", "8k") as small, monkeypatch.context() as narrow:
         narrow.setattr(tempfile, "tempdir", str(small))
         stopped = world.run("verify", listed(world, *issued[:2]))
-    subprocess.run(["umount", "--lazy", small], check=True)
     shown = capsys.readouterr()
 
     code = world.run("resume")

@@ -3,11 +3,12 @@
 import io
 import json
 import os
+import subprocess
 import sys
 import time
 import wave
-from collections.abc import Callable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -92,6 +93,19 @@ def wav_of(frames: bytes) -> bytes:
         file.setparams((1, 2, 8_000, 0, "NONE", ""))
         file.writeframes(frames)
     return written.getvalue()
+
+
+@contextmanager
+def mounted_disk(place: Path, size: str = "4m") -> Iterator[Path]:
+    """Mount a file system of a few bytes at a new folder."""
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def said(*arguments: str) -> str:
