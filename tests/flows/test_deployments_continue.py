@@ -21,13 +21,8 @@ def catalog(world: SandboxWorld, samples: Samples) -> str:
     return world.manifest(islice(cycle(samples.valid), ROWS))
 
 
-def night(world: SandboxWorld, catalog: str, **options: object) -> str:
-    """Run the flow as a deployment does, without a run's id; give the name of its state."""
-    return ended_night(world, catalog, **options)[0]
-
-
-def ended_night(world: SandboxWorld, catalog: str, **options: object) -> tuple[str, str]:
-    """Run the flow as a deployment does; give the name and the message of its state."""
+def night(world: SandboxWorld, catalog: str, **options: object) -> tuple[str, str]:
+    """Run the flow as a deployment does, without a run's id; give the name and the message of its state."""
     state = world.flow("verify_catalog", catalog=catalog, **options)
     return str(state.name), str(state.message)
 
@@ -40,9 +35,9 @@ def rows_of_runs(world: SandboxWorld) -> list[list[int]]:
 
 def test_nights_of_few_calls_finish_a_catalog_before_they_begin_it_anew(world: SandboxWorld, catalog: str) -> None:
     """Each night goes on where the last one stopped; what is left of the second night's calls begins a new run."""
-    first = night(world, catalog, max_calls=30)
+    first, _ = night(world, catalog, max_calls=30)
     rows_then = rows_of_runs(world)
-    second = night(world, catalog, max_calls=30)
+    second, _ = night(world, catalog, max_calls=30)
 
     finished, begun = rows_of_runs(world)
     assert (first, second) == ("WindowClosed", "WindowClosed")
@@ -57,12 +52,12 @@ def test_nights_of_young_answers_verify_nothing_twice(world: SandboxWorld, sampl
     """When no row is due, no run is planned, and the flow run is Completed."""
     folder = world.deliver(samples.one_files[:10])
 
-    first = ended_night(world, str(folder), max_age="30d", max_calls=11)
-    second = ended_night(world, str(folder), max_age="30d")
+    first = night(world, str(folder), max_age="30d", max_calls=11)
+    second = night(world, str(folder), max_age="30d")
     charged = world.charged
-    third = ended_night(world, str(folder), max_age="30d")
+    third = night(world, str(folder), max_age="30d")
     (folder / "00.wav").touch()
-    fourth = ended_night(world, str(folder), max_age="30d")
+    fourth = night(world, str(folder), max_age="30d")
 
     assert [name for name, _ in (first, second, third, fourth)] == ["WindowClosed", *["Completed"] * 3]
     assert "nothing is due" in third[1]

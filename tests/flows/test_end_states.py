@@ -70,10 +70,7 @@ def test_a_run_that_is_stopped_from_another_terminal_is_cancelled(
     assert 0 < len(world.rows()) == 20 - leg["remaining"] < 20
 
 
-@pytest.mark.parametrize(
-    ("refused", "state"),
-    [(1, ("COMPLETED", "SomeFailed")), (3, ("FAILED", "AllFailed"))],
-)
+@pytest.mark.parametrize(("refused", "state"), [(1, ("COMPLETED", "SomeFailed")), (3, ("FAILED", "AllFailed"))])
 def test_rows_that_failed_are_in_the_name_of_the_state(
     world: SandboxWorld, samples: Samples, api: httpx.Client, refused: int, state: tuple[str, str]
 ) -> None:

@@ -39,11 +39,6 @@ def answered_and_written(world: SandboxWorld) -> Counter[str]:
     return Counter(Path(written[answer]).name for answer in answers if answer in written)
 
 
-def finished_in(world: SandboxWorld, run: str) -> set[str]:
-    """Name the files of which a run has the row; of a call in flight at a kill, the answer may be known and no row."""
-    return {Path(row["audio"]).name for row in world.table("verdicts") if row["run_id"] == run}
-
-
 def runs_of(world: SandboxWorld) -> list[str]:
     return sorted(path.name for path in world.results.glob("_runs/*"))
 
@@ -64,11 +59,7 @@ def test_a_live_run_refuses_every_other_of_its_catalog(
     world.wait_for(lambda: world.journalled(2) or process.poll() is not None)
     capsys.readouterr()
 
-    attempts = (
-        ["verify", str(catalog), "--max-age", "30d"],
-        ["verify", f"{catalog}/../link"],
-        ["resume"],
-    )
+    attempts = (["verify", str(catalog), "--max-age", "30d"], ["verify", f"{catalog}/../link"], ["resume"])
     codes = [world.run(*attempt) for attempt in attempts]
     lines = capsys.readouterr().err.splitlines()
     world.operator.clear_faults()
@@ -115,38 +106,28 @@ def test_the_same_command_goes_on_and_then_takes_what_was_added(
     assert world.run("resume") == 0
 
 
-def test_when_nothing_was_added_only_the_unfinished_run_goes_on(
-    world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The code is that of the run; its summary is shown once."""
-    world.run("verify", str(catalog), "--max-calls", "25")
-    capsys.readouterr()
-
-    code = world.run("verify", str(catalog))
-
-    assert (code, capsys.readouterr().out.count("every row has its outcome")) == (3, 1)
-    assert endings(world) == [["window", "complete"]]
-    assert answered(world) == EACH_ONCE
-
-
 def test_another_selection_is_a_question_for_a_person(
     world: SandboxWorld, catalog: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, and one line that names `resume` and `stop --for-good`; the same options go on."""
-    options = ("--max-age", "30d")
-    world.run("verify", str(catalog), *options, "--max-calls", "25")
+    """Exit code 2, and one line that names `resume` and `stop --for-good`.
+
+    The same selection goes on, alone when nothing was added: the code is that of the run, its summary is shown once.
+    """
+    world.run("verify", str(catalog), "--max-calls", "25")
     charged = world.charged
     capsys.readouterr()
 
-    code = world.run("verify", str(catalog))
+    code = world.run("verify", str(catalog), "--max-age", "30d")
 
     (run_id,) = runs_of(world)
     (line,) = capsys.readouterr().err.splitlines()
     assert (code, world.charged) == (2, charged)
     assert f"proofsweep resume {run_id} --results {world.results_url}" in line
     assert f"proofsweep stop --for-good {run_id} --results {world.results_url}" in line
-    assert options[0] in line
-    assert world.run("verify", str(catalog), *options) == 3
+    assert "(all row" in line
+    assert world.run("verify", str(catalog)) == 3
+    assert capsys.readouterr().out.count("every row has its outcome") == 1
+    assert endings(world) == [["window", "complete"]]
     assert answered(world) == EACH_ONCE
 
 
@@ -165,7 +146,8 @@ def test_a_new_plan_leaves_out_what_a_killed_run_has_in_its_journal(
     assert (given_up, code) == (0, 3)
     assert endings(world) == [["killed", "superseded"], ["complete"]]
     assert (rows[old] > 0, rows[old] + rows[new]) == (True, FILES)
-    assert not finished_in(world, old) & set(answered(world, new))
+    finished = {Path(row["audio"]).name for row in world.table("verdicts") if row["run_id"] == old}
+    assert not finished & set(answered(world, new))
     charged = world.charged
     capsys.readouterr()
     codes = [world.run(*words) for words in (["resume"], ["resume", old], ["status", old], ["audit"])]
