@@ -4,8 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from subprocess import CompletedProcess
 from threading import Thread
@@ -95,23 +94,23 @@ def finished_run(workdir: Path, verified: tuple[Path, str]) -> str:
     return run_id
 
 
-class _OtherSite(SimpleHTTPRequestHandler):
+class _OtherSite(BaseHTTPRequestHandler):
     """A web site that answers every path with the same page."""
 
-    def translate_path(self, path: str) -> str:
-        del path
-        return str(Path(self.directory, "welcome.html"))
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>Welcome</title>")
 
     def log_message(self, *_: object) -> None:
         """Print nothing on stderr."""
 
 
 @pytest.fixture(scope="session")
-def other_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def other_site() -> Iterator[str]:
     """The base URL of a web site that is no partner service."""
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "welcome.html").write_text("<!doctype html><title>Welcome</title>")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_OtherSite, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _OtherSite)
     with closing(server.socket):
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
         yield f"http://127.0.0.1:{server.server_port}/v1"

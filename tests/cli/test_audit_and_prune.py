@@ -1,7 +1,6 @@
 """`proofsweep audit` and `proofsweep prune`, as a person and as a program run them."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,18 +12,11 @@ from ..worlds.year_old_store import PARTLY, SUPERSEDED, year_old_store
 from .conftest import Command
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A results store, made once; nobody changes it."""
-    folder = tmp_path_factory.mktemp("built")
-    audited_store(results_at(folder))
-    return folder
-
-
 @pytest.fixture
-def store(built: Path, workdir: Path) -> Path:
-    """Fill `results` with a copy; give its folder."""
-    return Path(shutil.copytree(built, workdir / "results"))
+def store(workdir: Path) -> Path:
+    """Fill `results`; give its folder."""
+    audited_store(results_at(workdir / "results"))
+    return workdir / "results"
 
 
 def test_an_untouched_store_passes_and_its_head_is_shown(proofsweep: Command, store: Path) -> None:

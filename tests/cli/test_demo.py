@@ -34,10 +34,7 @@ def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     that are really printed.
     """
     path = os.pathsep.join(path for path in sys.path if path)
-    env = os.environ | {
-        "PYTHONPATH": path,
-        "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1",
-    }
+    env = os.environ | {"PYTHONPATH": path, "PROOFSWEEP_SERVICE__BASE_URL": "http://127.0.0.1:1/v1"}
     command = [sys.executable, "-m", "proofsweep_cli", "demo"]
 
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=env)

@@ -27,13 +27,17 @@ def store(tmp_path: Path) -> str:
 
 
 def test_a_request_id_leads_to_the_file(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the service and a supplier wrote stays text on its line; the packet stands at the end."""
+    """What the service and a supplier wrote stays text on its line; JSON has the rows as the tables have them."""
     assert run(["explain", "r-2", "--results", store]) == 0
-
     lines = capsys.readouterr().out.splitlines()
+    assert run(["explain", "a", "--json", "--results", store]) == 0
+    found = json.loads(capsys.readouterr().out)
+
     assert lines[0] == "/m/unreleased \\x1b[31m\\nsong.wav"
     assert lines[2].startswith("  newest: rejected · tampered")
     assert "POST /uploads: 500. 1 call, 2026-11-20 02:00:01; beta" in lines
+    assert found["runs"][0]["verdict_row"]["audio"] == f"/m/{SECRET_NAME}"
+    assert "r-1" in found["support_packet"]
 
 
 def test_the_packet_alone_can_be_pasted(store: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,15 +51,6 @@ def test_the_packet_alone_can_be_pasted(store: str, capsys: pytest.CaptureFixtur
     assert "song" not in of_file + of_run
     assert ("r-1" in of_file, "r-2" in of_file) == (True, True)
     assert ("r-1" in of_run, "r-2" in of_run) == (True, False)
-
-
-def test_json_is_one_object(store: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the rows as the tables have them."""
-    assert run(["explain", "a", "--json", "--results", store]) == 0
-
-    found = json.loads(capsys.readouterr().out)
-    assert found["runs"][0]["verdict_row"]["audio"] == f"/m/{SECRET_NAME}"
-    assert "r-1" in found["support_packet"]
 
 
 def test_several_files_that_fit_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from proofsweep_cli.exit_codes import ExitCode
 from .conftest import Command
 
 ROOT = Path(__file__).parents[2]
+WITHOUT_EXAMPLE = {"proofsweep", *(f"proofsweep {group}" for group in ("proofs", "keys", "service", "alerts"))}
 
 
 def walked(path: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - click's or typer's own class
@@ -31,31 +32,19 @@ def commands() -> dict[str, Any]:
     return dict(walked("proofsweep", typer.main.get_command(whole_app())))
 
 
-def test_every_command_has_help(proofsweep: Command) -> None:
-    """Help needs no settings and no call, and its exit code is 0; so it is after `--`, the end of options."""
-    for path in commands():
+def test_every_command_has_help_an_example_and_at_most_twelve_options(proofsweep: Command) -> None:
+    """Help needs no settings and no call, and its exit code is 0; so it is after `--`, the end of options.
+
+    A person copies the example; only the main help and groups have none. What is set once belongs to the config.
+    """
+    for path, command in commands().items():
         done = proofsweep(*path.split()[1:], "--help")
 
         assert (path, done.returncode) == (path, 0)
         assert path in done.stdout
+        assert (path, "Example" in (command.help or "")) == (path, path not in WITHOUT_EXAMPLE)
+        assert (path, sum(each.param_type_name == "option" for each in command.params) <= 12) == (path, True)
     assert "proofsweep status" in proofsweep("--", "status", "--help").stdout
-
-
-def test_every_command_has_an_example() -> None:
-    """A person copies it; the main help alone has none."""
-    assert [path for path, command in commands().items() if "Example" not in (command.help or "")] == [
-        "proofsweep",
-        *("proofsweep proofs", "proofsweep keys", "proofsweep service", "proofsweep alerts"),
-    ]
-
-
-def test_every_command_has_at_most_twelve_options() -> None:
-    """What is set once belongs to the config."""
-    counts = {
-        path: sum(each.param_type_name == "option" for each in command.params) for path, command in commands().items()
-    }
-
-    assert {path: count for path, count in counts.items() if count > 12} == {}
 
 
 def test_the_main_help_names_commands(proofsweep: Command) -> None:

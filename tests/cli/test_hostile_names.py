@@ -17,14 +17,14 @@ from .conftest import Command
 
 
 @pytest.fixture
-def wav(catalog: Path) -> bytes:
-    return next(path for path in sorted(catalog.rglob("*.wav")) if path.stat().st_size > 1000).read_bytes()
+def wav(catalog: Path) -> Path:
+    return next(path for path in sorted(catalog.rglob("*.wav")) if path.stat().st_size > 1000)
 
 
 @pytest.fixture
-def folder(workdir: Path, wav: bytes) -> Path:
+def folder(workdir: Path, wav: Path) -> Path:
     """A folder with a hostile name, full of such files."""
-    return write_hostile_files(workdir / HOSTILE[0], wav)[0].parent
+    return write_hostile_files(workdir / HOSTILE[0], wav.read_bytes())[0].parent
 
 
 @pytest.fixture
@@ -77,10 +77,9 @@ def test_check(shown: Callable[..., str], folder: Path) -> None:
     assert any(r"rejected · a\naccepted · forged" in each for each in told)
 
 
-def test_check_of_an_accepted_file(shown: Callable[..., str], running: sandbox.Running, catalog: Path) -> None:
+def test_check_of_an_accepted_file(shown: Callable[..., str], running: sandbox.Running, wav: Path) -> None:
     """The song is what its supplier registered."""
-    plain = next(path for path in sorted(catalog.rglob("*.wav")) if path.stat().st_size > 1000)
-    issued = running.operator.issue(plain, Path("issued").absolute(), song="Intro\x1b[2J\u202e")
+    issued = running.operator.issue(wav, Path("issued").absolute(), song="Intro\x1b[2J\u202e")
 
     assert r"song: Intro\x1b[2J\u202e" in shown("check", issued.audio)
 

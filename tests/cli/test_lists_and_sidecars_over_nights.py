@@ -89,10 +89,7 @@ def test_a_cell_that_is_filled_later_mends_its_row(proofsweep: Command, label: L
 
     catalog = listed(label, "a.wav,y.sidecar,A", "b.wav,y.sidecar,B")
     verify_night(catalog, since_last=True)
-    assert changes(proofsweep) == [
-        ("changed", "sidecar_delivered", "a.wav"),
-        ("fixed", "sidecar_delivered", "b.wav"),
-    ]
+    assert changes(proofsweep) == [("changed", "sidecar_delivered", "a.wav"), ("fixed", "sidecar_delivered", "b.wav")]
     verify_night(listed(label, "a.wav,x.sidecar,A", "b.wav,y.sidecar,B"), since_last=True)
 
     assert changes(proofsweep) == [("fixed", "sidecar_changed", "a.wav")]

@@ -23,25 +23,9 @@ def music(workdir: Path) -> Path:
     return workdir
 
 
-def sheet(path: Path, *rows: list[object]) -> Path:
-    book = Workbook()
-    for row in rows:
-        book.active.append(row)
-    book.save(path)
-    return path
-
-
-def counts(found: dict[str, object], *names: str) -> list[object]:
-    return [found[name] for name in names]
-
-
 @pytest.mark.parametrize("name", ["l.csv", "l.xlsx"])
 def test_titles_above_the_header_are_no_rows(
-    music: Path,
-    planned: Planned,
-    proofsweep: Command,
-    name: str,
-    monkeypatch: pytest.MonkeyPatch,
+    music: Path, planned: Planned, proofsweep: Command, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first row with the columns is the header, also under other names."""
     rows = [["Catalogue"], [], ["Datei", "Titel"], ["a.wav", "x"], ["audio", "Titel"], ["b.wav", "y"], ["c.wav", "z"]]
@@ -49,7 +33,10 @@ def test_titles_above_the_header_are_no_rows(
     if name == "l.csv":
         listed.write_text("".join(";".join(row) + "\n" for row in rows))
     else:
-        sheet(listed, *map(list[object], rows))
+        book = Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(listed)
 
     assert planned(listed)["items"] == 2
     monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS__AUDIO", "Datei")
@@ -65,7 +52,7 @@ def test_empty_rows_are_counted_and_sent_nowhere(music: Path, planned: Planned) 
 
     found = planned(music / "l.csv")
 
-    assert counts(found, "items", "eligible", "ignored") == [2, 2, {"empty_rows": 2}]
+    assert (found["items"], found["eligible"], found["ignored"]) == (2, 2, {"empty_rows": 2})
 
 
 def test_quotes_between_tabs_are_letters_if_they_do_not_balance(music: Path, planned: Planned) -> None:
@@ -82,7 +69,8 @@ def test_quotes_between_tabs_are_letters_if_they_do_not_balance(music: Path, pla
     lines += ['c.wav\t"open\tat the end']
     (music / "l.tsv").write_text("\n".join(lines))
 
-    assert counts(planned(music / "l.tsv"), "items", "eligible") == [4, 4]
+    found = planned(music / "l.tsv")
+    assert (found["items"], found["eligible"]) == (4, 4)
     titles = ["'\"Heroes'", "'Three'", "'Mix 12'", "'\"open'"]
     assert planned(music / "l.tsv", "--where", f"title IN ({', '.join(titles)})")["items"] == 4
     assert planned(music / "l.tsv", "--where", "note = 'of \"12\"'")["items"] == 1

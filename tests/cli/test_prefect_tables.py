@@ -47,13 +47,23 @@ def statements(script: str) -> tuple[list[str], list[str]]:
 
 
 def test_a_missing_database_is_made_whole(tmp_path: Path) -> None:
-    """Prefect then looks for no migration, and nothing is left beside it."""
+    """Prefect then looks for no migration, and nothing is left beside it.
+
+    Without a database, with another file or another revision, Prefect migrates, or says what is wrong.
+    """
     database = tmp_path / "new home" / "prefect.db"
+    assert not is_current(database, TABLES)
 
     make_database(database, TABLES)
-
     assert is_current(database, TABLES)
     assert [path.name for path in database.parent.iterdir()] == ["prefect.db"]
+
+    with closing(sqlite3.connect(database)) as tables, tables:
+        tables.execute("UPDATE alembic_version SET version_num = 'older'")
+    assert not is_current(database, TABLES)
+
+    database.write_bytes(b"no database" * 100)
+    assert not is_current(database, TABLES)
 
 
 @pytest.mark.parametrize("name", ["prefect.db", "prefect.db-wal", "prefect.db-journal"])
@@ -90,18 +100,3 @@ def test_of_servers_that_begin_at_once_one_makes_the_database(tmp_path: Path) ->
         assert all(servers.map(make_and_use, range(8)))
     with closing(sqlite3.connect(database)) as tables:
         assert tables.execute("SELECT count(*) FROM configuration").fetchone() == (8,)
-
-
-def test_another_revision_or_no_database_is_not_current(tmp_path: Path) -> None:
-    """Then Prefect migrates, or says what is wrong."""
-    database = tmp_path / "prefect.db"
-    assert not is_current(database, TABLES)
-
-    database.write_bytes(b"no database" * 100)
-    assert not is_current(database, TABLES)
-
-    database.unlink()
-    make_database(database, TABLES)
-    with closing(sqlite3.connect(database)) as tables, tables:
-        tables.execute("UPDATE alembic_version SET version_num = 'older'")
-    assert not is_current(database, TABLES)

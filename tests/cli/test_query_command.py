@@ -13,7 +13,6 @@ from .conftest import Command
 
 
 def test_an_answer_comes_in_each_format(proofsweep: Command, finished_run: str) -> None:
-    """On stdout, whole."""
     del finished_run
     query = "SELECT outcome, count(*)::INTEGER AS files FROM verdicts GROUP BY ALL ORDER BY outcome"
 
@@ -48,11 +47,7 @@ ASKED = """
     UNION ALL SELECT 'states', state, count(*) FROM catalog GROUP BY ALL
     UNION ALL SELECT 'runs', run_id, 1 FROM runs ORDER BY ALL
 """
-NAMES = [
-    "_runs/run_date=2020-01-01",
-    "it's 100%20#1 a[b]*?",
-    "M\u00fcller\\S\u00f6hne",
-]
+NAMES = ["_runs/run_date=2020-01-01", "it's 100%20#1 a[b]*?", "M\u00fcller\\S\u00f6hne"]
 
 
 def test_answers_are_the_same_below_any_name(proofsweep: Command, verified: tuple[Path, str], workdir: Path) -> None:

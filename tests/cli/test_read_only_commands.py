@@ -12,6 +12,7 @@ from ..worlds.command_world import wav_of
 from ..worlds.core import plan
 from .conftest import Command
 
+NOBODY = "http://127.0.0.1:1/v1"
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 
 
@@ -166,23 +167,6 @@ def test_doctor_finds_everything_ready(
     assert list(workdir.iterdir()) == []
 
 
-def test_doctor_reports_a_wrong_wire_name(
-    proofsweep: Command, pair: sandbox.Issued, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under a wrong name the service sees only the audio, and finds no proof in it."""
-    monkeypatch.setenv("PROOFSWEEP_SERVICE__SIDECAR_FIELD", "proofFile")
-
-    known_good(monkeypatch, [str(pair.audio), str(pair.sidecar)])
-
-    done = proofsweep("doctor", "--json")
-
-    document = json.loads(done.stdout)
-    assert done.returncode == 2
-    assert document["ok"] is False
-    assert [each["about"] for each in document["findings"] if not each["ok"]] == ["file"]
-    assert "wire name may be wrong" in document["findings"][-1]["said"]
-
-
 def test_doctor_names_each_known_good_file_that_is_none(
     proofsweep: Command, pair: sandbox.Issued, workdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,24 +184,35 @@ def test_doctor_names_each_known_good_file_that_is_none(
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "about"),
+    ("settings", "code", "about", "words"),
     [
-        ({"SERVICE__BASE_URL": "nonsense"}, 2, "config"),
-        ({"RESULTS__URL": "../key/results"}, 2, "results"),
-        ({"SERVICE__API_KEY_FILE": "nowhere"}, 2, "key"),
-        ({"SERVICE__BASE_URL": "http://127.0.0.1:1/v1", "RETRY__LONGEST_WAIT_SECONDS": "0.01"}, 8, "service"),
+        ({"SERVICE__BASE_URL": "nonsense"}, 2, "config", "service.base_url"),
+        ({"RESULTS__URL": "../key/results"}, 2, "results", "/../key cannot be written"),
+        ({"SERVICE__API_KEY_FILE": "nowhere"}, 2, "key", "nowhere"),
+        ({"SERVICE__BASE_URL": NOBODY, "RETRY__LONGEST_WAIT_SECONDS": "0.01"}, 8, "service", NOBODY),
+        ({"SERVICE__SIDECAR_FIELD": "proofFile"}, 2, "file", "wire name may be wrong"),
     ],
 )
 def test_doctor_names_what_is_wrong(
-    proofsweep: Command, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], code: int, about: str
+    proofsweep: Command,
+    pair: sandbox.Issued,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    settings: dict[str, str],
+    code: int,
+    about: str,
+    words: str,
 ) -> None:
-    """One finding fails, and its exit code is that of a run."""
+    """One finding fails, and its exit code is that of a run. Under a wrong name a service sees only the audio."""
+    known_good(monkeypatch, [str(pair.audio), str(pair.sidecar)])
     for name, value in settings.items():
         monkeypatch.setenv(f"PROOFSWEEP_{name}", value)
 
-    done = proofsweep("doctor")
+    done, document = proofsweep("doctor"), json.loads(proofsweep("doctor", "--json").stdout)
 
-    assert done.returncode == code
+    (failed,) = (each for each in document["findings"] if not each["ok"])
+    assert (done.returncode, document["ok"], failed["about"]) == (code, False, about)
+    assert words in failed["said"]
     assert [line.split()[1] for line in done.stdout.splitlines() if line.startswith("failed")] == [about]
 
 

@@ -1,6 +1,7 @@
 """A command that cannot run prints one line, gives the right exit code, and leaves nothing behind."""
 
 import errno
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -119,7 +120,6 @@ def test_a_configured_prefect_server_that_is_down_is_reported(
 def test_only_the_active_prefect_profile_counts(
     proofsweep: Command, workdir: Path, catalog: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server of another profile is not used."""
     profiles = """
     active = "home"
     [profiles.home]
@@ -171,31 +171,23 @@ def test_a_catalog_that_cannot_be_read_is_named(
     assert not Path("results").exists()
 
 
-@pytest.fixture(params=["verify", "plan", "check"])
-def pair_command(request: pytest.FixtureRequest, catalog: Path, tmp_path: Path) -> list[str | Path]:
-    """A command that would verify nothing but a pair."""
-    audio = next(path for path in catalog.rglob("*.mp3") if path.with_name(f"{path.name}.sidecar").exists())
-    sidecar = Path(f"{audio}.sidecar")
-    if request.param == "check":
-        return ["check", audio, sidecar]
-    (tmp_path / "pairs").mkdir()
-    for path in (audio, sidecar):
-        (tmp_path / "pairs" / path.name).write_bytes(path.read_bytes())
-    return [request.param, tmp_path / "pairs"]
-
-
+@pytest.mark.parametrize("command", ["verify", "plan", "check"])
 def test_pairs_are_refused_until_the_wire_name_is_known(
-    proofsweep: Command, workdir: Path, pair_command: list[str | Path], running: sandbox.Running, tmp_path: Path
+    proofsweep: Command, catalog: Path, running: sandbox.Running, tmp_path: Path, command: str
 ) -> None:
     """A service ignores an unknown field and verifies only the audio: a false `unreadable`."""
+    audio = next(path for path in catalog.rglob("*.mp3") if path.with_name(f"{path.name}.sidecar").exists())
+    (tmp_path / "pairs").mkdir()
+    pair = [shutil.copy(path, tmp_path / "pairs") for path in (audio, f"{audio}.sidecar")]
     (tmp_path / "unnamed.toml").write_text('[service]\nenvironment = "beta"\n')
     calls_before = len(running.operator.exchanges())
 
-    done = proofsweep(*pair_command, "--config", tmp_path / "unnamed.toml")
+    files = pair if command == "check" else [tmp_path / "pairs"]
+    done = proofsweep(command, *files, "--config", tmp_path / "unnamed.toml")
 
     assert done.returncode == 2
     assert is_one_line_with(done, "service.sidecar_field")
-    assert list(workdir.iterdir()) == []
+    assert list(Path().iterdir()) == []
     assert len(running.operator.exchanges()) == calls_before
 
 

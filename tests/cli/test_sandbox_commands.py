@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,23 +21,15 @@ def bare(catalog: Path) -> Path:
     return next(catalog.rglob("*Intro.wav"))
 
 
-@pytest.fixture
-def serving(workdir: Path) -> Iterator[subprocess.Popen[str]]:
+def test_the_sandbox_prints_its_address_and_the_next_commands(workdir: Path) -> None:
+    """It prints the settings that lead to it, and Ctrl-C ends it with exit code 0."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-m", "proofsweep_cli", "sandbox", "--home", "home", *FREE]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=workdir, env=env
-    ) as it:
-        yield it
-        it.kill()
-
-
-def test_the_sandbox_prints_its_address_and_the_next_commands(serving: subprocess.Popen[str], workdir: Path) -> None:
-    """It prints the settings that lead to it, and Ctrl-C ends it with exit code 0."""
-    assert serving.stdout is not None
-    introduction = [serving.stdout.readline() for _ in range(5)]
-    serving.send_signal(signal.SIGINT)
-    last_lines, _ = serving.communicate()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as serving:
+        assert serving.stdout is not None
+        introduction = [serving.stdout.readline() for _ in range(5)]
+        serving.send_signal(signal.SIGINT)
+        last_lines, _ = serving.communicate()
 
     assert introduction[0].startswith("The sandbox serves at http://127.0.0.1:")
     assert "PROOFSWEEP_SERVICE__API_KEY_FILE=home/key proofsweep verify music" in introduction[3]
