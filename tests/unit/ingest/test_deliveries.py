@@ -27,6 +27,7 @@ def batch_at(location: str, *releases: str, completion: str | None = None) -> di
     return {location: Batch(location=location, completion=completion, releases=found)}
 
 
+AT = "/in/20240607170334436"
 SENT = batch_at("/in/x/b", "/in/x/b/r", completion="/in/x/b/manifest.xml")
 
 
@@ -34,19 +35,15 @@ SENT = batch_at("/in/x/b", "/in/x/b/r", completion="/in/x/b/manifest.xml")
     ("batches", "row", "found"),
     [
         ({}, row_of("/in/a.wav"), None),
-        ({}, row_of("/in/20240607170334436/a.wav"), None),
-        ({}, row_of("/in/20240607170334436/r/a.wav"), ("/in/20240607170334436", True)),
+        ({}, row_of(f"{AT}/a.wav"), None),
+        ({}, row_of(f"{AT}/r/a.wav"), (AT, True)),
         ({}, row_of("/in/x/N_20240607170334436/r/resources/a.wav"), ("/in/x/N_20240607170334436", True)),
         ({}, row_of("/in/7707722999177_20240607170334436/r/a.wav"), None),
         (SENT, row_of("/in/x/b/r/a.wav", "/in/x/b", "/in/x/b/r"), ("/in/x/b", True)),
         (SENT, row_of("/in/x/b/a.wav"), ("/in/x/b", True)),
         (batch_at("/in/r", "/in/r"), row_of("/in/r/a.wav", "/in/r", "/in/r"), ("/in/r", False)),
         (batch_at("/in/x", "/in/x/r"), row_of("/in/x/r/a.wav", "/in/x", "/in/x/r"), ("/in/x/r", False)),
-        (
-            batch_at("/in/20240607170334436/r", "/in/20240607170334436/r"),
-            row_of("/in/20240607170334436/r/a.wav", "/in/20240607170334436/r", "/in/20240607170334436/r"),
-            ("/in/20240607170334436", True),
-        ),
+        (batch_at(f"{AT}/r", f"{AT}/r"), row_of(f"{AT}/r/a.wav", f"{AT}/r", f"{AT}/r"), (AT, True)),
         (SENT | batch_at("/in/y/r", "/in/y/r"), row_of("/a", "/in/y/r", "/in/y/r"), ("/in/y/r", False)),
     ],
 )
@@ -82,11 +79,8 @@ def test_files_of_a_batch_wait_for_each_other(
 ) -> None:
     """Until the batch is complete, or has waited long enough; without a completion file for ever."""
     for now, expected in ((NOW, early), (LATE, late)):
-        batches = batch_at("/in/20240607170334436", "/in/20240607170334436/r", completion=completion)
-        first, second = (
-            row_of(f"/in/20240607170334436/r/{name}", "/in/20240607170334436", "/in/20240607170334436/r")
-            for name in ("a.wav", "b.wav")
-        )
+        batches = batch_at(AT, f"{AT}/r", completion=completion)
+        first, second = (row_of(f"{AT}/r/{name}", AT, f"{AT}/r") for name in ("a.wav", "b.wav"))
         rows = [BatchRow("a", first, TAKE, None), BatchRow("b", replace(second, **changes), decision, None)]  # type: ignore[arg-type]
         (batch,) = DeliveredBatches("/in", batches).sorted(rows)
 

@@ -11,7 +11,6 @@ import pytest
 
 from proofsweep.domain.errors import CatalogError, ConfigError, RunIsActive
 from proofsweep.domain.items import ManifestRow
-from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.ingest import folder
 from proofsweep.ingest.folder import Scan
 from proofsweep.ingest.one_pass import IngestPass, WatchedFolder, watched_folder
@@ -67,20 +66,16 @@ def test_only_a_complete_file_is_taken_before_its_time(
     assert last.decisions == {Decision.TAKE: 1}
 
 
-class _Refused(PartOfCatalog):
-    def rows(self) -> Iterator[ManifestRow]:
-        return (replace(row, refused=Ineligible(Reason.OUTSIDE_CATALOG, "It leads out.")) for row in super().rows())
-
-
 def test_a_file_that_may_not_be_sent_is_not_opened(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a link that leads out of the folder: it is a finding at once, however young it is."""
-    watched.deliver("a.wav", b"")
+    (watched.root / "else.wav").touch()
+    (watched.folder / "a.wav").symlink_to(watched.root / "else.wav")
     watched.settings = watched.settings.model_copy(update={"pair_seconds": 900})
     one = watched.new_pass()
-    first = scan(one, kind=_Refused)
+    first = scan(one)
     monkeypatch.delattr(folder, "open_audio")
 
-    assert scan(one, first, seconds=10, kind=_Refused).decisions == {Decision.TAKE: 1}
+    assert scan(one, first, seconds=10).decisions == {Decision.TAKE: 1}
 
 
 class _Twins(PartOfCatalog):

@@ -1,6 +1,7 @@
 """Verified files are moved by their verdicts, one by one or a delivery as a whole; none is lost or overwritten."""
 
 import hashlib
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from proofsweep.domain.items import ManifestRow, WorkItem
 from proofsweep.ingest.deliveries import BatchRow, DeliveredBatch
-from proofsweep.ingest.moves import Disposal, DisposalResult, FileMove, Move
+from proofsweep.ingest.moves import Disposal, DisposalResult, Move
 from proofsweep.ingest.rules import Decision, Disposition, PastAnswer
 from proofsweep.sources.ddex_delivery import Release
 from proofsweep.sources.files import Files
@@ -88,85 +89,6 @@ def test_a_pair_with_a_link_stays(disposal: Disposal, pair: Verified, tmp_path: 
     assert set(files_in(tmp_path)) == {"in/a.wav", "in/a.sidecar", "real.sidecar"}
 
 
-NAMES = ["a.wav", "b.wav", "c.jpg", "d.jpg", "r.xml", "manifest.xml"]
-
-
-@dataclass(frozen=True)
-class MovedBatch:
-    root: Path
-    move: Move
-    disposal: Disposal
-
-    def make(self) -> DisposalResult:
-        (result,) = self.disposal.moved(self.move)
-        return result
-
-    def at(self, place: str) -> list[str]:
-        """Name the files of a place in the order of the move, hidden ones too."""
-        found = [path.name for path in (self.root / place).rglob("*") if path.is_file()]
-        return sorted(found, key=NAMES.index)
-
-    def take(self, name: str, place: str = "ok/B1") -> None:
-        (self.root / place / name).unlink()
-
-
-@pytest.fixture
-def batch(tmp_path: Path, disposal: Disposal) -> MovedBatch:
-    """Six files, of which the last one says that all are there."""
-    files = []
-    for name in NAMES:
-        source = tmp_path / "in" / "B1" / name
-        source.parent.mkdir(parents=True, exist_ok=True)
-        source.write_bytes(name.encode())
-        sha256 = hashlib.sha256(name.encode()).hexdigest()
-        files.append(FileMove(source=str(source), target=str(tmp_path / "ok" / "B1" / name), sha256=sha256))
-    item = WorkItem(manifest_row=0, item_id="a", audio=files[0].source)
-    move = Move(
-        files=tuple(files),
-        items=((item, ANSWER),),
-        disposition=Disposition.ACCEPTED,
-        folder=str(tmp_path / "in" / "B1"),
-    )
-    return MovedBatch(tmp_path, move, disposal)
-
-
-CHANGED, TAKEN_BACK = "The file is not the one that was verified.", "The file is no longer there."
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "why"), [*((name, b"changed", CHANGED) for name in NAMES), ("b.wav", None, TAKEN_BACK)]
-)
-def test_if_one_file_cannot_be_copied_no_copy_is_left(
-    batch: MovedBatch, name: str, content: bytes | None, why: str
-) -> None:
-    """It has changed since it was verified, or its sender takes it back before the move; the message says which one."""
-    batch.take(name, "in/B1")
-    if content is not None:
-        (batch.root / "in/B1" / name).write_bytes(content)
-    left = batch.at("in")
-
-    assert batch.make() == DisposalResult(Disposition.LEFT, detail=f"{name}: {why}")
-    assert (batch.at("ok"), batch.at("in")) == ([], left)
-
-
-def test_copies_that_were_there_before_stay(batch: MovedBatch) -> None:
-    """Only what this move has copied is deleted."""
-    (batch.root / "ok/B1").mkdir(parents=True)
-    (batch.root / "ok/B1/a.wav").write_bytes(b"a.wav")
-    (batch.root / "in/B1/r.xml").write_bytes(b"changed")
-    first = replace(batch.move.files[0], owns=False)
-    batch.disposal.moved(replace(batch.move, files=(first, *batch.move.files[1:])))
-
-    assert batch.at("ok") == ["a.wav"]
-
-
-def test_a_batch_that_is_nowhere_is_gone(batch: MovedBatch) -> None:
-    for name in NAMES:
-        batch.take(name, "in/B1")
-
-    assert batch.make().disposition is Disposition.GONE
-
-
 FILES = ["manifest.xml", "r1/a.wav", "r1/r1.xml", "r2/b.wav", "r2/r2.xml"]
 
 
@@ -196,17 +118,47 @@ def delivered(tmp_path: Path) -> DeliveredBatch:
     )
 
 
-def chosen(delivered: DeliveredBatch, disposal: Disposal) -> Move | DisposalResult:
+CHANGED, TAKEN_BACK = "The file is not the one that was verified.", "The file is no longer there."
+
+
+@pytest.mark.parametrize(("name", "content"), [*((name, b"changed") for name in FILES), ("r2/b.wav", None)])
+def test_if_one_file_cannot_be_copied_no_copy_is_left(
+    delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    """It has changed since it was verified, or its sender takes it back before the move; the message says which one."""
+    move, file = chosen(delivered, disposal), tmp_path / "in/B1" / name
+    file.unlink()
+    if content is not None:
+        file.write_bytes(content)
+    left, why = files_in(tmp_path), TAKEN_BACK if content is None else CHANGED
+
+    assert disposal.moved(move) == [DisposalResult(Disposition.LEFT, detail=f"{file.name}: {why}")] * 2
+    assert files_in(tmp_path) == left
+
+
+def test_a_batch_that_is_nowhere_is_gone(delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path) -> None:
+    move = chosen(delivered, disposal)
+    shutil.rmtree(tmp_path / "in/B1")
+
+    assert [result.disposition for result in disposal.moved(move)] == [Disposition.GONE] * 2
+
+
+def judged(delivered: DeliveredBatch, disposal: Disposal) -> Move | DisposalResult:
     answered = [(work_item_of(each.row, "in", "sidecar"), each.answer) for each in delivered.rows if each.answer]
     return disposal.chosen_for_batch(delivered, answered)
 
 
-def names_of(move: Move | DisposalResult, root: Path) -> list[str]:
+def chosen(delivered: DeliveredBatch, disposal: Disposal) -> Move:
+    move = judged(delivered, disposal)
     assert isinstance(move, Move), move
+    return move
+
+
+def names_of(move: Move, root: Path) -> list[str]:
     return [str(Path(file.target).relative_to(root)) for file in move.files]
 
 
-def test_the_completion_file_is_the_last_and_messages_come_before_it(
+def test_messages_come_before_the_completion_file(
     delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path
 ) -> None:
     """Who sees it at the target knows that all is there."""
@@ -215,17 +167,16 @@ def test_the_completion_file_is_the_last_and_messages_come_before_it(
     assert names == [f"bad/B1/{name}" for name in ("r1/a.wav", "r2/b.wav", "r1/r1.xml", "r2/r2.xml", "manifest.xml")]
 
 
-def test_one_name_that_is_taken_gives_all_files_other_names(
-    delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path
-) -> None:
-    """So the files of a batch stay together; names with the same bytes are not ours to delete."""
+def test_one_taken_name_gives_all_files_others(delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path) -> None:
+    """So the files of a batch stay together; names with the same bytes are not ours to delete, if one fails."""
     (tmp_path / "bad/B1/r1").mkdir(parents=True)
     (tmp_path / "bad/B1/r1/a.wav").write_bytes(b"r1/a.wav")
     first = chosen(delivered, disposal)
     (tmp_path / "bad/B1/r1/r1.xml").write_bytes(b"another file")
     second = chosen(delivered, disposal)
+    disposal.moved(first)
 
-    assert isinstance(first, Move)
+    assert files_in(tmp_path / "bad/B1") == {"r1/a.wav": b"r1/a.wav", "r1/r1.xml": b"another file"}
     assert [file.owns for file in first.files] == [False, True, True, True, True]
     folders = {name.split("/")[1] for name in names_of(second, tmp_path)}
     assert folders != {"B1"}
@@ -234,14 +185,14 @@ def test_one_name_that_is_taken_gives_all_files_other_names(
 
 def test_a_batch_with_a_link_stays(delivered: DeliveredBatch, disposal: Disposal, tmp_path: Path) -> None:
     (tmp_path / "in/B1/r1/cover.jpg").symlink_to(tmp_path / "cover.jpg")
-    assert chosen(delivered, disposal) == DisposalResult(
+    assert judged(delivered, disposal) == DisposalResult(
         Disposition.LEFT, detail="It holds a link, and links are not moved."
     )
 
     (tmp_path / "in/B1/r1/cover.jpg").unlink()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "in/B1/r1/scans").symlink_to(tmp_path / "elsewhere")
-    assert chosen(delivered, disposal) == DisposalResult(
+    assert judged(delivered, disposal) == DisposalResult(
         Disposition.LEFT,
         detail="A folder in it is a link, and links are not moved. "
         f"It should go to {tmp_path / 'bad'} (ingest.quarantine).",
