@@ -47,7 +47,8 @@ def test_a_pass_waits_once_for_new_files_to_settle(watched: Watched) -> None:
 
 
 def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched) -> None:
-    """It is an ordinary run of another kind of catalog."""
+    """It is an ordinary run of another kind of catalog; the note of a pass that was killed before its plan goes."""
+    watched.state.open_run("20261121T120000Z_000aa")
     watched.deliver("acme/a.wav")
     watched.deliver("c.wav.part")
     one = watched.run_pass(moves=False)
@@ -57,6 +58,7 @@ def test_a_run_holds_only_what_is_ready_and_names_the_supplier(watched: Watched)
     (item,) = watched.results.items(plan)
     assert (plan.catalog, plan.catalog_kind, plan.items) == (str(watched.folder), INGEST, 1)
     assert item.tags_json == '{"supplier": "acme"}'
+    assert watched.state.runs == []
 
 
 def test_what_failed_comes_back_after_longer_and_longer_waits(watched: Watched) -> None:
@@ -121,18 +123,7 @@ def test_a_pass_that_is_asked_to_stop_plans_nothing_more(watched: Watched) -> No
     assert names_in(watched.folder) == ["b.wav"]
 
 
-def test_a_pass_that_was_killed_before_its_plan_leaves_nothing(watched: Watched) -> None:
-    """The note of a run without a plan is removed."""
-    watched.state.open_run("20261121T120000Z_000aa")
-
-    watched.run_pass()
-
-    assert watched.state.runs == []
-
-
-def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_move_that_is_not_finished_is_tried_by_each_pass(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is noted and reported once, however often it fails."""
     remove = Moves.remove
 
@@ -154,29 +145,28 @@ def test_a_move_that_cannot_be_finished_is_tried_by_each_pass(
     assert (row["disposition"], list(watched.folder.iterdir()), watched.state.moves) == ("accepted", [], ())
 
 
-@pytest.mark.parametrize("is_set", [True, False])
+@pytest.mark.parametrize("target", ["ok", "new", None])
 @pytest.mark.parametrize("name", ["a.wav", "B1/r1/resources/a.wav"])
-def test_a_target_that_is_away_for_good_is_left_by_another_setting(
-    watched: Watched, name: str, *, is_set: bool
-) -> None:
+def test_a_target_that_is_away_is_waited_for_or_left(watched: Watched, name: str, target: str | None) -> None:
     """What was copied there nobody can say; but nothing was removed, so the file goes where it goes now."""
     if "/" in name:
         watched.deliver_release("B1/r1", a=WAV + bytes(8))
         watched.deliver("B1/BatchComplete.txt", b"")
     else:
         watched.deliver(name)
+    delivered = names_in(watched.folder)
     (watched.root / "ok").write_bytes(b"no folder")
-    away = watched.run_pass().report
-    stuck = watched.run_pass().report
-    watched.accepted = "new" if is_set else None
+    reports = [watched.run_pass().report for _ in range(2)]
+    assert names_in(watched.folder) == delivered
+    if target == "ok":
+        (watched.root / "ok").unlink()
+    watched.accepted = target
 
-    healed = [watched.run_pass().report for _ in range(2)]
+    reports += [watched.run_pass().report for _ in range(2)]
 
-    assert [len(away.not_moved), len(stuck.not_moved), *(len(each.not_moved) for each in healed)] == [1, 1, 0, 0]
-    assert len(watched.planned) == 1
-    assert watched.state.moves == ()
-    assert (name in names_in(watched.root / "new")) is is_set
-    assert (name in names_in(watched.folder)) is not is_set
+    assert [len(report.not_moved) for report in reports] == [1, 1, 0, 0]
+    assert (reports[1].rows, len(watched.planned), watched.state.moves) == ([], 1, ())
+    assert names_in(watched.root / (target or "in")) == delivered
 
 
 def test_a_hidden_folder_that_cannot_be_emptied_is_told_and_stops_nothing(watched: Watched) -> None:

@@ -48,6 +48,10 @@ def test_one_rejected_file_sends_the_whole_batch_to_quarantine(watched: Watched)
         "accepted": "quarantined",
         "rejected": "quarantined",
     }
+    deliver_batch(watched)
+    watched.run_pass()
+    assert sorted(watched.sent) == ["a.wav", "b.wav"], "delivered again as it was, it costs no call"
+    assert not (watched.folder / "B1").exists()
 
 
 def test_a_file_that_is_not_there_is_waited_for_and_then_a_finding(watched: Watched) -> None:
@@ -166,22 +170,7 @@ def test_releases_without_a_batch_are_taken_file_by_file_and_moved_each_as_a_who
     assert names_in(watched.root / "bad") == below("acme/r2", "r2.xml", "resources/b.wav", "resources/cover.jpg")
 
 
-def test_a_batch_that_is_delivered_again_as_it_was_costs_no_call(watched: Watched) -> None:
-    """Its bytes are known, and its files are the same at the target."""
-    watched.outcomes["b.wav"] = "rejected"
-    deliver_batch(watched)
-    watched.run_pass()
-    deliver_batch(watched)
-
-    watched.run_pass()
-
-    assert sorted(watched.sent) == ["a.wav", "b.wav"]
-    assert not (watched.folder / "B1").exists()
-
-
-def test_a_file_that_comes_while_others_are_moved_is_looked_at_first(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_comes_during_a_move_is_looked_at_first(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its delivery was answered without it, and stays for the next pass: no message names the file."""
     for name in ("B1", "B2"):
         deliver_batch(watched, name)
@@ -200,22 +189,6 @@ def test_a_file_that_comes_while_others_are_moved_is_looked_at_first(
     assert ({name[:2] for name in moved}, {name[:2] for name in left}) == ({"B1"}, {"B2"})
     assert (first.not_moved, Counter(row["reason"] for row in second.rows)) == ({}, {None: 2, "not_in_message": 1})
     assert late in names_in(watched.root / "bad")
-
-
-def test_a_batch_that_cannot_be_moved_is_whole_where_it_was(watched: Watched) -> None:
-    """Each pass says so, and the row is written once."""
-    (watched.root / "ok").write_bytes(b"no folder")
-    deliver_batch(watched)
-    before = names_in(watched.folder)
-
-    reports = [watched.run_pass().report for _ in range(2)]
-
-    assert names_in(watched.folder) == before
-    assert [len(report.not_moved) for report in reports] == [2, 2]
-    assert reports[1].rows == []
-    (watched.root / "ok").unlink()
-    watched.run_pass()
-    assert "B1/BatchComplete.txt" in names_in(watched.root / "ok")
 
 
 def test_a_batch_that_is_half_removed_is_not_looked_at(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
