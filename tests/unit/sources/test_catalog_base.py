@@ -8,7 +8,7 @@ import pytest
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.catalog import CatalogBase, SupplierFolder, with_facts
+from proofsweep.sources.catalog import CatalogBase, with_facts
 
 
 @pytest.fixture
@@ -70,21 +70,3 @@ def test_a_file_that_cannot_be_examined_is_the_fault_of_its_row(audio: str, side
     row = with_facts(ManifestRow(number=0, audio=audio, sidecar=sidecar), facts_of, CatalogBase("/drop"))
 
     assert row.refused == Ineligible(Reason.SOURCE_FORBIDDEN, f"Of the {role}: Forbidden.")
-
-
-@pytest.mark.parametrize(
-    ("number", "named_audio", "tags"),
-    [
-        (1, "Alba/x/a.wav", {"supplier": "Alba"}),
-        (2, "Alba/x/a.wav", {"supplier": "x"}),
-        (1, "a.wav", {}),
-        (1, "Alba/", {"supplier": "Alba"}),
-        (1, "s3://bucket/x/a.wav", {}),
-        (1, "proof:p-1", {}),
-        (None, "Alba/a.wav", {}),
-    ],
-)
-def test_a_folder_may_be_the_supplier(number: int | None, named_audio: str, tags: dict[str, str]) -> None:
-    """As seen from the root; a file that lies less deep or outside has none. A column of that name goes before it."""
-    assert SupplierFolder(number).tags_of(named_audio) == tags
-    assert SupplierFolder(number).tags_of(named_audio, ["isrc", "Supplier"]) == {}

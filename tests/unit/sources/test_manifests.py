@@ -97,9 +97,7 @@ def test_a_manifest_without_rows_is_no_catalog(tmp_path: Path, content: str) -> 
         ("file://host/a.wav", "file://host/a.wav", "names another machine"),
     ],
 )
-def test_a_location_that_cannot_be_read_is_the_fault_of_its_row(
-    tmp_path: Path, cell: str, shown: str, words: str
-) -> None:
+def test_a_location_that_is_not_read_is_the_fault_of_its_row(tmp_path: Path, cell: str, shown: str, words: str) -> None:
     """The other rows go on; the row says where it stands, and shows no secret."""
     (tmp_path / "a.wav").touch()
 
@@ -184,9 +182,7 @@ def test_a_column_that_was_named_must_be_there(tmp_path: Path) -> None:
         ("name,type,title\na.wav,audio,One\nb.wav,audio,Two\n", "the columns are: name, .*columns.audio = 'name'"),
     ],
 )
-def test_a_header_without_the_audio_is_refused_with_the_column_that_may_hold_it(
-    tmp_path: Path, content: str, words: str
-) -> None:
+def test_a_header_without_audio_is_refused_with_a_way_out(tmp_path: Path, content: str, words: str) -> None:
     """The one of the longer paths; a cell of a data row is no name of a column, else the rows above would be titles."""
     (tmp_path / "m.csv").write_text(content)
 
@@ -271,10 +267,15 @@ def test_a_very_deep_path_is_a_row(tmp_path: Path) -> None:
     assert [row.audio_facts is not None for row in rows] == [True, False, False]
 
 
-def test_the_supplier_of_a_manifest_without_such_a_column_is_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "m.csv").write_text("audio,isrc\nAlba/a.wav,X\nb.wav,Y\n")
+@pytest.mark.parametrize(("number", "suppliers"), [(1, ["Alba", "Bela"]), (2, ["x", None]), (3, [None, None])])
+def test_a_folder_is_the_supplier_where_no_column_is(tmp_path: Path, number: int, suppliers: list[str | None]) -> None:
+    """As seen from the root; a file that lies less deep or outside has none. A column of that name goes before it."""
+    settings = CatalogSettings(supplier_from=number)
+    (tmp_path / "m.csv").write_text("audio,isrc\nAlba/x/a.wav,X\nBela/b.wav,\ns3://b/c/d/e.wav,\nproof:p-1,\n")
+    (tmp_path / "n.csv").write_text("audio,Supplier\nAlba/x/a.wav,acme\nBela/b.wav,\n")
 
-    catalog = open_catalog(str(tmp_path / "m.csv"), CatalogSettings(supplier_from=1))
+    catalog, named = (open_catalog(str(tmp_path / name), settings) for name in ("m.csv", "n.csv"))
 
-    assert [dict(row.tags) for row in catalog.rows()] == [{"isrc": "X", "supplier": "Alba"}, {"isrc": "Y"}]
+    assert [row.tags.get("supplier") for row in catalog.rows()] == [*suppliers, None, None]
     assert catalog.tag_names() == ["isrc", "supplier"]
+    assert [dict(row.tags) for row in named.rows()] == [{"Supplier": "acme"}, {}]

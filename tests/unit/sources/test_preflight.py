@@ -40,6 +40,9 @@ def a_row(
         (a_row(None, refused=Ineligible(Reason.OUTSIDE_CATALOG, "No.")), Reason.OUTSIDE_CATALOG),
         (a_row(0), Reason.EMPTY),
         (a_row(SLOT_BYTES + 1), Reason.TOO_LARGE),
+        (replace(a_row(), declared=Declared(digests={"md5": "0" * 32})), None),  # that is compared when it is read
+        (replace(a_row(), declared=Declared(size_bytes=0)), None),
+        (replace(a_row(), declared=Declared(size_bytes=11)), Reason.DAMAGED_IN_DELIVERY),
         (a_row(paired=True), Reason.MISSING_SIDECAR),
         (a_row(paired=True, sidecar_bytes=0), Reason.MISSING_SIDECAR),
         (a_row(paired=True, sidecar_bytes=SIDECAR_BYTES + 1), Reason.SIDECAR_TOO_LARGE),
@@ -48,7 +51,7 @@ def a_row(
     ],
 )
 def test_the_listing_shows_which_rows_cannot_be_sent(row: ManifestRow, expected: Reason | None) -> None:
-    """Missing, empty and too large files are known without opening them; exactly 65 MiB fits."""
+    """Missing, empty, too large and damaged files are known without opening them; exactly 65 MiB fits."""
     ineligible = work_item_of(row, "m", "sidecar").ineligible
 
     assert (ineligible.reason if ineligible else None) == expected
@@ -80,21 +83,3 @@ def test_each_mode_has_its_formats(audio_format: AudioFormat) -> None:
     for refusal in filter(None, judged):
         assert ("known audio" if audio_format == "unknown" else audio_format.upper()) in refusal.detail
         assert "ask the supplier for" in refusal.detail
-
-
-@pytest.mark.parametrize(
-    ("declared", "is_damaged"),
-    [
-        (None, False),
-        (Declared(digests={"md5": "0" * 32}), False),
-        (Declared(size_bytes=590_000), False),
-        (Declared(size_bytes=590), False),  # DDEX says kilobytes, and many senders write bytes
-        (Declared(size_bytes=0), False),
-        (Declared(size_bytes=590_001), True),
-    ],
-)
-def test_another_size_than_the_declared_one_is_damage(declared: Declared | None, *, is_damaged: bool) -> None:
-    """It is seen in the listing, so `plan` shows it; a digest is compared when the file is read."""
-    unfit = work_item_of(replace(a_row(590_000), declared=declared), "m", "sidecar").ineligible
-
-    assert (unfit is not None and unfit.reason is Reason.DAMAGED_IN_DELIVERY) is is_damaged
