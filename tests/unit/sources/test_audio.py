@@ -53,9 +53,7 @@ def test_a_sidecar_that_cannot_be_sent_says_why(tmp_path: Path, name: str, reaso
     [
         (b"RIFF\x28\0\0\0WAVE" + bytes(35), True),
         (b"RIFF\x28\0\0\0WAVE" + bytes(36), False),
-        (b"RIFF\x28\0\0\0WAVE" + bytes(99), False),
         (b"FORM\0\0\0\x28AIFF" + bytes(35), True),
-        (b"FORM\0\0\0\x28AIFF" + bytes(36), False),
         (b"RIFF\xff\xff\xff\xffWAVE", False),
         (b"RIFF\0\0\0\0WAVE", False),
         (b"RIFF", False),

@@ -169,9 +169,7 @@ def test_a_named_list_is_relative_to_itself_or_to_the_root(tmp_path: Path, place
     assert digests(catalog) == {"a.wav": {"sha1": digest("sha1", A), "md5": MD5_A}}
 
 
-def test_a_named_list_that_says_nothing_or_has_no_end_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_that_says_nothing_or_has_no_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever wrote it cannot make us read for hours."""
     monkeypatch.setattr(checksums, "MOST_BYTES", 7)
     written(tmp_path, {"drop/a.wav": A, "page": "<html>\n", "long": "a\nb\ncdef\n"})

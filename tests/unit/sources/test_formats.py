@@ -60,13 +60,11 @@ EDGES = {
     "mp3 with a tag that never ends": (tag(9000)[:600], MP3),
     "mp3 of free format behind a tag": (tag(30) + b"\xff\xfb\x00\x00" + NOISE, UNKNOWN),
     "mp3 behind a byte that was left over": (b"\x07" + MP3_BYTES, UNKNOWN),
-    "garbage with the look of a frame": (FRAME + b"\x07" + NOISE, MP3),
     "mp3 of one frame": (FRAME, MP3),
     "mp3 with padding after its tag": (tag(40) + bytes(30) + MP3_BYTES, MP3),
     "mp3 of mpeg 2": ((b"\xff\xf3\x40\x00" + bytes(100)) * 2, MP3),  # other bitrates, half the samples
     "a frame without bitrate": (b"\xff\xfb\xf0\x00" + bytes(600), UNKNOWN),
     "m4a": (movie(b"M4A "), M4A),
-    "m4a of brand isom": (movie(b"isom"), M4A),
     # What the contract does not list.
     "flac": (b"fLaC\0\0\0\x22" + NOISE, FLAC),
     "ogg vorbis": (b"OggS\0\2" + bytes(22) + b"\1\x1e\1vorbis" + NOISE, OGG),

@@ -20,7 +20,6 @@ from proofsweep.sources import bucket
 from proofsweep.sources.bucket import BucketFiles
 from proofsweep.sources.files import Files, path_inside
 from proofsweep.sources.moves import Moves
-from proofsweep.sources.source import Folder
 
 OUTSIDE, UNREADABLE = Reason.OUTSIDE_CATALOG, Reason.UNREADABLE_FILE
 NAMES: dict[str, bytes | Reason | None] = {
@@ -32,9 +31,7 @@ NAMES: dict[str, bytes | Reason | None] = {
 
 
 @pytest.mark.parametrize(("name", "found"), NAMES.items())
-def test_a_name_leads_to_a_file_in_the_root_or_says_why_not(
-    tmp_path: Path, name: str, found: bytes | Reason | None
-) -> None:
+def test_a_name_leads_into_the_root_or_says_why_not(tmp_path: Path, name: str, found: bytes | Reason | None) -> None:
     """Links within the root are followed; of what lies outside it is not even told whether it is there."""
     root = tmp_path / "drop"
     (root / "sub").mkdir(parents=True)
@@ -110,10 +107,6 @@ def test_a_file_whose_facts_cannot_be_had_is_closed_again(tmp_path: Path, monkey
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def walked(root: Path) -> list[Folder]:
-    return list(Files().walk(str(root)))
-
-
 def test_folders_that_link_to_each_other_are_walked_once_each(tmp_path: Path) -> None:
     """Each of seven leads to all others: without memory that would be thousands of files."""
     for number in range(7):
@@ -122,22 +115,20 @@ def test_folders_that_link_to_each_other_are_walked_once_each(tmp_path: Path) ->
         for other in range(7):
             (tmp_path / str(number) / f"to {other}").symlink_to(tmp_path / str(other))
 
-    folders = walked(tmp_path)
+    folders = list(Files().walk(str(tmp_path)))
 
     assert sorted(each.location for each in folders if each.files) == [f"{tmp_path}/{number}" for number in range(7)]
     assert sum(each.is_repeated for each in folders) == 49
 
 
-def test_a_folder_may_lie_deeper_than_functions_can_call_themselves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_may_lie_deeper_than_any_stack_of_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hostile delivery has such folders; they are as long as a path may be."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # of a thousand folders
     deep = tmp_path.joinpath(*["a"] * 1_050)
     make_folder(deep)
     (deep / "a.wav").touch()
 
-    found = walked(tmp_path)
+    found = list(Files().walk(str(tmp_path)))
     Moves(Files()).put_back(str(tmp_path))
     (deep / "a.wav").unlink()
     Moves(Files()).remove_empty(str(tmp_path))
@@ -204,9 +195,7 @@ def test_a_root_keeps_out_the_other_kind_of_place(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("code", [EPERM, EOPNOTSUPP])
-def test_names_are_given_back_where_there_are_no_hard_links(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
+def test_names_are_given_back_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """A folder that lies there for whatever reason gets its name back too; one that cannot is named."""
     aside = tmp_path / ".proofsweep-moving-aa"
     (aside / "scans").mkdir(parents=True)
@@ -223,9 +212,7 @@ def test_names_are_given_back_where_there_are_no_hard_links(
 
 
 @pytest.mark.parametrize("content", [b"audio", b"other"])
-def test_a_copy_whose_creation_was_answered_by_nobody_is_a_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
-) -> None:
+def test_a_copy_without_an_answer_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     """The repeated call says that the name is taken: by these bytes, or by another's."""
     (tmp_path / "a.wav").write_bytes(b"audio")
     target = tmp_path / "ok/a.wav"

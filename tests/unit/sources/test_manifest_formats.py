@@ -16,11 +16,9 @@ from proofsweep.domain.errors import CatalogError
 from proofsweep.sources.files import Files
 from proofsweep.sources.readers import ManifestFile
 
-FILES = Files()
-
 
 def manifest_at(path: str, **said: Any) -> ManifestFile:  # noqa: ANN401 - as settings are
-    return ManifestFile(path, FILES, CatalogSettings(**said))
+    return ManifestFile(path, Files(), CatalogSettings(**said))
 
 
 def written(folder: Path, name: str, content: bytes | str) -> str:
@@ -187,9 +185,7 @@ def test_a_digest_is_of_the_file_that_was_read(tmp_path: Path, name: str) -> Non
         ("m.parquet", parquet({"audio": ["a.wav", "b.wav"]}), b"more"),
     ],
 )
-def test_a_manifest_that_changes_while_it_is_read_is_refused(
-    tmp_path: Path, name: str, content: bytes, more: bytes
-) -> None:
+def test_a_manifest_that_changes_meanwhile_is_refused(tmp_path: Path, name: str, content: bytes, more: bytes) -> None:
     """A half-written list is no catalog, also if its last line is torn."""
     path = written(tmp_path, name, content)
     records = manifest_at(path).records()

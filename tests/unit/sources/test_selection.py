@@ -23,10 +23,6 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
         (Selection(oldest_first=True), "needs --max-calls"),
         (Selection(max_age="a month"), "time span"),
         (Selection(newer_than="soon"), "neither an age nor a date"),
-        (
-            Selection(only=("failed", "tamperd")),
-            r"'tamperd' is none of these \(did you mean tampered\?\): accepted, rejected",
-        ),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(selection: Selection, message: str) -> None:

@@ -51,7 +51,6 @@ def test_a_whole_wav_of_known_chunks_carries_none(content: bytes) -> None:
         wav(riff_size=0),
         b"ID3\3\0\0\0\0\0\0" + wav(),
         wav(chunk(b"PRUF", b"a seal of its own")),
-        wav(chunk(b"_PMX", b"<x:xmpmeta/>")),
         b"RIFF\x1c\0\0\0WAVE" + FMT,
         wav(chunk(b"LIST", b"INFOICMT\x0c\0\0\0see the C2PA.")),
         wav(chunk(b"iXML", "<PROVENANCE/>".encode("utf-16-le"))),
