@@ -336,13 +336,6 @@ def progress_of(legs: Legs) -> LegProgress | None:
     return opened.progress
 
 
-def test_progress_is_read_as_it_was_written(store: Store) -> None:
-    legs = Legs(store, A)
-    legs.beat(1, PROGRESS)
-
-    assert progress_of(legs) == PROGRESS
-
-
 @pytest.mark.parametrize(
     "document",
     [None, "text", {"rows": 5}, {"rows": 5, "counts": {"accepted": "x"}}, asdict(PROGRESS) | {"waiting": 3}],
