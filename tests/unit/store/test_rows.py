@@ -121,36 +121,25 @@ def test_the_sidecar_chooses_the_mode() -> None:
 
 
 def test_the_last_attempt_gives_ids_and_times() -> None:
-    """The last upload and the last verify led to the outcome; all keyed calls are counted."""
-    row = written(
-        answered(),
+    """If the second slot is refused, the first slot's verify did not give this outcome; all keyed calls are counted."""
+    earlier = [
         exchange(Call.UPLOADS, "u1"),
         exchange(Call.SLOT, "f1"),
         exchange(Call.VERIFY, "v1", 404),
         exchange(Call.UPLOADS, "u2", elapsed_ms=5.0),
-        exchange(Call.SLOT, "f2", 204, elapsed_ms=6.0),
-        exchange(Call.VERIFY, "v2", None),
-        exchange(Call.VERIFY, "v3", elapsed_ms=7.0),
-    )
+    ]
+
+    filled = exchange(Call.SLOT, "f2", 204, elapsed_ms=6.0)
+    asked = exchange(Call.VERIFY, "v2", None), exchange(Call.VERIFY, "v3", elapsed_ms=7.0)
+    row = written(answered(), *earlier, filled, *asked)
+    refused = written(Failed(reason="slot_refused", detail="Refused."), *earlier, exchange(Call.SLOT, "f2", 400))
 
     assert (row["uploads_request_id"], row["verify_request_id"], row["storage_request_id"]) == ("u2", "v3", "s-f2")
     assert (row["slot_ms"], row["upload_ms"], row["verify_ms"]) == (5.0, 6.0, 7.0)
     assert (row["verify_attempts"], row["calls"], row["http_status"]) == (3, 5, 200)
-
-
-def test_the_last_attempt_has_nothing_of_an_earlier_one() -> None:
-    """If the second slot is refused, the first slot's verify did not give this outcome."""
-    row = written(
-        Failed(reason="slot_refused", detail="Refused."),
-        exchange(Call.UPLOADS, "u1"),
-        exchange(Call.SLOT, "f1"),
-        exchange(Call.VERIFY, "v1", 404),
-        exchange(Call.UPLOADS, "u2"),
-        exchange(Call.SLOT, "f2", 400),
-    )
-
-    assert (row["uploads_request_id"], row["storage_request_id"], row["verify_request_id"]) == ("u2", "s-f2", None)
-    assert (row["verify_ms"], row["http_status"], row["verify_attempts"]) == (None, 400, 1)
+    assert (refused["uploads_request_id"], refused["storage_request_id"]) == ("u2", "s-f2")
+    assert (refused["verify_request_id"], refused["verify_ms"]) == (None, None)
+    assert (refused["http_status"], refused["verify_attempts"]) == (400, 1)
 
 
 @pytest.mark.parametrize("read", [None, replace(READ, sha256=None)])
