@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from proofsweep.client.keys import CurrentKey, fingerprint, key_file, usable_key
+from proofsweep.client.keys import fingerprint, key_file, usable_key
 from proofsweep.domain.errors import ConfigError
-
-KEY = "pk_SECRET-1"
 
 
 def test_a_missing_key_file_is_named(tmp_path: Path) -> None:
@@ -36,9 +34,3 @@ def test_a_fingerprint_tells_keys_apart_and_reveals_none() -> None:
     assert len(first) == 12
     assert int(first, 16) >= 0
     assert not hashlib.sha256(b"first").hexdigest().startswith(first)
-
-
-def test_a_key_in_use_is_not_printed() -> None:
-    key = CurrentKey(lambda: SecretStr(KEY))
-
-    assert KEY not in f"{key!r}{key}{key.current!r}{key.current}"
