@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,6 @@ from proofsweep.alerts.facts import AlertFacts
 from proofsweep.config.sections import AlertsSettings, ServiceSettings
 from proofsweep.domain.runs import Rotation
 from proofsweep.store import layout
-from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -33,11 +31,6 @@ def rotation(hours_ago: float, expires_at: datetime | None = None) -> Rotation:
 def leave_rotation(results: Results, rotated: Rotation) -> None:
     name = layout.part_name("rotations", rotated.operation_id, NOW.date(), 1, 1)
     results.create_part(name, "rotations", [asdict(rotated)])
-
-
-@pytest.fixture
-def results(tmp_path: Path) -> Results:
-    return Results(FolderStore(tmp_path / "results"))
 
 
 @pytest.fixture

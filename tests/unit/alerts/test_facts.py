@@ -58,19 +58,21 @@ def test_the_last_leg_that_did_its_work_counts(facts: AlertFacts, results: Resul
     assert (last_success(facts), last_success(facts, None)) == (at(55), at(9))
 
 
-def test_a_run_that_was_resumed_late_counts_by_its_end(facts: AlertFacts, results: Results) -> None:
-    """A leg whose rows all failed has an outcome for each row, and no answer."""
-    for planned, ended, failed in ((100, 90, 3), (200, 40, 0), (31, 30, 4)):
+@pytest.mark.parametrize(
+    ("legs", "last"),
+    [
+        ([(100, 90, 3), (200, 40, 0), (31, 30, 4)], 40),  # one was resumed late, and of the newest all rows failed
+        ([(9_001, 9_000, 0)], 9_000),  # its schedule was paused for months
+    ],
+)
+def test_a_run_counts_by_its_end(
+    facts: AlertFacts, results: Results, legs: list[tuple[float, float, int]], last: float
+) -> None:
+    """Hours ago it was planned and ended; a leg whose rows all failed has an outcome for each row, and no answer."""
+    for planned, ended, failed in legs:
         add_leg(results, add_run(results, at(planned)), at(ended), accepted=4 - failed, failed=failed)
 
-    assert last_success(facts) == at(40)
-
-
-def test_a_success_of_last_year_is_still_known(facts: AlertFacts, results: Results) -> None:
-    """A catalog whose schedule was paused for months is told, and that it once was verified."""
-    add_leg(results, add_run(results, at(9_001)), at(9_000))
-
-    assert (last_success(facts), last_success(facts, None)) == (at(9_000), at(9_000))
+    assert (last_success(facts), last_success(facts, None)) == (at(last), at(last))
 
 
 def test_a_pass_or_a_night_that_found_nothing_due_is_a_success(facts: AlertFacts, results: Results) -> None:

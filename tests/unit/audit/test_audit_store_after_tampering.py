@@ -54,7 +54,6 @@ def cut(root: Path, lots: random.Random) -> str:
 
 
 def remove(root: Path, lots: random.Random) -> str:
-    """Delete an object that is no last row of `runs`."""
     path = lots.choice(files(root))
     path.unlink()
     return f"removed {path.name}"

@@ -83,24 +83,16 @@ def test_only_parts_without_a_newest_row_go(results: Results, tmp_path: Path) ->
     assert prune_all(results) == []
 
 
-def test_young_runs_stay(results: Results) -> None:
-    """A run counts from the end of its last leg."""
-    assert found(results, 687).old_runs == 1
-    assert found(results, 688).new == []
+def test_a_run_that_is_young_or_may_be_alive_stays(results: Results, tmp_path: Path) -> None:
+    """It counts from the end of its last leg, of which a lease is enough. The newest answers are worked out before."""
+    shutil.rmtree(tmp_path / "_latest")
+    old = [pruning.run_id for pruning in found(results).new]
+    young = found(results, 687).old_runs, found(results, 688).new
 
-
-def test_a_run_with_a_later_leg_stays(results: Results) -> None:
-    """Its lease is enough: the leg may be alive."""
     Legs(results.store, SUPERSEDED.run_id).take(2)
 
+    assert (old, young) == ([PARTLY.run_id, SUPERSEDED.run_id], (1, []))
     assert [pruning.run_id for pruning in found(results).new] == [PARTLY.run_id]
-
-
-def test_the_base_is_completed_before(results: Results, tmp_path: Path) -> None:
-    """Else the newest answers would not be known."""
-    shutil.rmtree(tmp_path / "_latest")
-
-    assert len(found(results).new) == 2
 
 
 @pytest.mark.parametrize("derived", ["", "_index", "_latest"])
