@@ -89,6 +89,38 @@ def test_a_pair_with_a_link_stays(disposal: Disposal, pair: Verified, tmp_path: 
     assert set(files_in(tmp_path)) == {"in/a.wav", "in/a.sidecar", "real.sidecar"}
 
 
+@pytest.mark.parametrize("name", ["a.wav", "a.sidecar"])
+def test_names_that_are_taken_are_never_overwritten(
+    disposal: Disposal, pair: Verified, tmp_path: Path, name: str
+) -> None:
+    """Both files then go into a folder that is named by their content, for they are a pair by their names."""
+    (tmp_path / "ok").mkdir()
+    (tmp_path / "ok" / name).write_bytes(b"other")
+
+    placed = place(disposal, pair)
+
+    assert placed.disposition is Disposition.ACCEPTED
+    assert sorted(path.name for path in (tmp_path / "ok").glob("*/*")) == ["a.sidecar", "a.wav"]
+    assert (tmp_path / "ok" / name).read_bytes() == b"other"
+    assert len(files_in(tmp_path / "ok")) == 3
+    assert place(disposal, pair) == placed
+
+
+def test_a_file_that_changed_since_is_gone(disposal: Disposal, pair: Verified, tmp_path: Path) -> None:
+    """In its place is another delivery, which has no verdict yet: it stays, and so does a sidecar that was there."""
+    (tmp_path / "ok").mkdir()
+    (tmp_path / "ok" / "a.sidecar").write_bytes(b"proof")
+    Path(pair.item.audio).write_bytes(b"the next version")
+
+    placed = place(disposal, pair)
+
+    assert placed.disposition is Disposition.GONE
+    assert "not the one that was verified" in (placed.detail or "")
+    assert files_in(tmp_path) == {"in/a.wav": b"the next version", "in/a.sidecar": b"proof", "ok/a.sidecar": b"proof"}
+    Path(pair.item.audio).unlink()
+    assert place(disposal, pair).disposition is Disposition.GONE
+
+
 FILES = ["manifest.xml", "r1/a.wav", "r1/r1.xml", "r2/b.wav", "r2/r2.xml"]
 
 
