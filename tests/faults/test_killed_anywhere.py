@@ -190,7 +190,7 @@ def test_a_leg_that_is_killed_among_its_rows_keeps_what_it_had(
     ids = world.service.ids(calls={"uploads", "verify"})
     wait_for(
         lambda: ids <= world.journalled_ids() | published() and remaining(run_id) == ROWS * 2 // 3,
-        seconds=UNWRITTEN_SECONDS,
+        seconds=3 * UNWRITTEN_SECONDS,
     )
     os.kill(process, signal.SIGKILL)
     runner.exit_code()

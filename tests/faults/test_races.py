@@ -27,7 +27,7 @@ ROWS = 40
 WORKERS = 4
 LEG_SECONDS = ROWS / WORKERS * 2 * 0.02
 """A leg takes about so long, since each of a row's two keyed calls is answered after 20 ms."""
-UNWRITTEN_SECONDS = 3.0
+UNWRITTEN_SECONDS = 4.0
 """A killed process loses the work of its last second; on a busy machine a durable write may take two more."""
 
 Racers = tuple[Runner, Runner]
