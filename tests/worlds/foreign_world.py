@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,9 +64,12 @@ class ForeignWorld(CommandWorld):
         return str([leg["ended_by"] for leg in self.legs() if leg["run_id"] == run_id][-1])
 
     def journalled_ids(self) -> set[str]:
-        """Return the request IDs that a killed process would leave behind."""
+        """Return the request IDs that a process would leave behind if it were killed now; a part may have more."""
         if self.bucket is None:
-            contents = [path.read_bytes() for path in self.results.glob("_runs/*/journal/*/exchanges-*")]
+            contents = list[bytes]()
+            for path in self.results.glob("_runs/*/journal/*/exchanges-*"):
+                with suppress(FileNotFoundError):  # it has just become a part
+                    contents.append(path.read_bytes())
         else:
             names = [key for key in self.bucket.keys("results/_runs") if "/journal/" in key and "/exchanges-" in key]
             contents = [self.bucket.content(name) for name in names]
