@@ -36,7 +36,8 @@ def test_a_sweep_goes_on_with_its_part_until_the_new_files_are_verified(
 
     before = files_in(bare_world, OBSERVED_SECONDS)
     delivery.start()
-    bare_world.wait_for(lambda: files_in(bare_world, 1.0) <= PART + 1.0)  # the slots in hand are used
+    # First the slots in hand are used, and then it waits a little, since it was too fast.
+    bare_world.wait_for(lambda: PART / 2 < files_in(bare_world, 2.0) <= PART + 1.0)
     during = files_in(bare_world, OBSERVED_SECONDS)
     is_over.set()
     delivery.join()
