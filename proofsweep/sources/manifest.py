@@ -145,7 +145,8 @@ class Manifests(Catalog):
         )
         row = with_facts(named, lambda location: (location == sidecar and facts) or lookup.facts(location), self._base)
         if unlisted is not None and row.refused is None:
-            because = f"{line.where}: its folder cannot be listed for sidecars. {unlisted.message}"
+            otherwise = "If no audio has one, set catalog.columns.sidecar to 'none'."
+            because = f"{line.where}: its folder cannot be listed for sidecars. {unlisted.message} {otherwise}"
             row = replace(row, refused=Ineligible(Reason.UNREADABLE_FOLDER, because))
         if supplier_tags := self._supplier.tags_of(row.named_audio, columns.tags):
             row = replace(row, tags={**tags, **supplier_tags})

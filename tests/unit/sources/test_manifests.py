@@ -235,6 +235,7 @@ def test_what_lies_in_a_folder_that_cannot_be_listed_is_not_sent_alone(
     assert rows[1].refused is not None
     assert rows[1].refused.detail == (
         f"m.csv, line 3: its folder cannot be listed for sidecars. The folder cannot be read: {os.strerror(number)}."
+        " If no audio has one, set catalog.columns.sidecar to 'none'."
     )
     settings = CatalogSettings(columns={"sidecar": "none"})
     alone = [row.refused and row.refused.reason for row in open_catalog(str(tmp_path / "m.csv"), settings).rows()]
