@@ -39,8 +39,9 @@ class Listing:
     def add(self, item: WorkItem) -> None:
         self.rows += 1
         self._hashes.append(hash(item.item_id))
-        if item.ineligible is not None and item.ineligible.reason == Reason.UNREADABLE_FOLDER:
-            self.unread.append(item.relative_path or item.audio)
+        path = item.relative_path or ""
+        if item.ineligible is not None and item.ineligible.reason == Reason.UNREADABLE_FOLDER and path.endswith("/"):
+            self.unread.append(path)
         self._waiting.append(planned_row(item))
         if len(self._waiting) == _ROWS_AT_ONCE:
             self._write_waiting()
