@@ -13,7 +13,7 @@ from typing import IO
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CatalogError, RunMustStop, UsageError
+from proofsweep.domain.errors import DISK_IS_FULL, CatalogError, RunMustStop, UsageError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.text import printable
 
@@ -222,6 +222,6 @@ def no_room(error: OSError) -> RunMustStop | None:
     what = os.strerror(error.errno or 0)
     if (error.strerror or "").startswith("No usable temporary directory"):
         what = "No usable temporary directory"
-    elif error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+    elif error.errno not in DISK_IS_FULL:
         return None
     return RunMustStop(f"{what}: free some, also for temporary files (TMPDIR).", ended_by=EndedBy.BREAKER)

@@ -28,6 +28,7 @@ from proofsweep.domain.text import printable
 
 # Errors of the system that tell of this machine alone: it has too few open files or ports, or too little memory.
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EADDRNOTAVAIL})
+DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class ProofsweepError(Exception):

@@ -1,6 +1,5 @@
 """Open a results store in DuckDB, with the views over it."""
 
-import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from tempfile import gettempdir
 
 import duckdb
 
-from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.errors import DISK_IS_FULL, ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.tables import STORE_SCHEME, create_tables, read_by_us
@@ -30,7 +29,7 @@ _SETTINGS = (
     # Late materialization ends with an internal error of DuckDB 2.0, if a query with LIMIT has a condition on the run.
     "SET disabled_optimizers = 'join_order,build_side_probe_side,late_materialization'",
 )
-_FULL = {os.strerror(code): code for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+_FULL = {os.strerror(code): code for code in DISK_IS_FULL}
 
 
 def open_views(
