@@ -27,6 +27,8 @@ _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
     re.IGNORECASE,
 )
+# What file systems without hard links answer to one: FAT, some shares, and FUSE.
+_WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
 
 
 def path_of(written: str, folder: str) -> str:
@@ -202,13 +204,27 @@ def new_file(path: Path, replaces: bytes | None = None) -> Iterator[IO[bytes]]:
         _refuse_existing(path, replaces)  # before somebody waits for the content
         with draft.open("xb") as file:
             yield file
-        _refuse_existing(path, replaces)
-        draft.replace(path)
+        _give_name(draft, path, replaces)
     except OSError as error:
         raise UsageError(f"{printable(str(path))} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):  # what hindered the writing is said already
             draft.unlink(missing_ok=True)
+
+
+def _give_name(draft: Path, path: Path, replaces: bytes | None) -> None:
+    """Name a draft that is whole, never over a file that came while it was written."""
+    if replaces is None:
+        # A link is refused where a name is taken, in one step. Renaming would replace another process's file.
+        try:
+            os.link(draft, path)
+        except OSError as error:
+            if error.errno not in _WITHOUT_LINKS:
+                raise
+        else:
+            return
+    _refuse_existing(path, replaces)
+    draft.replace(path)
 
 
 def _refuse_existing(path: Path, replaces: bytes | None) -> None:

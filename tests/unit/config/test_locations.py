@@ -1,9 +1,12 @@
 """Locations are understood as a person wrote them; a new file is whole and takes the place of none."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
+from proofsweep.config import locations
 from proofsweep.config.locations import (
     hint_for,
     is_within,
@@ -184,6 +187,30 @@ def test_an_existing_file_stays_also_if_it_comes_meanwhile(tmp_path: Path) -> No
         (tmp_path / "b").write_bytes(b"other")
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old", "b": b"other"}
+
+
+def test_a_file_that_comes_in_the_last_moment_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the last look and the naming is no moment in which another process's file can be replaced."""
+    monkeypatch.setattr(locations, "_refuse_existing", lambda *_: None)
+
+    with pytest.raises(UsageError, match="File exists"), new_file(tmp_path / "a"):
+        (tmp_path / "a").write_bytes(b"other")
+
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"other"]
+
+
+def test_a_file_is_named_where_there_are_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """File systems such as FAT know no hard links."""
+
+    def refuse(_draft: Path, _path: Path) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+    with new_file(tmp_path / "a") as file:
+        file.write(b"whole")
+
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"whole")]
 
 
 def test_what_is_in_a_buffer_is_synced_too(tmp_path: Path) -> None:
