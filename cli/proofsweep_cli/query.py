@@ -1,27 +1,26 @@
 """`proofsweep query`: ask a results store in SQL; the answer is a table for people, CSV or JSON."""
 
-import csv
-import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from decimal import Decimal
 from enum import StrEnum
+from itertools import islice
 
 import duckdb
 import pyarrow as pa
 import typer
+from rich.cells import cell_len
 
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.text import counted, text_of_file
+from proofsweep.domain.text import counted, printable, shown_value, text_of_file
 from proofsweep.queries.connection import opened
+from proofsweep.queries.plain_values import PlainAnswer, plain_answer
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
-from proofsweep_cli.screen import console, flush, json_array, table
+from proofsweep_cli.screen import Screen, console, print_csv, print_json_array, styled
 
 _SHOWN_ROWS = 200
-_BATCH_ROWS = 10_000
+_GAP = "  "
 
 
 class Format(StrEnum):
@@ -82,49 +81,47 @@ def _write(answer: duckdb.DuckDBPyRelation | None, form: Format) -> None:
     """Write an answer to stdout; None is the answer of a statement that gives no rows."""
     if answer is None:
         return
-    rows = answer.to_arrow_reader(_BATCH_ROWS)
-    if form is Format.TABLE:
-        _show(rows)
-        return
-    with suppress(BrokenPipeError):
-        if form is Format.CSV:
-            writer = csv.writer(sys.stdout, lineterminator="\n")  # as other tools of a pipe expect
-            writer.writerow(rows.schema.names)
-            writer.writerows([None if cell is None else _text(cell) for cell in row] for row in _rows(rows))
-        else:
-            objects = (dict(zip(rows.schema.names, row, strict=True)) for row in _rows(rows))
-            texts = (json.dumps(each, default=_json_cell, ensure_ascii=False) for each in objects)
-            sys.stdout.writelines(json_array(texts))
-    flush()
+    found = plain_answer(answer)
+    match form:
+        case Format.TABLE:
+            _show(found)
+        case Format.CSV:
+            print_csv(found.names, found.rows)
+        case Format.JSON:
+            keys = found.keys
+            print_json_array(dict(zip(keys, row, strict=True)) for row in found.rows)
 
 
-def _show(rows: pa.RecordBatchReader) -> None:
-    shown, count = table(), 0
-    for field in rows.schema:
-        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        shown.add_column(field.name, justify="right" if is_number else "left", overflow="fold")
-    for row in _rows(rows):
-        if count < _SHOWN_ROWS:
-            shown.add_row(*("" if cell is None else _text(cell) for cell in row))
-        count += 1
+def _show(found: PlainAnswer) -> None:
+    """Print a table; where it is wider than the terminal, print each row with one field a line."""
+    rows = islice(found.rows, _SHOWN_ROWS)
+    lines = [[printable(shown_value(cell)) for cell in row] for row in rows]
+    count = len(lines) + sum(1 for _ in found.rows)
+    names = [printable(name) for name in found.names]
+    widths = [max(map(cell_len, column)) for column in zip(names, *lines, strict=True)]
     out = console()
-    out.print(shown)
+    if sys.stdout.isatty() and sum(widths) + len(_GAP) * (len(widths) - 1) > out.width:
+        _print_fields(out, names, lines)
+    else:
+        _print_table(out, names, lines, list(zip(widths, found.are_numbers, strict=True)))
     more = f"; the first {_SHOWN_ROWS} are shown, --format csv gives all" if count > _SHOWN_ROWS else ""
-    out.print(f"{counted(count, 'row')}{more}", style="dim")
+    out.line(f"{counted(count, 'row')}{more}", style="dim")
 
 
-def _rows(batches: pa.RecordBatchReader) -> Iterator[tuple[object, ...]]:
-    for batch in batches:
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+def _print_table(
+    out: Screen, names: Sequence[str], lines: Sequence[Sequence[str]], columns: Sequence[tuple[int, bool]]
+) -> None:
+    for number, line in enumerate([names, *lines]):
+        cells = []
+        for cell, (width, is_number) in zip(line, columns, strict=True):
+            blanks = " " * (width - cell_len(cell))
+            cells.append(blanks + cell if is_number else cell + blanks)
+        out.line(styled(_GAP.join(cells).rstrip(), "" if number else "bold"))
 
 
-def _json_cell(cell: object) -> object:
-    """Return a count as a number: DuckDB adds whole numbers up in a type that Arrow has as a decimal."""
-    return int(cell) if isinstance(cell, Decimal) and cell.as_tuple().exponent == 0 else _text(cell)
-
-
-def _text(cell: object) -> str:
-    isoformat = getattr(cell, "isoformat", None)
-    if isinstance(cell, dict | list):
-        return json.dumps(cell, default=_text, ensure_ascii=False)
-    return str(cell) if isoformat is None else str(isoformat())
+def _print_fields(out: Screen, names: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    width = max(map(cell_len, names))
+    for number, line in enumerate(lines, 1):
+        out.line(styled(f"row {number}", "bold"))
+        for name, cell in zip(names, line, strict=True):
+            out.line(f"{name}{' ' * (width - cell_len(name))}{_GAP}{cell}".rstrip())

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from proofsweep.config.notices import say
-from proofsweep.domain.text import counted, duration_text
+from proofsweep.domain.text import counted, duration_text, percent_of
 from proofsweep.queries.status import NEED_ATTENTION, RunStatus
 from proofsweep.reports.run import calls_of, ending_of, json_of, notes_of
 from proofsweep.store.lease import LegProgress, OpenTerm
@@ -82,7 +82,7 @@ def progress_lines(progress: LegProgress) -> list[Text]:
     """
     rows, earlier = counted(progress.rows, "row"), progress.finished_before
     counts = [(word, count) for word in COLOURS if (count := progress.counts.get(word, 0))]
-    percent = 100 * progress.finished // max(1, progress.rows)
+    percent = percent_of(progress.finished, progress.rows, decimals=0)
     share = [rows] if earlier is None else [f"{progress.finished:,} of {rows}", f"{percent} %"]
     left = progress.seconds_left if progress.finished < progress.rows else None
     lines: list[list[str | Text]] = [

@@ -1,11 +1,13 @@
 """Print tables and sentences, on a terminal or into a log file."""
 
+import codecs
 import csv
 import io
 import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import IO, Any
 
 from rich.console import Console
@@ -13,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from proofsweep.config.locations import no_room
-from proofsweep.domain.text import counted, defused, printable, printable_json
+from proofsweep.domain.text import counted, csv_cell, printable, printable_json
 from proofsweep.sources.names import ignored_words
 
 COLOURS = {"accepted": "green", "rejected": "red", "failed": "yellow", "ineligible": "magenta"}
-_PLAIN_COLUMNS = 500  # away from a terminal
+_PLAIN_COLUMNS = 1_000_000  # away from a terminal, where no line is folded
 
 
 class Screen(Console):
@@ -53,13 +55,21 @@ def table(*names: str, right: Container[str] = ()) -> Table:
 
 
 def print_json(document: object) -> None:
-    with suppress(BrokenPipeError):
-        sys.stdout.write(printable_json(document) + "\n")
-    flush()
+    _write([f"{_json_of(document)}\n"])
 
 
-def json_array(objects: Iterable[str]) -> Iterator[str]:
-    """Write JSON objects as one array, each on a line of its own, so that it can be read line by line too."""
+def print_json_array(objects: Iterable[object]) -> None:
+    """Print objects as one array, each on a line of its own, so that it can be read line by line too."""
+    _write(_json_array(map(_json_of, objects)))
+
+
+def _json_of(document: object) -> str:
+    """Write JSON for stdout: what is not UTF-8 there could not hold every letter, so each is an escape."""
+    codec = codecs.lookup(sys.stdout.encoding or "ascii").name
+    return printable_json(document, is_ascii=not codec.startswith("utf"))
+
+
+def _json_array(objects: Iterable[str]) -> Iterator[str]:
     between = "[\n"
     for each in objects:
         yield between + each
@@ -67,18 +77,25 @@ def json_array(objects: Iterable[str]) -> Iterator[str]:
     yield "[]\n" if between == "[\n" else "\n]\n"
 
 
-def print_json_array(objects: Iterable[object]) -> None:
-    with suppress(BrokenPipeError):
-        sys.stdout.writelines(json_array(map(printable_json, objects)))
-    flush()
+def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print cells that steer no terminal, and that no spreadsheet runs as a formula."""
+    _write(_csv_lines(header, rows))
 
 
-def print_csv(header: Sequence[str], rows: Iterable[Sequence[str | None]]) -> None:
+def _csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")  # as other tools of a pipe expect
+    for cells in chain([header], rows):
+        writer.writerow([csv_cell(printable(cell) if isinstance(cell, str) else cell) for cell in cells])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+
+
+def _write(texts: Iterable[str]) -> None:
+    """Write to stdout, whose reader may close early, as `head` does."""
     with suppress(BrokenPipeError):
-        lines = csv.writer(sys.stdout, lineterminator="\n")  # as other tools of a pipe expect
-        lines.writerow(header)
-        for row in rows:
-            lines.writerow(["" if cell is None else defused(printable(cell)) for cell in row])
+        sys.stdout.writelines(texts)
     flush()
 
 

@@ -9,7 +9,9 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from decimal import Decimal
 from difflib import get_close_matches
+from math import isfinite
 from unicodedata import category
 
 # Control and format characters (the overrides of writing direction are such), surrogates, separators of lines.
@@ -24,6 +26,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
 _BEGINNING = r"(^|[;|\t\r\n])"
 _FORMULA = r"(?=[\"']*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 - these letters are meant
 _UNSAFE = re.compile(f"{_BEGINNING}{_FORMULA}")
+_NEGATIVE = re.compile(r"-\d+(\.\d+)?([eE][+-]?\d+)?")  # a number is no formula, though it begins like one
 
 ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
 
@@ -54,9 +57,16 @@ def printable(text: str) -> str:
     return _escaped(text, lambda char: char.encode("unicode_escape").decode())
 
 
-def printable_json(document: object) -> str:
-    """Write one JSON object on one line; its reader gets every character back."""
-    return _escaped(json.dumps(document, ensure_ascii=False, default=_text_of), lambda char: json.dumps(char)[1:-1])
+def printable_json(document: object, *, is_ascii: bool = False) -> str:
+    """Write one JSON object on one line; its reader gets every character back, and null for what is no finite number.
+
+    With `is_ascii`, each letter that ASCII lacks is an escape: for a reader that is not known to take UTF-8.
+    """
+    try:
+        text = json.dumps(document, ensure_ascii=is_ascii, default=_plain, allow_nan=False)
+    except ValueError:  # NaN or Infinity, which JSON does not know
+        text = json.dumps(_without_infinity(document), ensure_ascii=is_ascii, default=_plain, allow_nan=False)
+    return _escaped(text, lambda char: json.dumps(char)[1:-1])
 
 
 def markdown(text: str) -> str:
@@ -85,8 +95,24 @@ def reset_clause(reset: datetime | None, now: datetime) -> str:
     return f"it resets {minute_of(reset)}"
 
 
-def _text_of(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+def _plain(value: object) -> object:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Decimal():
+            return float(value)
+    return str(value)
+
+
+def _without_infinity(value: object) -> object:
+    match value:
+        case float() | Decimal():
+            return value if isfinite(value) else None
+        case dict():
+            return {key: _without_infinity(member) for key, member in value.items()}
+        case list() | tuple():
+            return [_without_infinity(member) for member in value]
+    return value
 
 
 def _escaped(text: str, escape: Callable[[str], str]) -> str:
@@ -104,6 +130,37 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {alike[0]}?)" if alike else ""
 
 
+def shown_value(value: object) -> str:
+    """Write a value as in a table or a file of CSV: nothing for None, JSON for a list or an object."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case datetime():
+            return value.isoformat(timespec="seconds")
+        case Decimal():
+            return format(value, "f")
+        case dict() | list():
+            return printable_json(value)
+    return str(value)
+
+
+def csv_cell(value: object) -> str:
+    """Write a value for a cell of a spreadsheet; a number stays one, and no text is run as a formula."""
+    text = shown_value(value)
+    return text if isinstance(value, int | float | Decimal) else defused(text)
+
+
 def defused(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula."""
-    return _UNSAFE.sub(r"\1'", text)
+    return text if _NEGATIVE.fullmatch(text) else _UNSAFE.sub(r"\1'", text)
+
+
+def percent_of(part: int, whole: int, decimals: int = 1) -> str:
+    """Write a share in percent, rounded; but 100 means all, and 0 none."""
+    if part in {0, whole}:
+        return "100" if part else f"{0:.{decimals}f}"
+    step = 10**-decimals
+    share = min(max(100 * part / whole, step), 100 - step)
+    return f"{share:.{decimals}f}"

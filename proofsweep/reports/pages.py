@@ -16,7 +16,7 @@ from proofsweep.domain.items import proof_id_of
 from proofsweep.domain.outcomes import MEANING_OF_VALID
 from proofsweep.domain.reasons import about
 from proofsweep.domain.runs import OUTCOMES
-from proofsweep.domain.text import counted, minute_of, printable
+from proofsweep.domain.text import counted, minute_of, percent_of, printable
 from proofsweep.queries.changes import words_of_cause
 from proofsweep.queries.page_facts import FileCounts, PageFacts
 from proofsweep.queries.selected_rows import AttentionGroup, ShownFile
@@ -203,12 +203,6 @@ def jinja_environment() -> jinja2.Environment:
 def _on_one_line(value: object) -> object:
     """Write what others wrote without characters that are not seen; our own HTML has its lines."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def percent_of(part: int, whole: int) -> str:
-    """Write a share in percent with one decimal, rounded down: 100 means all."""
-    tenths = 1_000 * part // whole if whole else 0
-    return "100" if tenths == 1_000 else f"{tenths / 10:.1f}"  # noqa: PLR2004 - all
 
 
 def _day_of(day: date) -> str:

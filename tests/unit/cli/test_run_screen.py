@@ -39,7 +39,7 @@ def run_of(leg: OpenTerm) -> RunStatus:
 def test_a_leg_is_shown_in_a_few_lines() -> None:
     """Rows of all legs, rate, time left, calls, quota, lane, machine and process, and the age of all this."""
     assert text_of(LEG) == [
-        "1,234 of 5,000 rows · 24 % · 230 accepted · 4 rejected · 1,000 by earlier legs",
+        "1,234 of 5,000 rows · 25 % · 230 accepted · 4 rejected · 1,000 by earlier legs",
         "1.3 files/s · about 48 min 20 s left",
         "468 calls · 40,000 left in the quota · lane 2.6 calls/s",
         "leg 2: process 7 on night-1, since 2026-11-20 02:00:00 UTC, last sign of life 4 s ago",

@@ -2,11 +2,13 @@
 
 import json
 from datetime import UTC, datetime
+from decimal import Decimal
+from math import inf, nan
 
 import pytest
 
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.text import markdown, printable, printable_json
+from proofsweep.domain.text import csv_cell, markdown, percent_of, printable, printable_json
 
 HOSTILE = [
     ("a\nb", r"a\nb"),
@@ -41,6 +43,59 @@ def test_what_is_not_seen_becomes_an_escape(text: str, shown: str) -> None:
 def test_what_is_seen_is_shown_as_it_is(name: str) -> None:
     """Names come in all languages; a joiner spells some of them."""
     assert printable(name) == name
+
+
+def test_json_knows_no_infinity_and_no_nan() -> None:
+    """A division by zero, however deep, is null: every other program refuses the whole document."""
+    document = {"a": inf, "b": [nan, {"c": -inf}], "d": Decimal("1.50"), "e": 2}
+
+    assert json.loads(printable_json(document)) == {"a": None, "b": [None, {"c": None}], "d": 1.5, "e": 2}
+
+
+def test_json_can_be_written_in_ascii() -> None:
+    """A stream that lacks a letter gets its escape; the reader gets the letter back."""
+    written = printable_json({"audio": "Köln 🎤\u202e"}, is_ascii=True)
+
+    assert written.isascii()
+    assert json.loads(written) == {"audio": "Köln 🎤\u202e"}
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("+49 30 1234", "'+49 30 1234"),
+        ("-1+cmd", "'-1+cmd"),
+        ("\t=1", "'\t'=1"),
+        ("-5", "-5"),
+        ("-1.5e-7", "-1.5e-7"),
+        (-5, "-5"),
+        (Decimal("-0.0000001"), "-0.0000001"),
+        (None, ""),
+        (True, "true"),
+        ([{"a": "=1"}], '[{"a": "=1"}]'),
+    ],
+)
+def test_a_cell_is_no_formula_and_a_number_stays_a_number(cell: object, written: str) -> None:
+    """A negative number begins like a formula, and a spreadsheet can add it up all the same."""
+    assert csv_cell(cell) == written
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "says"),
+    [
+        (0, 0, "0.0"),
+        (999_999, 1_000_000, "99.9"),
+        (1, 1_000_000, "0.1"),
+        (3, 3, "100"),
+        (1, 3, "33.3"),
+        (2, 3, "66.7"),
+    ],
+)
+def test_a_share_is_rounded(part: int, whole: int, says: str) -> None:
+    """One hundred percent means all, and none means none."""
+    assert percent_of(part, whole) == says
 
 
 def test_json_has_instants_in_iso_8601() -> None:

@@ -11,7 +11,7 @@ from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.queries.page_facts import catalog_facts, run_facts
 from proofsweep.queries.selected_rows import ShownFile
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.pages import catalog_page, percent_of, run_page, shown_name, write_page
+from proofsweep.reports.pages import catalog_page, run_page, shown_name, write_page
 from proofsweep.store.parts import Results
 
 from ...worlds import five_nights
@@ -70,14 +70,6 @@ def test_a_grade_below_zero_is_drawn_beside_those_of_a_share(results: Results) -
     page = run_page(describe_run(results, PLAN.run_id), facts, results.store.url, NOW)
 
     assert "Grade ai, files: 1 from -0.5, 2 from 0.4." in page
-
-
-@pytest.mark.parametrize(
-    ("part", "whole", "says"), [(0, 0, "0.0"), (999_999, 1_000_000, "99.9"), (3, 3, "100"), (1, 3, "33.3")]
-)
-def test_a_share_is_rounded_down(part: int, whole: int, says: str) -> None:
-    """One hundred percent means all."""
-    assert percent_of(part, whole) == says
 
 
 def test_a_page_is_replaced_whole_or_not_at_all_and_no_other_file_is(tmp_path: Path) -> None:

@@ -1,0 +1,160 @@
+"""The rows of a query as plain values: numbers, texts, lists and objects, which a table, CSV and JSON can all hold."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from math import isfinite
+
+import duckdb
+import pyarrow as pa
+
+_BATCH_ROWS = 10_000
+_WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
+_LARGE = {"hugeint", "uhugeint", "bignum"}  # Arrow has them as decimals, or not at all
+_BROKEN = {"float", "double"}
+_NUMBERS = _WHOLE | _LARGE | _BROKEN | {"decimal"}
+# What Arrow gives Python as it is. All else is written by DuckDB as text: Python has no date beyond the year 9999, no
+# hour 24 and no interval with months, and raises an error for some of them.
+_AS_THEY_ARE = _WHOLE | _BROKEN | {"hugeint", "decimal", "boolean", "varchar", "uuid", "enum", "null"}
+_LONGEST_FRACTION = 6  # digits of a second that Python keeps
+
+
+@dataclass(frozen=True, slots=True)
+class PlainAnswer:
+    names: list[str]
+    are_numbers: list[bool]  # of the columns
+    rows: Iterator[tuple[object, ...]]
+
+    @property
+    def keys(self) -> list[str]:
+        """The names without one twice, as an object needs them."""
+        keys: list[str] = []
+        for name in self.names:
+            number, key = 0, name
+            while key in keys:
+                number += 1
+                key = f"{name}_{number}"
+            keys.append(key)
+        return keys
+
+
+def plain_answer(answer: duckdb.DuckDBPyRelation) -> PlainAnswer:
+    """Return the rows of a query, as they are read: a value is None, a number, text, a list or a dict.
+
+    Dates and times are ISO 8601, or as DuckDB writes them if they lie beyond the year 9999; intervals are like
+    `3 days 02:00:00`. What is no number (NaN) and what is infinite is None.
+    """
+    columns = []
+    for number, kind in enumerate(answer.types, 1):
+        written = _plain_type(kind)
+        value = f"#{number}" if written == str(kind) else f"CAST(#{number} AS {written})"
+        columns.append(f"{value} AS c{number}")
+    batches = answer.project(", ".join(columns)).to_arrow_reader(_BATCH_ROWS)
+    are_numbers = [kind.id in _NUMBERS for kind in answer.types]
+    return PlainAnswer(answer.columns, are_numbers, _rows(batches, [_reader_of(kind) for kind in answer.types]))
+
+
+Reader = Callable[[object], object]
+
+
+def _rows(batches: pa.RecordBatchReader, readers: list[Reader | None]) -> Iterator[tuple[object, ...]]:
+    for batch in batches:
+        columns = []
+        for column, read in zip(batch.columns, readers, strict=True):
+            values = column.to_pylist()
+            columns.append(values if read is None else list(map(read, values)))
+        yield from zip(*columns, strict=True)
+
+
+def _plain_type(kind: duckdb.sqltypes.DuckDBPyType) -> str:
+    """Return the type as which DuckDB gives a column: texts in the place of what Python cannot hold."""
+    match kind.id:
+        case "list" | "array":
+            return f"{_plain_type(_child(kind, 'child'))}[]"
+        case "map":
+            return f"MAP(VARCHAR, {_plain_type(_child(kind, 'value'))})"
+        case "struct":
+            names = [name for name, _ in kind.children]
+            fields = [f"{_identifier(name)} {_plain_type(_child(kind, name))}" for name in names]
+            return f"STRUCT({', '.join(fields)})"
+    return str(kind) if kind.id in _AS_THEY_ARE else "VARCHAR"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _child(kind: duckdb.sqltypes.DuckDBPyType, name: str) -> duckdb.sqltypes.DuckDBPyType:
+    # Only the size of an array and the words of an enum are no types.
+    child: duckdb.sqltypes.DuckDBPyType = dict(kind.children)[name]  # type: ignore[assignment]
+    return child
+
+
+def _reader_of(kind: duckdb.sqltypes.DuckDBPyType) -> Reader | None:
+    """Return what makes a value of Arrow a plain one; None if it is one already."""
+    match kind.id:
+        case "list" | "array":
+            return _reader_of_list(_reader_of(_child(kind, "child")) or _same)
+        case "map":
+            return _reader_of_map(_reader_of(_child(kind, "value")) or _same)
+        case "struct":
+            names = [name for name, _ in kind.children]
+            return _reader_of_struct({name: _reader_of(_child(kind, name)) or _same for name in names})
+        case id_ if id_.startswith("timestamp"):
+            return _iso_instant
+    return _READERS.get(kind.id)
+
+
+def _reader_of_list(read: Reader) -> Reader:
+    return lambda value: [read(each) for each in value] if isinstance(value, list) else None
+
+
+def _reader_of_map(read: Reader) -> Reader:
+    return lambda value: {key: read(each) for key, each in value} if isinstance(value, list) else None
+
+
+def _reader_of_struct(readers: dict[str, Reader]) -> Reader:
+    def read(value: object) -> object:
+        if not isinstance(value, dict):
+            return None
+        return {name: readers[name](each) for name, each in value.items()}
+
+    return read
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _finite(value: object) -> object:
+    return value if isinstance(value, float) and isfinite(value) else None
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, Decimal | str) else value
+
+
+def _whole_or_decimal(value: object) -> object:
+    """Return a count as a whole number: DuckDB adds whole numbers up in a type that Arrow has as a decimal."""
+    return int(value) if isinstance(value, Decimal) and value.as_tuple().exponent == 0 else value
+
+
+def _iso_instant(value: object) -> object:
+    """Write an instant with a T, as programs expect; one that Python cannot hold stays as DuckDB writes it."""
+    if not isinstance(value, str):
+        return value
+    fraction = value.partition(".")[2].partition("+")[0]
+    if len(fraction) > _LONGEST_FRACTION:
+        return value.replace(" ", "T", 1)
+    with suppress(ValueError):
+        return datetime.fromisoformat(value).isoformat()
+    return value
+
+
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys(_BROKEN, _finite),
+    **dict.fromkeys(_LARGE, _whole),
+    "decimal": _whole_or_decimal,
+}
