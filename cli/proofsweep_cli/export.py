@@ -1,7 +1,6 @@
 """`proofsweep export` and `proofsweep report`: rows for people and for the next run, and pages of HTML."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import typer
 
@@ -10,8 +9,9 @@ from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.export import ENDINGS, LETTER, TOLD_OUTCOMES
+from proofsweep.reports.export import Audience, Format, Target, WrittenReport
 from proofsweep.reports.export import export as export_rows
+from proofsweep.reports.letters import TOLD_OUTCOMES
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import By, Catalog, RunId
@@ -30,36 +30,59 @@ def export(
         help="Only these, separated by commas: accepted, rejected, failed, ineligible.",
     ),
     form: str | None = typer.Option(
-        None, "--format", metavar="FORMAT", help="csv (the default), xlsx, json, parquet or letter."
+        None,
+        "--format",
+        metavar="FORMAT",
+        help="csv, xlsx, json, parquet or letter; by default the one of the ending of FILE, else csv.",
     ),
     by: str | None = By,
-    file: Path | None = typer.Option(
-        None, "--file", metavar="FILE", help="Where to write; by default named here after the outcomes: rejected.csv."
+    internal: bool = typer.Option(
+        False, "--internal", help="With --by: all columns, as without it, for people of ours. Do not mail these lists."
+    ),
+    file: str | None = typer.Option(
+        None,
+        "--file",
+        metavar="FILE",
+        help="Where to write: a file, whose ending is that of the format, or a folder, which ends in a slash. By "
+        "default here, named after the outcomes: rejected.csv.",
     ),
 ) -> int:
     """What people read comes first, paths and IDs last. No file is ever overwritten.
 
-    A letter says to a supplier in plain words what is wrong with which files, and what is needed; it names nothing of
-    ours. Rows without a supplier are in a letter of their own.
+    With --by each list is for a supplier, and may be mailed: its files, their outcomes and what is needed in plain
+    words, and tags such as title and ISRC; no location, ID or other column of ours. A letter says the same of the
+    files that were not accepted. Rows without a supplier are in a file of their own. A supplier's file has the same
+    name each week, however its name is spelled.
 
-    Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --by supplier --format letter` ·
-    `proofsweep export --format xlsx --file night.xlsx`
+    Examples: `proofsweep export --only rejected --by supplier` · `proofsweep export --by supplier --format letter
+    --file week-48/` · `proofsweep export --file night.xlsx`
     """
-    app, form = request.app, _format_of(file, form)
-    outcomes, default = _outcomes_in(only), "report" if only is None else "-".join(_outcomes_in(only))
-    if form == LETTER:
-        if by is None:
-            raise UsageError("A letter goes to one supplier: give --by TAG with the tag that names it.")
-        outcomes, default = [word for word in outcomes if word in TOLD_OUTCOMES], "letter"
+    app, outcomes = request.app, _outcomes_in(only)
+    default = "report" if only is None else "-".join(outcomes)
+    target = Target.of(file, form, f"internal-{default}" if internal and by is not None else default)
+    if target.form is Format.LETTER:
+        _refuse_letter(by, is_internal=internal)
+        outcomes = [word for word in outcomes if word in TOLD_OUTCOMES]
+        target = Target.of(file, form, "letter")
+    audience = Audience.US if by is None or internal else Audience.SUPPLIER
     selected = SelectedRows.of(app.results, run_id, app.environment)
-    reports = export_rows(selected, outcomes, file or Path(f"{default}{ENDINGS[form]}"), by)
-    files = [{"file": str(each.path), "rows": each.rows} for each in reports]
-    lines = [
-        f"{each.path}: {counted(each.rows, 'row')}{f' without {by}' if by is not None and each.is_without_tag else ''}"
-        for each in reports
-    ] or ["There is no such row; nothing was written."]
-    request.answer({"files": files, "rows": sum(each.rows for each in reports)}, lines)
+    reports = export_rows(selected, outcomes, target, by, audience)
+    files = [{"file": str(report.path), "rows": report.rows} for report in reports]
+    lines = [_line_of(report, by) for report in reports] or ["There is no such row; nothing was written."]
+    request.answer({"files": files, "rows": sum(report.rows for report in reports)}, lines)
     return ExitCode.ACCEPTED
+
+
+def _line_of(report: WrittenReport, by: str | None) -> str:
+    without = f" without {by}" if report.is_without_tag else ""
+    return f"{report.path}: {counted(report.rows, 'row')}{without}"
+
+
+def _refuse_letter(by: str | None, *, is_internal: bool) -> None:
+    if by is None:
+        raise UsageError("A letter goes to one supplier: give --by TAG with the tag that names it.")
+    if is_internal:
+        raise UsageError("A letter is for a supplier: leave out --internal, or take another --format.")
 
 
 def _outcomes_in(only: str | None) -> list[str]:
@@ -69,17 +92,6 @@ def _outcomes_in(only: str | None) -> list[str]:
             meant = did_you_mean(word, OUTCOMES)
             raise UsageError(f"--only {printable(word)!r}: no such outcome{meant}; there are {', '.join(OUTCOMES)}.")
     return [word for word in OUTCOMES if word in given]
-
-
-def _format_of(file: Path | None, given: str | None) -> str:
-    if given is None:
-        ending = file.suffix.lower() if file and file.suffix else ".csv"
-        form = next((form for form, each in ENDINGS.items() if each == ending), ending)
-    else:
-        form = given.lower()
-    if form not in ENDINGS:
-        raise UsageError(f"A report cannot be written as {printable(form)!r}; take {', '.join(ENDINGS)}.")
-    return form
 
 
 @with_request(without="as_json")

@@ -15,6 +15,11 @@ SUPPLIER_TAG = "supplier"
 ROLES = ("audio", "sidecar", "id")  # what a column of a manifest may be; every other one is a tag
 NO_COLUMN = "none"  # stands for the name of a column: no column is the sidecar, or the id
 _COLUMN = "column:"
+# In a name; DuckDB reads these patterns too.
+BLANKS = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
+UNSEEN_MARKS = "[\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+"
+# Of one letter in capitals there are several small forms, and Python and DuckDB write another one of them.
+LOWER_FORMS = {"ß": "ss", "ς": "\u03c3", "i\u0307": "i"}
 _MAP = re.compile(r"(.*?[^\\/].*?)=(/.*|[A-Za-z][A-Za-z0-9+.-]*://.+)")
 
 
@@ -24,11 +29,16 @@ def key_of_tag(name: str) -> str:
 
 
 def key_of_value(value: str) -> str:
-    """Return what two spellings of one supplier have in common: case, outer blanks and composed letters do not count.
+    """Return what the spellings of one supplier have in common.
 
-    `queries.views` has nearly the same in SQL.
+    Upper and lower case, blanks of every kind, marks that nobody sees and composed letters do not count.
+    `queries.views` has the same in SQL.
     """
-    return unicodedata.normalize("NFC", value.strip()).lower()
+    words = re.sub(BLANKS, " ", re.sub(UNSEEN_MARKS, "", value)).strip()
+    key = unicodedata.normalize("NFC", words).lower()
+    for letter, plain in LOWER_FORMS.items():
+        key = key.replace(letter, plain)
+    return key
 
 
 def tags_of(tags_json: str | None) -> dict[str, str]:

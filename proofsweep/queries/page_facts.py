@@ -16,7 +16,7 @@ from proofsweep.domain.text import printable
 from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
 from proofsweep.queries.selected_rows import AttentionGroup, ChosenFiles, SelectedRows, attention_groups
 from proofsweep.queries.status import environment_in
-from proofsweep.queries.views import key_of, quoted
+from proofsweep.queries.views import key_of, quoted, spelling_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex, RunRecord
 
@@ -30,7 +30,7 @@ _COUNTS = """
     count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone
 """
 _BY_TAG = """
-    SELECT min(nullif({value}, '')) AS value, {counts}
+    SELECT {spelling} AS value, {counts}
     FROM files
     GROUP BY nullif({key}, '')
     HAVING files > 0
@@ -157,7 +157,7 @@ def _facts_of(files: ChosenFiles, environment: str, changed_in: Sequence[str], t
 
 
 def _counts_by(files: ChosenFiles, value: str) -> list[tuple[str | None, FileCounts]]:
-    query = _BY_TAG.format(value=value, key=key_of(value), counts=_COUNTS)
+    query = _BY_TAG.format(spelling=spelling_of(value), key=key_of(value), counts=_COUNTS)
     return [(each, FileCounts(*counts)) for each, *counts in files.connection.execute(query).fetchall()]
 
 

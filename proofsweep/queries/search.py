@@ -25,11 +25,29 @@ _ITEMS = f"""
     ORDER BY file, item_id
     LIMIT {MOST_LISTED + 1}
 """
-_EXACT = f"$wanted IN (item_id, verify_request_id, proof_id, '{PROOF_PREFIX}' || proof_id) OR audio = $location"
-_ALIKE = """
-    contains(lower(coalesce(relative_path, audio)), lower($wanted))
-    OR list_contains(json_extract_string(lower(tags), '$.*'), lower($wanted))
+_FILE = "coalesce(relative_path, audio)"
+_TAGS = "json_extract_string(tags, '$.*')"
+# A disk of a Mac keeps names decomposed, and people type them composed.
+_SAME_LETTERS = "lower(nfc_normalize({}))"
+# What people leave out when they type: accents, and the hyphens and blanks within an ISRC or a barcode.
+_PLAIN_LETTERS = "strip_accents(lower(nfc_normalize({})))"
+_PLAIN_CODE = f"regexp_replace({_PLAIN_LETTERS}, '[-\\s]', '', 'g')"
+_EXACT = f"""
+    $wanted IN (item_id, verify_request_id, proof_id, '{PROOF_PREFIX}' || proof_id)
+    OR audio = $location OR nfc_normalize(audio) = nfc_normalize($location)
 """
+
+
+def _alike(letters: str, code: str) -> str:
+    """Return the condition for a part of a location, or for a whole tag, with texts as they are compared."""
+    codes = f"list_transform({_TAGS}, lambda tag: {code.format('tag')})"
+    wanted = f"nullif({code.format('$wanted')}, '')"  # of hyphens alone nothing is left
+    return f"""
+        contains({letters.format(_FILE)}, {letters.format("$wanted")}) OR coalesce(list_contains({codes}, {wanted}), false)
+    """
+
+
+_STEPS = (_EXACT, _alike(_SAME_LETTERS, _SAME_LETTERS), _alike(_PLAIN_LETTERS, _PLAIN_CODE))
 _OF_REQUEST = """
     item_id IN (
         SELECT item_id FROM store.verdicts
@@ -77,7 +95,7 @@ class Search:
         Return the first by their files, at most one more than `MOST_LISTED`.
         """
         known = {"wanted": wanted, "location": _location(wanted)}
-        for condition in (_EXACT, _ALIKE, _OF_REQUEST) if wanted.strip() else ():
+        for condition in (*_STEPS, _OF_REQUEST) if wanted.strip() else ():
             used = {name: value for name, value in known.items() if f"${name}" in condition}
             if found := self._rows(_ITEMS.format(condition=condition), used):
                 return found

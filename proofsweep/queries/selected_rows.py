@@ -18,7 +18,7 @@ from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import NEED_ATTENTION, environment_in
-from proofsweep.queries.views import key_of, quoted, value_of_tag, with_views
+from proofsweep.queries.views import key_of, quoted, spelling_of, value_of_tag, with_views
 from proofsweep.store.parts import Results, prunings_of
 from proofsweep.store.runs import RunIndex
 
@@ -114,16 +114,21 @@ class ChosenFiles:
         return {name: value_of_tag(spellings[key_of_tag(name)]) for name in dict.fromkeys(there)}
 
     def counts_by(self, value: str) -> list[tuple[str, str, int]]:
-        """Count the files by a value's key, as the SQL of a tag gives it: key, one spelling, files."""
-        counts = f"{_key(value)} AS key, min(coalesce({value}, '')), count(*)"  # not by ALL: a key may be constant
-        return self.connection.execute(f"SELECT {counts} FROM files GROUP BY key ORDER BY key").fetchall()
+        """Count the files by the key of a value, as the SQL of a tag gives it: key, one spelling, files; by keys."""
+        # Not by ALL: a key may be constant.
+        counts = f"SELECT {_key(value)} AS key, coalesce({spelling_of(value)}, ''), count(*)"
+        return self.connection.execute(f"{counts} FROM files GROUP BY key ORDER BY key").fetchall()
 
-    def rows(self, columns: Sequence[str], value: str, key: str) -> Iterator[Row]:
-        """Yield the files with one key of a value, in the order of their runs and catalogs."""
-        of_key = f"SELECT {', '.join(columns)} FROM files WHERE {_key(value)} = $1"
-        in_order = f"{of_key} ORDER BY run_id, leg, manifest_row, item_id"
-        for batch in self.connection.sql(in_order, params=[key]).to_arrow_reader(_FETCHED):
-            yield from batch.to_pylist()
+    def rows_by(self, columns: Sequence[str], value: str = "''") -> Iterator[tuple[str, Row]]:
+        """Yield the files, each with the key of a value: by keys, and then in the order of their runs and catalogs.
+
+        They are read once, however many keys there are.
+        """
+        chosen = f"SELECT {', '.join(columns)}, {_key(value)} AS key FROM files"
+        in_order = f"{chosen} ORDER BY key, run_id, leg, manifest_row, item_id"
+        for batch in self.connection.sql(in_order).to_arrow_reader(_FETCHED):
+            for row in batch.to_pylist():
+                yield str(row.pop("key")), row
 
 
 def having(outcomes: Sequence[str], *, is_told: bool = False) -> str:
@@ -146,7 +151,7 @@ IS_OPEN = having(NEED_ATTENTION)
 _NO_VALUE = "NULL::VARCHAR"
 _GROUPS = """
     SELECT
-        min(nullif({value}, '')), outcome, coalesce(reason, '') AS code, count(*),
+        min({spelling}) OVER (PARTITION BY nullif({key}, '')), outcome, coalesce(reason, '') AS code, count(*),
         arg_min(
             struct_pack(
                 file := coalesce(file, ''), audio := audio, item_id := item_id, line := manifest_line,
@@ -201,7 +206,9 @@ def attention_groups(
     """
     value = next(iter(files.tag_values([by]).values()), _NO_VALUE) if by else _NO_VALUE
     columns = ", ".join((shown or {}).values())
-    query = _GROUPS.format(value=value, key=key_of(value), shown=columns, most=most_files, is_open=IS_OPEN)
+    query = _GROUPS.format(
+        spelling=spelling_of(value), key=key_of(value), shown=columns, most=most_files, is_open=IS_OPEN
+    )
     found = [
         AttentionGroup(value_of_group, outcome, reason, rows, [ShownFile(**each) for each in first])
         for value_of_group, outcome, reason, rows, first in files.connection.execute(query).fetchall()

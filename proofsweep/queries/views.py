@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
-from proofsweep.domain.tags import spellings_by_key
+from proofsweep.domain.tags import BLANKS, LOWER_FORMS, UNSEEN_MARKS, spellings_by_key
 from proofsweep.store.tables import TABLES
 
 _TAGS = "/* tag columns */"
@@ -77,8 +77,18 @@ def value_of_tag(spellings: Iterable[str]) -> str:
 
 
 def key_of(value: str) -> str:
-    """Return the expression for what the spellings of one supplier have in common, nearly as `key_of_value` does."""
-    return f"lower(nfc_normalize(trim({value})))"
+    """Return the expression for what the spellings of one supplier have in common, as `key_of_value` does."""
+    seen = f"regexp_replace({value}, {quoted(UNSEEN_MARKS)}, '', 'g')"
+    words = f"trim(regexp_replace({seen}, {quoted(BLANKS)}, ' ', 'g'))"
+    key = f"lower(nfc_normalize({words}))"
+    for letter, plain in LOWER_FORMS.items():
+        key = f"replace({key}, {quoted(letter)}, {quoted(plain)})"
+    return key
+
+
+def spelling_of(value: str) -> str:
+    """Return the expression for the one spelling that is shown of those with a key; NULL for blank ones."""
+    return f"min(CASE WHEN {key_of(value)} <> '' THEN trim({value}) END)"
 
 
 def quoted(text: str) -> str:

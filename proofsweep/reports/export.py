@@ -1,89 +1,44 @@
 """Export rows as completion reports, or as letters to suppliers: one file, or one for each value of a tag."""
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from itertools import count
+from enum import StrEnum
+from itertools import groupby
 from pathlib import Path
-from textwrap import TextWrapper
-from typing import Any
-from unicodedata import category, normalize
+from typing import IO
+from unicodedata import category
 
 from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import UsageError
-from proofsweep.domain.items import PROOF_PREFIX, Row
+from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import about
-from proofsweep.domain.tags import key_of_tag, tag_of, tags_of
-from proofsweep.domain.text import printable
-from proofsweep.queries.selected_rows import SelectedRows, having
+from proofsweep.domain.tags import key_of_tag, tags_of
+from proofsweep.domain.text import counted, did_you_mean, printable
+from proofsweep.queries.selected_rows import ChosenFiles, SelectedRows, having
+from proofsweep.reports.letters import letter_to, name_for_supplier, sentences_for, words_for
 from proofsweep.reports.sheets import CompletionReport, write_csv, write_json, write_parquet, write_xlsx
 
-TOLD_OUTCOMES = ("rejected", "ineligible")  # a file that failed at the service is none of a supplier's
-_LINE_LETTERS = 78
+
+class Format(StrEnum):
+    CSV = "csv"
+    XLSX = "xlsx"
+    JSON = "json"
+    PARQUET = "parquet"
+    LETTER = "letter"
+
+    @property
+    def ending(self) -> str:
+        return ".txt" if self is Format.LETTER else f".{self}"
 
 
-def sentences_for(reason: str) -> str:
-    """Return what the supplier of a file with a reason is told: what is wrong, why, and what is needed."""
-    about = _about(reason)
-    return f"{about['what']}. {about['why']} {about['request']}"
-
-
-def letter_to(supplier: str, rows: Iterable[tuple[Row, Mapping[str, str]]]) -> str:
-    """Write the letter about some files, each a row and its tags, by what is wrong with them."""
-    by_reason: dict[str, list[str]] = {}
-    for row, tags in rows:
-        by_reason.setdefault(str(row["reason"]), []).append(_line(row, tags))
-    problems = sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[0]))
-    parts = [_part(number, reason, sorted(lines)) for number, (reason, lines) in enumerate(problems, 1)]
-    title = f"{_texts()['title']} {printable(supplier) or _texts()['no_supplier']}"
-    return "\n\n".join([title, _texts()["opening"], *parts]) + "\n"
-
-
-def name_for_supplier(row: Row) -> str:
-    """Name a file as its supplier knows it, below the catalog's root; empty for one that is known by its proof."""
-    audio, relative = str(row["audio"] or ""), str(row["file"] or "")
-    if audio.startswith(PROOF_PREFIX):
-        return ""
-    is_below = relative and not relative.startswith(("/", "../")) and "://" not in relative
-    return relative if is_below else audio.rpartition("/")[2]
-
-
-@cache
-def _texts() -> Mapping[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("letters.toml").read_text(encoding="utf-8"))
-
-
-def _about(reason: str) -> Mapping[str, str]:
-    """Return what is said of a reason; a reason of a later version of the contract has no text of its own."""
-    texts: Mapping[str, Mapping[str, str]] = _texts()["reasons"]
-    return texts.get(reason, texts["other"])
-
-
-def _part(number: int, reason: str, lines: Iterable[str]) -> str:
-    about, listed = _about(reason), "\n".join(f"   - {line}" for line in lines)
-    request, why = _indented(about["request"], f"{number}. "), _indented(f"{about['what']}. {about['why']}", "   ")
-    return f"{request}\n\n{why}\n{listed}"
-
-
-def _line(row: Row, tags: Mapping[str, str]) -> str:
-    isrc, title = tag_of(tags, "isrc"), tag_of(tags, "title")
-    facts = [printable(name_for_supplier(row)) or _texts()["no_name"]]
-    facts += [f"ISRC {printable(isrc)}"] if isrc else []
-    return ", ".join([*facts, *([f'"{printable(title)}"'] if title else [])])
-
-
-def _indented(text: str, first: str) -> str:
-    rest = " " * len(first)
-    filled = TextWrapper(_LINE_LETTERS, first, rest, break_long_words=False, break_on_hyphens=False)
-    return filled.fill(text)
-
-
-LETTER = "letter"
-_WRITERS = {"csv": write_csv, "xlsx": write_xlsx, "json": write_json, "parquet": write_parquet}
-ENDINGS = {**{form: f".{form}" for form in _WRITERS}, LETTER: ".txt"}
+_WRITERS = {
+    Format.CSV: write_csv,
+    Format.XLSX: write_xlsx,
+    Format.JSON: write_json,
+    Format.PARQUET: write_parquet,
+}
 # The own columns of a report: the file as seen from the catalog's root comes first, and the tags stand after it.
 OWN_HEADER = (
     "file",
@@ -93,9 +48,62 @@ OWN_HEADER = (
     *("manifest_line", "audio", "sidecar", "id", "audio_sha256", "proof_id", "uploads_request_id", "verify_request_id"),
     "run_id",
 )
+SUPPLIER_HEADER = ("file", "outcome", "in_words", "what_to_do")
+# The tags that a supplier knows, since its own delivery or label copy has them, without blanks and signs. A catalog has
+# columns of ours too, hidden ones among them: nothing tells which, so no other tag is in a supplier's list.
+_SUPPLIER_TAGS = frozenset(
+    (
+        *("isrc", "iswc", "grid", "upc", "ean", "gtin", "icpn", "barcode", "catalognumber"),
+        *("title", "titel", "tracktitle", "songtitle", "song", "version", "subtitle"),
+        *("artist", "artists", "mainartist", "displayartist", "trackartist", "albumartist", "interpret", "performer"),
+        *("composer", "album", "albumtitle", "release", "releasetitle", "releasename", "releasedate"),
+        *("label", "labelname", "supplier", "lieferant", "track", "tracknumber", "trackno", "disc", "discnumber"),
+    )
+)
 _MADE = ("in_words", "what_to_do", "for_supplier", "id")
 _COLUMNS = (*(name for name in OWN_HEADER if name not in _MADE), "item_id", "tags", "is_told")
 _LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
+
+
+class Audience(StrEnum):
+    US = "us"  # everything, with locations and IDs
+    SUPPLIER = "supplier"  # what a letter may say
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A place to write to: a file, or the beginning and the ending of the names of several."""
+
+    path: Path
+    form: Format
+    is_in_folder: bool = False  # that a person named, and that may have to be made
+
+    @classmethod
+    def of(cls, file: str | None, given: str | None, default: str) -> "Target":
+        """Choose format and path from what a person gave for each; `default` is the name of a file without ending.
+
+        `file` may be a folder, if it ends in a slash or is there. UsageError if there is no such format, or if the
+        ending of the file's name is not that of the format.
+        """
+        form = None if given is None else _format_named(given)
+        if file is None or file.endswith("/") or _is_folder(file):
+            form = form or Format.CSV
+            return cls(Path(file or "", f"{default}{form.ending}"), form, is_in_folder=file is not None)
+        path = Path(file)
+        ending = path.suffix.lower()
+        if form is None:
+            return cls(path, _format_of_ending(path))
+        if ending != form.ending:
+            better = printable(path.with_suffix(form.ending).name)
+            what = f"--format {form} writes files that end in {form.ending}"
+            raise UsageError(f"{what}, and --file {printable(file)} does not: name it {better}, or give a folder.")
+        return cls(path, form)
+
+    def of_value(self, key: str, tag: str) -> Path:
+        """Return the path for the rows with a value of a tag: it depends on the value's key alone, on every day."""
+        none = f"no-{file_name_of(key_of_tag(tag))}"
+        name = file_name_of(key, taken=none) if key else none
+        return self.path.with_name(f"{self.path.stem}-{name}{self.path.suffix}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,42 +113,74 @@ class WrittenReport:
     is_without_tag: bool  # whether its rows lack the tag by which the files are put apart
 
 
-def export(selected: SelectedRows, outcomes: Sequence[str], path: Path, tag: str | None = None) -> list[WrittenReport]:
-    """Write the rows to a file whose ending says its format; with a tag, to one for each of its values beside it.
+def export(
+    selected: SelectedRows, outcomes: Sequence[str], target: Target, tag: str | None = None, audience: str = Audience.US
+) -> list[WrittenReport]:
+    """Write the rows to a file; with a tag, to one for each of its values. A letter is for suppliers.
 
-    UsageError, and nothing is written, if a file exists or no row has the tag; UsageError if one cannot be written.
+    UsageError, and nothing is written, if a file exists, no row has the tag or one cannot be written.
     """
-    is_letter = path.suffix.lower() == ENDINGS[LETTER]
-    with selected.opened(having(outcomes, is_told=is_letter)) as files:
+    is_letter = target.form is Format.LETTER
+    with selected.opened(having(outcomes, is_told=is_letter)) as files, ExitStack() as undo:
         [value] = list(files.tag_values([] if tag is None else [tag]).values()) or ["''"]
         counts = files.counts_by(value)
-        targets = [path] if tag is None else _targets(path, [spelling for _, spelling, _ in counts], tag)
-        _refuse_existing(targets)
-        spellings = {key: names[0] for key, names in files.spellings().items()}
+        paths = [target.path if tag is None else target.of_value(key, tag) for key, _, _ in counts]
+        _refuse_existing(paths)
+        if target.is_in_folder and counts:
+            _make_folder(target.path.parent)
+        sheet = _Sheet.of(files, tag, audience)
         reports = []
-        for (key, spelling, rows), target in zip(counts, targets, strict=False):
-            found = _tagged(files.rows(_COLUMNS, value, key), spellings)
-            with new_file(target) as file:
+        groups = groupby(files.rows_by(_COLUMNS, value), key=lambda keyed: keyed[0])
+        for (_, spelling, rows), path, (_, keyed) in zip(counts, paths, groups, strict=True):
+            found = sheet.tagged(row for _, row in keyed)
+            with new_file(path) as file:
                 if is_letter:
                     file.write(letter_to(spelling, found).encode("utf-8", "backslashreplace"))
                 else:
-                    names = list(spellings.values())
-                    cells = (_cells(row, [tags.get(name) for name in names]) for row, tags in found)
-                    report = CompletionReport(names, OWN_HEADER, cells, rows)
-                    _WRITERS[target.suffix.lower().removeprefix(".")](file, report)
-            reports.append(WrittenReport(target, rows, is_without_tag=tag is not None and not spelling))
+                    sheet.write(file, target.form, found, rows)
+            undo.callback(path.unlink)
+            reports.append(WrittenReport(path, rows, is_without_tag=tag is not None and not spelling))
+        undo.pop_all()  # they are whole
         return reports
 
 
-def _tagged(rows: Iterable[Row], spellings: Mapping[str, str]) -> Iterator[tuple[Row, dict[str, str]]]:
-    """Yield each row with its tags, each in the one spelling of its column."""
-    for row in rows:
-        tags = tags_of(str(row["tags"] or ""))
-        yield row, {spellings[key_of_tag(name)]: str(value) for name, value in tags.items()}
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """The columns of a list."""
+
+    spellings: Mapping[str, str]  # the one name of each tag, by its key
+    tags: Sequence[str]  # that are columns
+    audience: str
+
+    @classmethod
+    def of(cls, files: ChosenFiles, tag: str | None, audience: str) -> "_Sheet":
+        spellings = {key: names[0] for key, names in files.spellings().items()}
+        by = None if tag is None else key_of_tag(tag)
+        tags = [name for key, name in spellings.items() if audience == Audience.US or key == by or _is_of_supplier(key)]
+        return cls(spellings, tags, audience)
+
+    def tagged(self, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, str]]]:
+        """Yield each row with its tags, each in the one spelling of its column."""
+        for row in rows:
+            tags = tags_of(str(row["tags"] or ""))
+            yield row, {self.spellings[key_of_tag(name)]: str(value) for name, value in tags.items()}
+
+    def write(self, file: IO[bytes], form: Format, found: Iterable[tuple[Row, dict[str, str]]], rows: int) -> None:
+        is_ours = self.audience == Audience.US
+        header, cells_of = (OWN_HEADER, _our_cells) if is_ours else (SUPPLIER_HEADER, _supplier_cells)
+        lines = (self._line(cells_of(row), tags) for row, tags in found)
+        _WRITERS[form](file, CompletionReport(self.tags, header, lines, rows))
+
+    def _line(self, cells: Sequence[object], tags: Mapping[str, str]) -> list[object]:
+        first, *others = cells
+        return [first, *(tags.get(name) for name in self.tags), *others]
 
 
-def _cells(row: Row, tags: Sequence[str | None]) -> list[object]:
-    """Return the cells of a file: the report's own in the order of `OWN_HEADER`, and its tags after the first."""
+def _is_of_supplier(tag: str) -> bool:
+    return "".join(filter(str.isalnum, tag)) in _SUPPLIER_TAGS
+
+
+def _our_cells(row: Row) -> list[object]:
     reason = str(row["reason"] or "")
     entry = about(reason, str(row["outcome"]))
     known = row | {
@@ -149,36 +189,69 @@ def _cells(row: Row, tags: Sequence[str | None]) -> list[object]:
         "for_supplier": sentences_for(reason) if row["is_told"] else None,
         "id": row["item_id"],
     }
-    first, *others = (known[name] for name in OWN_HEADER)
-    return [first, *tags, *others]
+    return [known[name] for name in OWN_HEADER]
 
 
-def file_name_of(value: str) -> str:
-    """Name a file after a value, in letters of every script; others get a digest, so that no two are the same."""
-    kept = "".join(
-        each if each in "._-" or category(each)[0] in "LMN" else "_" for each in normalize("NFC", value)
-    ).lstrip(".")
+def _supplier_cells(row: Row) -> list[object]:
+    return [name_for_supplier(row), *words_for(row)]
+
+
+def file_name_of(key: str, taken: str = "") -> str:
+    """Name a file after the key of a value, in letters of every script; a digest tells apart what would be the same."""
+    letters = [letter if letter in "._-" or category(letter)[0] in "LMN" else "_" for letter in key]
+    kept = "".join(letters).lstrip(".")
     plain = kept.encode()[:_LONGEST_BYTES].decode(errors="ignore")
-    if plain == value and plain:
+    if plain == key and plain != taken:
         return plain
-    return f"{plain or 'supplier'}-{hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    return f"{plain or 'supplier'}-{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _targets(path: Path, values: Sequence[str], tag: str) -> list[Path]:
-    targets: list[Path] = []
-    taken: set[str] = set()  # in small letters: a disk may not tell capital ones apart
-    for value in values:
-        plain = file_name_of(value) if value else f"no-{file_name_of(tag)}"
-        names = (plain if number == 0 else f"{plain}-{number}" for number in count())
-        name = next(each for each in names if each.lower() not in taken)
-        taken.add(name.lower())
-        targets.append(path.with_name(f"{path.stem}-{name}{path.suffix}"))
-    return targets
+def _format_named(given: str) -> Format:
+    word = given.strip().lower()
+    if word not in list(Format):
+        meant = did_you_mean(word, list(Format))
+        raise UsageError(f"A report cannot be written as {printable(given)!r}{meant}; take {', '.join(Format)}.")
+    return Format(word)
 
 
-def _refuse_existing(targets: Iterable[Path]) -> None:
-    for target in targets:
-        if target.exists():
-            raise UsageError(
-                f"{printable(str(target))} exists already; it is not overwritten. Name another with --file."
-            )
+def _format_of_ending(path: Path) -> Format:
+    for form in Format:
+        if path.suffix.lower() == form.ending:
+            return form
+    endings = ", ".join(form.ending for form in Format if form is not Format.LETTER)
+    what = f"The ending of --file {printable(str(path))} says no format"
+    raise UsageError(f"{what}: end it in {endings} or .txt (a letter); a folder ends in a slash.")
+
+
+def _is_folder(file: str) -> bool:
+    try:
+        return Path(file).is_dir()
+    except (OSError, ValueError):  # a name that no disk can hold is told when it is written
+        return False
+
+
+def _refuse_existing(paths: Sequence[Path]) -> None:
+    there = [path for path in paths if _is_there(path)]
+    if not there:
+        return
+    first, others = printable(str(there[0])), len(there) - 1
+    if others:
+        what = f"{first} and {counted(others, 'other file')} exist already; none is overwritten."
+    else:
+        what = f"{first} exists already; it is not overwritten."
+    raise UsageError(f"{what} Give another name, or a folder like week-48/, with --file.")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists() or path.is_symlink()
+    except OSError:  # a name that no disk can hold is told when it is written
+        return False
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder that a person named; the one above it must be there, else a name is mistyped."""
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{printable(str(folder))} cannot be made: {error.strerror or error}") from error

@@ -24,7 +24,7 @@ from openpyxl.worksheet._write_only import WriteOnlyWorksheet  # type: ignore[im
 
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import utf8_text
-from proofsweep.domain.text import defused, printable
+from proofsweep.domain.text import csv_cell, printable, shown_value
 
 _ROWS_AT_ONCE = 5_000
 _CUTS = re.compile(r'[",;|\t\r\n]')  # quoted: some spreadsheets cut at semicolons, tabs and bars too
@@ -63,14 +63,8 @@ def write_csv(file: IO[bytes], report: CompletionReport) -> None:
 
 
 def _text_of(cell: object) -> str:
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    text = "" if cell is None else defused(_plain_text_of(cell))
+    text = csv_cell(cell)
     return '"' + text.replace('"', '""') + '"' if _CUTS.search(text) else text
-
-
-def _plain_text_of(value: object) -> str:
-    return value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
 
 
 def write_json(file: IO[bytes], report: CompletionReport) -> None:
@@ -78,7 +72,7 @@ def write_json(file: IO[bytes], report: CompletionReport) -> None:
     between = b"[\n"
     for row in report.rows:
         cells = dict(zip(report.names, row, strict=True))
-        file.write(between + json.dumps(cells, default=_plain_text_of).encode("ascii"))
+        file.write(between + json.dumps(cells, default=shown_value).encode("ascii"))
         between = b",\n"
     file.write(b"[]\n" if between == b"[\n" else b"\n]\n")
 

@@ -10,12 +10,19 @@ from proofsweep.store.parts import SCHEMAS, Results
 
 from ...worlds.ended_runs import answered, end_leg, exchange, plan_of_run
 
-FIRST, SECOND = (plan_of_run(f"202611{day}T020000Z_000aa", items=4) for day in (19, 20))
+FIRST, SECOND = (plan_of_run(f"202611{day}T020000Z_000aa", items=5) for day in (19, 20))
 TAGS = {
     "a": {"ISRC": "QZNUL2600017", "title": "Déjà Vu", "UPC": "0840 123"},
     "b": {"isrc": "QZNUL2600018", "title": 'The "Sun"'},
     "c": {"isrc": "QZNUL2600019", "title": "Suns"},
+    "d": {"isrc": "QZNUL2600020", "title": "-"},
 }
+FILES = {
+    "a": "01 Dusk",
+    "b": "02 Dawn",
+    "c": "03 Dusk",
+    "d": "03 Da\u0308mmerung",
+}  # the last as a disk of a Mac has it
 
 
 @pytest.fixture
@@ -23,7 +30,7 @@ def tracks(results: Results) -> Results:
     """Three answered files in two nights; the second night has no answer for one of them, after some calls."""
     rows = [
         answered(FIRST, row, item, audio=f"/c/North/{name}.wav", tags=json.dumps(TAGS[item], ensure_ascii=False))
-        for row, (item, name) in enumerate({"a": "01 Dusk", "b": "02 Dawn", "c": "03 Dusk"}.items())
+        for row, (item, name) in enumerate(FILES.items())
     ]
     rows = [row | {"verify_request_id": f"r-{row['item_id']}", "proof_id": f"p-{row['item_id']}"} for row in rows]
     end_leg(results, FIRST, rows)
@@ -53,9 +60,18 @@ def tracks(results: Results) -> Results:
         ("North/02 dawn.wav", "b"),
         ("qznul2600018", "b"),
         ("déjà vu", "a"),
+        ("de\u0301ja\u0300 vu", "a"),
+        ("deja vu", "a"),
+        ("QZ-NUL-26-00017", "a"),
+        ("qz nul 26 00017", "a"),
+        ("0840123", "a"),
+        ("/c/North/03 Dämmerung.wav", "d"),
+        ("dämmerung", "d"),
+        ("dammerung", "d"),
+        ("- -", ""),
         ('the "sun"', "b"),
         ("dusk", "ac"),
-        ("north", "abc"),
+        ("north", "abdc"),
         ("isrc", ""),
         ("of another row", ""),
         (" ", ""),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from proofsweep.domain.errors import UsageError
+from proofsweep.domain.tags import key_of_value
 from proofsweep.queries.selected_rows import SelectedRows, attention_groups, having
 from proofsweep.store.parts import Results
 from proofsweep.verify.history import note_leg
@@ -35,7 +36,7 @@ BAD = ("rejected", "failed", "ineligible")
 
 def items_of(selected: SelectedRows) -> list[tuple[str, object, object]]:
     with selected.opened(having(BAD)) as files:
-        rows = list(files.rows(["item_id", "outcome", "run_id"], "''", ""))
+        rows = [row for _, row in files.rows_by(["item_id", "outcome", "run_id"])]
     return sorted((str(row["item_id"]), row["outcome"], row["run_id"]) for row in rows)
 
 
@@ -89,6 +90,57 @@ def test_rows_are_put_apart_by_a_tag(selected: SelectedRows) -> None:
     ]
 
 
+SPELLINGS = [
+    "Straße Süd",
+    "STRASSE  SÜD",
+    "su\u0308d",
+    "SÜD ",
+    "\u200esüd",
+    "ΑΣ",
+    "ας",
+    "İz",
+    "iz",
+    "a\u3000b\t",
+    "A B",
+]
+
+
+def test_spellings_of_one_supplier_are_one_heading(results: Results) -> None:
+    """In SQL and in Python alike: else a list, a letter and a selection would count different files."""
+    rows = [
+        answered(PLAN, row, str(row), "rejected", reason="tampered", tags=json.dumps({"by": name}, ensure_ascii=False))
+        for row, name in enumerate(SPELLINGS)
+    ]
+    end_leg(results, PLAN, rows)
+
+    with SelectedRows.of(results, PLAN.run_id, "").opened() as files:
+        groups = attention_groups(files, most_files=9, by="by")
+        [value] = files.tag_values(["by"]).values()
+        keys = {key for key, _, _ in files.counts_by(value)}
+
+    assert sorted(group.rows for group in groups) == [2, 2, 2, 2, 3]
+    assert len({group.value for group in groups}) == 5
+    assert keys == {key_of_value(name) for name in SPELLINGS}
+
+
+def test_the_heading_is_the_same_for_each_reason(results: Results) -> None:
+    """A supplier is not two because its files lack different things."""
+    rows = [
+        answered(PLAN, row, str(row), "rejected", reason=reason, tags=json.dumps({"by": name}))
+        for row, (name, reason) in enumerate([("Acme", "tampered"), ("ACME", "unreadable"), ("", "tampered")])
+    ]
+    end_leg(results, PLAN, rows)
+
+    with SelectedRows.of(results, PLAN.run_id, "").opened() as files:
+        groups = attention_groups(files, most_files=9, by="by")
+
+    assert [(group.value, group.reason) for group in groups] == [
+        ("ACME", "tampered"),
+        ("ACME", "unreadable"),
+        (None, "tampered"),
+    ]
+
+
 def test_a_tag_that_no_row_has_is_refused(selected: SelectedRows) -> None:
     """A list of all files without it would read as if it was forgotten in the manifest."""
     with (
@@ -120,6 +172,6 @@ def test_a_supplier_hears_of_what_is_wrong_with_a_file_alone(
     end_leg(results, PLAN, [answered(PLAN, 0, "a", outcome, reason=reason, tags=json.dumps(tags))])
 
     with SelectedRows.of(results, PLAN.run_id, "").opened() as files:
-        [row] = files.rows(["is_told"], "''", "")
+        [(_, row)] = files.rows_by(["is_told"])
 
     assert row["is_told"] is is_told

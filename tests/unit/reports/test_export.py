@@ -2,17 +2,22 @@
 
 import csv
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import IO
 
 import pyarrow.parquet as pq
 import pytest
 
+from proofsweep.config.locations import new_file
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.reasons import Reason, reason_entries
 from proofsweep.domain.runs import OUTCOMES
+from proofsweep.domain.tags import key_of_value
 from proofsweep.operations.erase import read_proof_list
 from proofsweep.queries.selected_rows import SelectedRows
-from proofsweep.reports.export import WrittenReport, export, letter_to, name_for_supplier, sentences_for
+from proofsweep.reports.export import Audience, Target, WrittenReport, export
+from proofsweep.reports.letters import letter_to, name_for_supplier, sentences_for
 from proofsweep.sources.workbook import sheet_rows
 from proofsweep.store.parts import Results
 
@@ -35,8 +40,10 @@ def store_of(results: Results, *tags: dict[str, str]) -> SelectedRows:
     return SelectedRows.of(results, PLAN.run_id, "")
 
 
-def exported(selected: SelectedRows, path: Path, tag: str | None = None) -> list[WrittenReport]:
-    return export(selected, OUTCOMES, path, tag)
+def exported(
+    selected: SelectedRows, path: Path, tag: str | None = None, audience: Audience = Audience.US
+) -> list[WrittenReport]:
+    return export(selected, OUTCOMES, Target.of(str(path), None, "report"), tag, audience)
 
 
 def test_a_workbook_holds_text(tmp_path: Path, results: Results) -> None:
@@ -85,10 +92,10 @@ def test_each_value_of_a_tag_gets_a_file(tmp_path: Path, results: Results) -> No
 
     names = sorted(report.path.name for report in done)
     assert len({name.lower() for name in names}) == 4
-    assert {"r-Nord.csv", "r-no-BY.csv", "r-no-by-1.csv"} < set(names)
+    assert {"r-nord.csv", "r-no-by.csv"} < set(names)
     assert sum(report.rows for report in done) == len(HOSTILE)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == names
-    with (tmp_path / "out" / "r-Nord.csv").open(encoding="utf-8-sig", newline="") as file:
+    with (tmp_path / "out" / "r-nord.csv").open(encoding="utf-8-sig", newline="") as file:
         assert next(csv.reader(file))[1:3] in (["by", "x"], ["By", "x"])
 
 
@@ -100,6 +107,145 @@ def test_no_file_is_overwritten(tmp_path: Path, results: Results) -> None:
         exported(store_of(results, {"by": "a"}, {"by": "b"}), tmp_path / "r.csv", "by")
 
     assert [path.read_text() for path in tmp_path.glob("*.csv")] == ["mine"]
+
+
+def test_files_of_several_values_are_written_all_or_none(
+    tmp_path: Path, results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written before an error is taken back: else it would stand in the way of the next try."""
+    begun: list[Path] = []
+
+    def broken_second(path: Path) -> AbstractContextManager[IO[bytes]]:
+        begun.append(path)
+        if len(begun) > 1:
+            raise UsageError("the disk is full")
+        return new_file(path)
+
+    monkeypatch.setattr("proofsweep.reports.export.new_file", broken_second)
+
+    with pytest.raises(UsageError, match="the disk is full"):
+        exported(store_of(results, {"by": "a"}, {"by": "b"}), tmp_path / "r.csv", "by")
+
+    assert [path.name for path in begun] == ["r-a.csv", "r-b.csv"]
+    assert not [path for path in begun if path.exists()]
+
+
+@pytest.mark.parametrize(
+    ("file", "given", "path", "form"),
+    [
+        (None, None, "report.csv", "csv"),
+        (None, "Letter", "report.txt", "letter"),
+        ("night.CSV", None, "night.CSV", "csv"),
+        ("night.xlsx", None, "night.xlsx", "xlsx"),
+        ("night.json", "json", "night.json", "json"),
+        ("week-48/", None, "week-48/report.csv", "csv"),
+        ("week-48/", "parquet", "week-48/report.parquet", "parquet"),
+        (".", "xlsx", "report.xlsx", "xlsx"),
+    ],
+)
+def test_format_and_name_fit(file: str | None, given: str | None, path: str, form: str) -> None:
+    """The format decides, else the ending; a folder gets a file with a name of ours."""
+    target = Target.of(file, given, "report")
+
+    assert (target.path, target.form) == (Path(path), form)
+
+
+@pytest.mark.parametrize(
+    ("file", "given", "words"),
+    [
+        ("night.csv", "xlsx", "--format xlsx writes files that end in .xlsx, and --file night.csv does not"),
+        ("list.txt", "csv", "name it list.csv"),
+        ("letters.csv", "letter", "name it letters.txt"),
+        ("report", "json", "name it report.json"),
+        ("report", None, "The ending of --file report says no format: end it in .csv, .xlsx, .json, .parquet or .txt"),
+        ("list.csv.gz", None, "The ending of --file list.csv.gz says no format"),
+        ("x" * 5_000, None, "says no format"),
+        ("a.csv", "parket", r"cannot be written as 'parket' \(did you mean parquet\?\)"),
+    ],
+)
+def test_a_name_of_another_format_is_refused(file: str, given: str | None, words: str) -> None:
+    """Nobody opens a workbook that is named as CSV, or mails a list that is named as a letter."""
+    with pytest.raises(UsageError, match=words):
+        Target.of(file, given, "report")
+
+
+def test_files_lie_in_a_folder_that_is_made(tmp_path: Path, results: Results) -> None:
+    """The folder above must be there: else its name is mistyped."""
+    selected = store_of(results, {"by": "A/B"}, {"by": "..c"})
+
+    done = export(selected, OUTCOMES, Target.of(f"{tmp_path}/week-48/", None, "report"), "by")
+    with pytest.raises(UsageError, match="cannot be made: No such file or directory"):
+        export(selected, OUTCOMES, Target.of(f"{tmp_path}/no/week-48/", None, "report"), "by")
+
+    assert [report.path.parent for report in done] == [tmp_path / "week-48"] * 2
+    assert len(list((tmp_path / "week-48").iterdir())) == 2
+
+
+SPELLINGS = ["Süd Straße", "su\u0308d  strasse ", "SÜD\u00a0STRASSE", "\u200fSüd Straße\u200e"]
+
+
+def test_a_supplier_has_one_file_of_one_name(tmp_path: Path, results: Results) -> None:
+    """However its name is spelled this week: case, blanks, composed letters and marks that nobody sees do not count."""
+    target = Target.of(None, None, "report")
+
+    done = exported(store_of(results, *({"by": name} for name in SPELLINGS)), tmp_path / "r.csv", "by")
+
+    assert [report.rows for report in done] == [len(HOSTILE)]
+    assert {done[0].path.name} == {
+        target.of_value(key_of_value(name), "by").name.replace("report", "r") for name in SPELLINGS
+    }
+
+
+@pytest.mark.parametrize("value", ["../../etc/passwd", "..", "a/b", "CON", "x" * 200, "🎤", "a\nb", "~", "no-by"])
+def test_the_name_of_a_supplier_is_one_name_of_a_file(value: str) -> None:
+    """It leads into no other folder, and is short enough for any disk."""
+    target = Target.of("out/", None, "report")
+
+    path = target.of_value(key_of_value(value), "by")
+
+    assert path.parent == Path("out")
+    assert path.name.startswith("report-")
+    assert len(path.name.encode()) < 200
+    assert path.name.isprintable()
+    assert path != target.of_value("", "by")
+
+
+def test_a_list_for_a_supplier_says_what_a_letter_may_say(tmp_path: Path, results: Results) -> None:
+    """No location, ID or column of ours; a file of which the supplier is not told is open."""
+    plan = plan_of_run("20261116T100000Z_b", 3, catalog_root="file:///ours")
+    tags = json.dumps(
+        {"Supplier": "Nord", "Track Title": "Dawn", "ISRC": "QZ1", "margin": "secret", "x_note": "secret"}
+    )
+    kinds = [("accepted", None), ("rejected", "tampered"), ("failed", "timeout")]
+    cells = {"proof_id": "prf_secret", "verify_request_id": "secret", "detail": "secret", "tags": tags}
+    rows = [
+        answered(plan, row, f"secret{row}", outcome, reason=reason, audio=f"/ours/in/{row}.wav")
+        | {"relative_path": f"in/{row}.wav"}
+        | cells
+        for row, (outcome, reason) in enumerate(kinds)
+    ]
+    end_leg(results, plan, rows)
+    selected = SelectedRows.of(results, plan.run_id, "")
+
+    for ending in ("csv", "json", "xlsx", "parquet"):
+        exported(selected, tmp_path / f"list.{ending}", "supplier", Audience.SUPPLIER)
+    exported(selected, tmp_path / "internal.csv", "supplier", Audience.US)
+
+    with (tmp_path / "list-nord.csv").open(encoding="utf-8-sig", newline="") as file:
+        told = list(csv.reader(file))
+    assert told[0] == ["file", "Supplier", "Track Title", "ISRC", "outcome", "in_words", "what_to_do"]
+    assert [(row[0], row[4]) for row in told[1:]] == [
+        ("in/0.wav", "accepted"),
+        ("in/1.wav", "rejected"),
+        ("in/2.wav", "open"),
+    ]
+    assert f"{told[2][5]} {told[2][6]}" == sentences_for("tampered")
+    assert told[3][6] == "Nothing is needed from you."
+    for name in ("list-nord.csv", "list-nord.json"):
+        text = (tmp_path / name).read_text("utf-8-sig")
+        assert not [word for word in ("secret", "/ours", plan.run_id, "timeout", "margin") if word in text]
+    assert pq.read_table(tmp_path / "list-nord.parquet").schema.names == told[0]
+    assert "prf_secret" in (tmp_path / "internal-nord.csv").read_text("utf-8-sig")
 
 
 def test_the_proofs_of_a_report_can_be_erased(tmp_path: Path, results: Results) -> None:
@@ -118,16 +264,14 @@ def test_a_supplier_reads_the_same_words_in_a_letter_and_in_a_list(tmp_path: Pat
     letters = exported(selected, tmp_path / "letter.txt", "supplier")
     exported(selected, tmp_path / "list.csv")
 
-    assert sorted(report.path.name for report in letters) == [
-        "letter-Nord.txt",
-        "letter-Süd.txt",
-        "letter-no-supplier.txt",
-    ]
+    assert {report.path.name for report in letters} == {
+        *("letter-nord.txt", "letter-süd.txt", "letter-no-supplier.txt"),
+    }
     written = {each.path.stem.split("-", 1)[1]: each.path.read_text("utf-8") for each in letters}
     assert written["no-supplier"].startswith("Files from an unknown supplier\n")
-    assert written["Nord"].count(", ISRC QZ1\n") == written["Nord"].count("\n   - ") == len(HOSTILE) // 3
+    assert written["nord"].count(", ISRC QZ1\n") == written["nord"].count("\n   - ") == len(HOSTILE) // 3
     assert not [
-        word for word in ("/c/", PLAN.run_id, "tampered", "proof") if word in written["Süd"].replace("The proof,", "")
+        word for word in ("/c/", PLAN.run_id, "tampered", "proof") if word in written["süd"].replace("The proof,", "")
     ]
     with (tmp_path / "list.csv").open(encoding="utf-8-sig", newline="") as file:
         words = {row["for_supplier"] for row in csv.DictReader(file)}
@@ -163,6 +307,9 @@ def test_a_letter_groups_files_by_what_is_wrong() -> None:
         ("/other/a.wav", "../other/a.wav", "a.wav"),
         ("s3://ours/in/acme/a.wav", "s3://ours/in/acme/a.wav", "a.wav"),
         ("proof:prf_1", "proof:prf_1", ""),
+        ("/music/x/../../ours/a.wav", "x/../../ours/a.wav", "a.wav"),
+        ("C:\\ours\\in\\a.wav", "C:\\ours\\in\\a.wav", "a.wav"),
+        ("", "/ours/gone.wav", "gone.wav"),
     ],
 )
 def test_a_file_has_the_name_that_its_supplier_knows(audio: str, file: str, name: str) -> None:
