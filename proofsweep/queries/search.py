@@ -43,7 +43,8 @@ def _alike(letters: str, code: str) -> str:
     codes = f"list_transform({_TAGS}, lambda tag: {code.format('tag')})"
     wanted = f"nullif({code.format('$wanted')}, '')"  # of hyphens alone nothing is left
     return f"""
-        contains({letters.format(_FILE)}, {letters.format("$wanted")}) OR coalesce(list_contains({codes}, {wanted}), false)
+        contains({letters.format(_FILE)}, {letters.format("$wanted")})
+        OR coalesce(list_contains({codes}, {wanted}), false)
     """
 
 

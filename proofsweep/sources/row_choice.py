@@ -1,9 +1,12 @@
 """Choose rows of a catalog by a condition in SQL, by when their files were modified, or by how they stand.
 
 DuckDB works a condition out over the rows alone: no file, no network, no variable of this process, no other table.
+A tag has a value of the condition however the value is spelled, as where files are grouped by a tag.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -13,14 +16,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from proofsweep.config.locations import one_line
+from proofsweep.config.notices import say
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.items import ManifestRow, item_id_of, modified_of, utf8_text
-from proofsweep.domain.tags import spellings_by_key, tag_of
+from proofsweep.domain.tags import key_of_value, spellings_by_key, tag_of
+from proofsweep.domain.text import counted
 
 if TYPE_CHECKING:
     import duckdb
 
 _BATCH_ROWS = 5_000  # rows that are judged at once
+_MOST_SPELLINGS = 5  # are named
+_NAME_OR_TEXT = re.compile(r"""("(?:[^"]|"")*")|'((?:[^']|'')*)'""")  # of SQL: a quoted name, or a text
 _INDEX = " index"  # names a column that nobody else can have: the names of others are stripped
 _LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
@@ -46,14 +53,23 @@ class RowChoice:
         or names a column that is not there; CatalogError if the columns cannot be read.
         """
         self._where, self._newer_than = where, newer_than
-        self._known: Mapping[str, _Column] = {}
+        self._condition = ""  # the same in which each value has one spelling
+        self._known: dict[str, _Column] = {}
+        self._values: dict[str, str] = {}  # of the condition, by what their spellings have in common
+        self._respelled: Counter[tuple[str, str, str]] = Counter()  # rows by tag, spelling and value of the condition
+        self._are_spellings_said = False
         if where is None:
             return
         tags = spellings_by_key(tag_names())
         facts = {name: column for name, column in _facts_of(catalog_name).items() if name not in tags}
-        self._known = facts | {utf8_text(name): (pa.string(), partial(_tag, name)) for name, *_ in tags.values()}
+        self._condition = _NAME_OR_TEXT.sub(self._note_value, where)
+        asked = where.casefold().replace('""', '"')
+        self._known = dict(facts)
+        for key, (name, *_) in tags.items():
+            value = self._tag if self._values and key in asked else _plain_tag
+            self._known[utf8_text(name)] = (pa.string(), partial(value, name))
         with self._locked_database() as database:
-            table, condition = self._asked(database, where, [])
+            table, condition = self._asked(database, self._condition, [])
             kinds = list(map(str, table.select(condition).types))
             table.filter(condition)
         if kinds != ["BOOLEAN"]:
@@ -65,11 +81,44 @@ class RowChoice:
             yield from ((row, self._is_new(row)) for row in rows)
             return
         waiting = iter(rows)
+        self._respelled.clear()
         with self._locked_database() as database:
             while batch := list(islice(waiting, _BATCH_ROWS)):
-                table, condition = self._asked(database, self._where, batch)
+                table, condition = self._asked(database, self._condition, batch)
                 met = {index for (index,) in table.filter(condition).project(f'"{_INDEX}"').fetchall()}
                 yield from ((row, index in met and self._is_new(row)) for index, row in enumerate(batch))
+        self._say_spellings()
+
+    def _note_value(self, token: re.Match[str]) -> str:
+        """Note a text of the condition; one that is noted in another spelling is written in that one."""
+        if token[1] is not None:
+            return token[0]
+        text = token[2].replace("''", "'")
+        value = self._values.setdefault(key_of_value(text), text).replace("'", "''")
+        return f"'{value}'"
+
+    def _tag(self, name: str, row: ManifestRow) -> str | None:
+        """Return a row's value of a tag, in the spelling of the condition if this has the same value."""
+        value = _plain_tag(name, row)
+        if value is None:
+            return None
+        asked = self._values.get(key_of_value(value), value)
+        if asked != value:
+            self._respelled[name, value, asked] += 1
+        return asked
+
+    def _say_spellings(self) -> None:
+        """Say once which other spellings were taken for a value of the condition."""
+        if self._are_spellings_said or not self._respelled:
+            return
+        self._are_spellings_said = True
+        found = [
+            f"{name} {one_line(spelling)!r} counts as {one_line(asked)!r} ({counted(rows, 'row')})"
+            for (name, spelling, asked), rows in self._respelled.most_common(_MOST_SPELLINGS)
+        ]
+        if len(self._respelled) > _MOST_SPELLINGS:
+            found.append(f"and {len(self._respelled) - _MOST_SPELLINGS} more spellings")
+        say(f"--where compares names however they are spelled: {', '.join(found)}.")
 
     @contextmanager
     def _locked_database(self) -> Iterator["duckdb.DuckDBPyConnection"]:
@@ -125,6 +174,6 @@ def _modified(row: ManifestRow) -> int | None:
     return None if modified is None else int(modified * 1_000_000)
 
 
-def _tag(name: str, row: ManifestRow) -> str | None:
+def _plain_tag(name: str, row: ManifestRow) -> str | None:
     value = tag_of(row.tags, name)
     return None if value is None else utf8_text(value)

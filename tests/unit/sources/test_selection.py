@@ -137,6 +137,35 @@ def test_two_spellings_are_one_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("where", "names"),
+    [
+        ("label = 'acme'", "abcd"),
+        ("label <> 'Acme'", "e"),
+        ("label IN ('ACME', 'acme')", "abcd"),
+        ("label = 'ACME' AND label <> 'x'", "abcd"),
+        ("label LIKE 'Ac%'", "a"),
+        ("label = 'acme' AND \"it's\" = 'y'", "a"),
+        ("label = 'it''s '", "e"),
+        ("name = 'A.wav'", ""),
+    ],
+)
+def test_a_value_is_met_however_it_is_spelled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str, names: str
+) -> None:
+    """As where files are grouped by a tag; names of files are compared as they are."""
+    labels = {"a": "Acme", "b": "ACME", "c": "acme\u00a0", "d": "\u200facme", "e": "It's"}
+    lines = [f"{name}.wav,{label},{'y' if name == 'a' else ''}" for name, label in labels.items()]
+    (tmp_path / "list.csv").write_text("\n".join(["audio,label,it's", *lines]), "utf-8")
+
+    assert "".join(chosen(tmp_path / "list.csv", where)).replace(".wav", "") == names
+
+    said = capsys.readouterr().err
+    assert said.count("\n") == said.count("--where compares names however they are spelled") <= 1
+    if where == "label = 'acme'":
+        assert "label 'Acme' counts as 'acme' (1 row), label 'ACME' counts as 'acme' (1 row)" in said
+
+
+@pytest.mark.parametrize(
     ("where", "message"),
     [
         ("suplier = 'acme'", 'suplier" not found.* The columns are: audio, sidecar, id, .*supplier, Release'),
