@@ -51,7 +51,10 @@ def name_for_supplier(row: Row) -> str:
     if is_windows(relative):  # a path of another machine, which leads nowhere here
         return relative.replace("\\", "/").rpartition("/")[2]
     leads_out = relative.startswith("/") or "://" in relative or ".." in relative.split("/")
-    return relative if relative and not leads_out else (audio or relative).rpartition("/")[2]
+    is_whole_path = audio == f"/{relative}"  # seen from the root of our disk, with all our folders
+    if relative and not leads_out and not is_whole_path:
+        return relative
+    return (audio or relative).rpartition("/")[2]
 
 
 @cache

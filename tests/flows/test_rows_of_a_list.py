@@ -46,7 +46,7 @@ def test_rows_and_suppliers_of_a_list(
         said("query", "SELECT supplier, count(*) AS files FROM catalog GROUP BY ALL", "--format", "json")
     )
     said("export", "--by", "supplier", "--format", "letter", "--only", "rejected", "--file", "l.txt")
-    said("export", "--by", "supplier", "--file", "all.csv")
+    said("export", "--by", "supplier", "--internal", "--file", "all.csv")
     (letter,), (report,) = (list(world.folder.glob(each)) for each in ("l-*.txt", "all-*.csv"))
 
     assert (code, resumed) == (6, 3)
