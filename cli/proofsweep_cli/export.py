@@ -9,7 +9,7 @@ from proofsweep.domain.runs import OUTCOMES
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import SelectedRows
 from proofsweep.queries.status import describe_run
-from proofsweep.reports.export import Audience, Format, Target, WrittenReport
+from proofsweep.reports.export import Audience, ExportFormat, Target, WrittenReport
 from proofsweep.reports.export import export as export_rows
 from proofsweep.reports.letters import TOLD_OUTCOMES
 from proofsweep_cli.command import CommandRequest, with_request
@@ -60,7 +60,7 @@ def export(
     app, outcomes = request.app, _outcomes_in(only)
     default = "report" if only is None else "-".join(outcomes)
     target = Target.of(file, form, f"internal-{default}" if internal and by is not None else default)
-    if target.form is Format.LETTER:
+    if target.form is ExportFormat.LETTER:
         _refuse_letter(by, is_internal=internal)
         outcomes = [word for word in outcomes if word in TOLD_OUTCOMES]
         target = Target.of(file, form, "letter")

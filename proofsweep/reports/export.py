@@ -17,11 +17,11 @@ from proofsweep.domain.reasons import about
 from proofsweep.domain.tags import key_of_tag, tags_of
 from proofsweep.domain.text import counted, did_you_mean, printable
 from proofsweep.queries.selected_rows import ChosenFiles, SelectedRows, having
-from proofsweep.reports.letters import letter_to, name_for_supplier, sentences_for, words_for
+from proofsweep.reports.letters import is_known_to_supplier, letter_to, name_for_supplier, sentences_for, words_for
 from proofsweep.reports.sheets import CompletionReport, write_csv, write_json, write_parquet, write_xlsx
 
 
-class Format(StrEnum):
+class ExportFormat(StrEnum):
     CSV = "csv"
     XLSX = "xlsx"
     JSON = "json"
@@ -30,14 +30,14 @@ class Format(StrEnum):
 
     @property
     def ending(self) -> str:
-        return ".txt" if self is Format.LETTER else f".{self}"
+        return ".txt" if self is ExportFormat.LETTER else f".{self}"
 
 
 _WRITERS = {
-    Format.CSV: write_csv,
-    Format.XLSX: write_xlsx,
-    Format.JSON: write_json,
-    Format.PARQUET: write_parquet,
+    ExportFormat.CSV: write_csv,
+    ExportFormat.XLSX: write_xlsx,
+    ExportFormat.JSON: write_json,
+    ExportFormat.PARQUET: write_parquet,
 }
 # The own columns of a report: the file as seen from the catalog's root comes first, and the tags stand after it.
 OWN_HEADER = (
@@ -49,17 +49,6 @@ OWN_HEADER = (
     "run_id",
 )
 SUPPLIER_HEADER = ("file", "outcome", "in_words", "what_to_do")
-# The tags that a supplier knows, since its own delivery or label copy has them, without blanks and signs. A catalog has
-# columns of ours too, hidden ones among them: nothing tells which, so no other tag is in a supplier's list.
-_SUPPLIER_TAGS = frozenset(
-    (
-        *("isrc", "iswc", "grid", "upc", "ean", "gtin", "icpn", "barcode", "catalognumber"),
-        *("title", "titel", "tracktitle", "songtitle", "song", "version", "subtitle"),
-        *("artist", "artists", "mainartist", "displayartist", "trackartist", "albumartist", "interpret", "performer"),
-        *("composer", "album", "albumtitle", "release", "releasetitle", "releasename", "releasedate"),
-        *("label", "labelname", "supplier", "lieferant", "track", "tracknumber", "trackno", "disc", "discnumber"),
-    )
-)
 _MADE = ("in_words", "what_to_do", "for_supplier", "id")
 _COLUMNS = (*(name for name in OWN_HEADER if name not in _MADE), "item_id", "tags", "is_told")
 _LONGEST_BYTES = 120  # file systems allow 255, and a name has an ending and a prefix
@@ -75,7 +64,7 @@ class Target:
     """A place to write to: a file, or the beginning and the ending of the names of several."""
 
     path: Path
-    form: Format
+    form: ExportFormat
     is_in_folder: bool = False  # that a person named, and that may have to be made
 
     @classmethod
@@ -87,7 +76,7 @@ class Target:
         """
         form = None if given is None else _format_named(given)
         if file is None or file.endswith("/") or _is_folder(file):
-            form = form or Format.CSV
+            form = form or ExportFormat.CSV
             return cls(Path(file or "", f"{default}{form.ending}"), form, is_in_folder=file is not None)
         path = Path(file)
         ending = path.suffix.lower()
@@ -120,7 +109,7 @@ def export(
 
     UsageError, and nothing is written, if a file exists, no row has the tag or one cannot be written.
     """
-    is_letter = target.form is Format.LETTER
+    is_letter = target.form is ExportFormat.LETTER
     with selected.opened(having(outcomes, is_told=is_letter)) as files, ExitStack() as undo:
         [value] = list(files.tag_values([] if tag is None else [tag]).values()) or ["''"]
         counts = files.counts_by(value)
@@ -155,8 +144,10 @@ class _Sheet:
     @classmethod
     def of(cls, files: ChosenFiles, tag: str | None, audience: str) -> "_Sheet":
         spellings = {key: names[0] for key, names in files.spellings().items()}
-        by = None if tag is None else key_of_tag(tag)
-        tags = [name for key, name in spellings.items() if audience == Audience.US or key == by or _is_of_supplier(key)]
+        if audience == Audience.US:
+            return cls(spellings, list(spellings.values()), audience)
+        by = "" if tag is None else key_of_tag(tag)
+        tags = [name for key, name in spellings.items() if key == by or is_known_to_supplier(key)]
         return cls(spellings, tags, audience)
 
     def tagged(self, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, str]]]:
@@ -165,7 +156,9 @@ class _Sheet:
             tags = tags_of(str(row["tags"] or ""))
             yield row, {self.spellings[key_of_tag(name)]: str(value) for name, value in tags.items()}
 
-    def write(self, file: IO[bytes], form: Format, found: Iterable[tuple[Row, dict[str, str]]], rows: int) -> None:
+    def write(
+        self, file: IO[bytes], form: ExportFormat, found: Iterable[tuple[Row, dict[str, str]]], rows: int
+    ) -> None:
         is_ours = self.audience == Audience.US
         header, cells_of = (OWN_HEADER, _our_cells) if is_ours else (SUPPLIER_HEADER, _supplier_cells)
         lines = (self._line(cells_of(row), tags) for row, tags in found)
@@ -174,10 +167,6 @@ class _Sheet:
     def _line(self, cells: Sequence[object], tags: Mapping[str, str]) -> list[object]:
         first, *others = cells
         return [first, *(tags.get(name) for name in self.tags), *others]
-
-
-def _is_of_supplier(tag: str) -> bool:
-    return "".join(filter(str.isalnum, tag)) in _SUPPLIER_TAGS
 
 
 def _our_cells(row: Row) -> list[object]:
@@ -206,19 +195,19 @@ def file_name_of(key: str, taken: str = "") -> str:
     return f"{plain or 'supplier'}-{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _format_named(given: str) -> Format:
+def _format_named(given: str) -> ExportFormat:
     word = given.strip().lower()
-    if word not in list(Format):
-        meant = did_you_mean(word, list(Format))
-        raise UsageError(f"A report cannot be written as {printable(given)!r}{meant}; take {', '.join(Format)}.")
-    return Format(word)
+    if word not in list(ExportFormat):
+        meant = did_you_mean(word, list(ExportFormat))
+        raise UsageError(f"A report cannot be written as {printable(given)!r}{meant}; take {', '.join(ExportFormat)}.")
+    return ExportFormat(word)
 
 
-def _format_of_ending(path: Path) -> Format:
-    for form in Format:
+def _format_of_ending(path: Path) -> ExportFormat:
+    for form in ExportFormat:
         if path.suffix.lower() == form.ending:
             return form
-    endings = ", ".join(form.ending for form in Format if form is not Format.LETTER)
+    endings = ", ".join(form.ending for form in ExportFormat if form is not ExportFormat.LETTER)
     what = f"The ending of --file {printable(str(path))} says no format"
     raise UsageError(f"{what}: end it in {endings} or .txt (a letter); a folder ends in a slash.")
 

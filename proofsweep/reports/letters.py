@@ -57,6 +57,14 @@ def name_for_supplier(row: Row) -> str:
     return (audio or relative).rpartition("/")[2]
 
 
+def is_known_to_supplier(tag: str) -> bool:
+    """Whether a tag names a recording or a release, as a supplier's own delivery does.
+
+    A catalog has columns of ours too, hidden ones among them, and nothing tells which: no other tag is told.
+    """
+    return "".join(filter(str.isalnum, tag)).lower() in _texts()["known_tags"]
+
+
 @cache
 def _texts() -> Mapping[str, Any]:
     return tomllib.loads(files(__package__).joinpath("letters.toml").read_text(encoding="utf-8"))
