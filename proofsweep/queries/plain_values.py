@@ -133,7 +133,9 @@ def _finite(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    return int(value) if isinstance(value, Decimal | str) else value
+    with suppress(ValueError):  # Python reads no number of thousands of digits; it stays text
+        return int(value) if isinstance(value, Decimal | str) else value
+    return value
 
 
 def _whole_or_decimal(value: object) -> object:
