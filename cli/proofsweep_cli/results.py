@@ -161,8 +161,8 @@ def explain(
     request: CommandRequest,
     what: str = typer.Argument(
         metavar="WHAT",
-        help="A part of a file's location; its ISRC, its title or another tag; an item_id, a request ID or a proof ID; "
-        "or the ID of a run or operation, for its calls that did not succeed.",
+        help="A part of a file's location; its ISRC, its title or another tag (accents and hyphens may be left out); "
+        "an item_id, a request ID or a proof ID; or the ID of a run or operation, for its calls that did not succeed.",
     ),
     *,
     packet: bool = typer.Option(
