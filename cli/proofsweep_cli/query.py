@@ -100,6 +100,7 @@ def _show(found: PlainAnswer) -> None:
     names = [printable(name) for name in found.names]
     widths = [max(map(cell_len, column)) for column in zip(names, *lines, strict=True)]
     out = console()
+    # A folded cell is read by nobody: at forty columns a table of ten would have four letters for each.
     if sys.stdout.isatty() and sum(widths) + len(_GAP) * (len(widths) - 1) > out.width:
         _print_fields(out, names, lines)
     else:

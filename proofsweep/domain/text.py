@@ -159,6 +159,7 @@ def defused(text: str) -> str:
 
 def percent_of(part: int, whole: int, decimals: int = 1) -> str:
     """Write a share in percent, rounded; but 100 means all, and 0 none."""
+    # A page that says 100 closes the case, so no rounding may say it while a file is left.
     if part in {0, whole}:
         return "100" if part else f"{0:.{decimals}f}"
     step = 10**-decimals

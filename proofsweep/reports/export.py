@@ -103,7 +103,11 @@ class WrittenReport:
 
 
 def export(
-    selected: SelectedRows, outcomes: Sequence[str], target: Target, tag: str | None = None, audience: str = Audience.US
+    selected: SelectedRows,
+    outcomes: Sequence[str],
+    target: Target,
+    tag: str | None = None,
+    audience: Audience = Audience.US,
 ) -> list[WrittenReport]:
     """Write the rows to a file; with a tag, to one for each of its values. A letter is for suppliers.
 
@@ -119,6 +123,7 @@ def export(
             _make_folder(target.path.parent)
         sheet = _Sheet.of(files, tag, audience)
         reports = []
+        # One scan for all files: a query for each of thousands of suppliers would read all rows each time.
         groups = groupby(files.rows_by(_COLUMNS, value), key=lambda keyed: keyed[0])
         for (_, spelling, rows), path, (_, keyed) in zip(counts, paths, groups, strict=True):
             found = sheet.tagged(row for _, row in keyed)
@@ -127,7 +132,8 @@ def export(
                     file.write(letter_to(spelling, found).encode("utf-8", "backslashreplace"))
                 else:
                     sheet.write(file, target.form, found, rows)
-            undo.callback(path.unlink)
+            # What was written before an error would stand in the way of the next try.
+            undo.callback(path.unlink, missing_ok=True)
             reports.append(WrittenReport(path, rows, is_without_tag=tag is not None and not spelling))
         undo.pop_all()  # they are whole
         return reports
@@ -139,10 +145,10 @@ class _Sheet:
 
     spellings: Mapping[str, str]  # the one name of each tag, by its key
     tags: Sequence[str]  # that are columns
-    audience: str
+    audience: Audience
 
     @classmethod
-    def of(cls, files: ChosenFiles, tag: str | None, audience: str) -> "_Sheet":
+    def of(cls, files: ChosenFiles, tag: str | None, audience: Audience) -> "_Sheet":
         spellings = {key: names[0] for key, names in files.spellings().items()}
         if audience == Audience.US:
             return cls(spellings, list(spellings.values()), audience)

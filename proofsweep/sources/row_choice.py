@@ -62,6 +62,8 @@ class RowChoice:
             return
         tags = spellings_by_key(tag_names())
         facts = {name: column for name, column in _facts_of(catalog_name).items() if name not in tags}
+        # DuckDB compares letter by letter. So a value of a row is given to it as the condition spells it, if both are
+        # one name; that holds for =, <>, IN and functions alike, and nothing of the condition has to be understood.
         self._condition = _NAME_OR_TEXT.sub(self._note_value, where)
         asked = where.casefold().replace('""', '"')
         self._known = dict(facts)
