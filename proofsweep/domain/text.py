@@ -26,7 +26,6 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
 _BEGINNING = r"(^|[;|\t\r\n])"
 _FORMULA = r"(?=[\"']*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 - these letters are meant
 _UNSAFE = re.compile(f"{_BEGINNING}{_FORMULA}")
-_NEGATIVE = re.compile(r"-\d+(\.\d+)?([eE][+-]?\d+)?")  # a number is no formula, though it begins like one
 
 ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
 
@@ -154,7 +153,7 @@ def csv_cell(value: object) -> str:
 
 def defused(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula."""
-    return text if _NEGATIVE.fullmatch(text) else _UNSAFE.sub(r"\1'", text)
+    return _UNSAFE.sub(r"\1'", text)
 
 
 def percent_of(part: int, whole: int, decimals: int = 1) -> str:

@@ -68,9 +68,9 @@ def test_json_can_be_written_in_ascii() -> None:
         ("+49 30 1234", "'+49 30 1234"),
         ("-1+cmd", "'-1+cmd"),
         ("\t=1", "'\t'=1"),
-        ("-5", "-5"),
-        ("-1.5e-7", "-1.5e-7"),
+        ("-5", "'-5"),
         (-5, "-5"),
+        (-1.5e-7, "-1.5e-07"),
         (Decimal("-0.0000001"), "-0.0000001"),
         (None, ""),
         (True, "true"),
@@ -78,7 +78,7 @@ def test_json_can_be_written_in_ascii() -> None:
     ],
 )
 def test_a_cell_is_no_formula_and_a_number_stays_a_number(cell: object, written: str) -> None:
-    """A negative number begins like a formula, and a spreadsheet can add it up all the same."""
+    """A negative number begins like a formula, and a spreadsheet can add it up all the same; a tag is text."""
     assert csv_cell(cell) == written
 
 
