@@ -5,7 +5,7 @@ little; tests/architecture/test_light_check.py says which command loads what.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from proofsweep.alerts.monitor import Check, ProbeBatch
     from proofsweep.alerts.rules import Alert
     from proofsweep.alerts.send import Gather, Notifier, Receivers
+    from proofsweep.domain.exchanges import Exchange
     from proofsweep.domain.items import WorkItem
+    from proofsweep.domain.models import HealthResponse
     from proofsweep.ingest.one_pass import WatchedFolder
     from proofsweep.operations.key_store import KeyStore
     from proofsweep.operations.operation import Operator
@@ -119,8 +121,16 @@ class App:
             self._service = self._open_service()
         return self._service
 
+    def ask_health(self, attempts: int) -> "tuple[HealthResponse, Exchange]":
+        """Ask the service at the settings' address how it is. No key is read or sent; nothing is spent.
+
+        RunMustStop if nothing answers there; ConfigError if it is no partner's service.
+        """
+        with closing(self._service_of(lambda: SecretStr("no key"))) as service:
+            return service.ask(lambda partner: partner.with_attempts(attempts).health())
+
     def _open_service(self, key: KeySource | None = None) -> "Service":
-        from proofsweep.verify.service import Service, check_key
+        from proofsweep.verify.service import check_key
 
         settings = self.settings
         read = key or key_source(settings.service, environment(), self._read_block)
@@ -131,12 +141,18 @@ class App:
             check_key(self.store, fingerprint(secret), settings.service.base_url)
             return secret
 
+        return self._service_of(read_own)
+
+    def _service_of(self, key: KeySource) -> "Service":
+        from proofsweep.verify.service import Service
+
+        settings = self.settings
         return Service(
             settings.service,
             settings.pace,
             settings.retry,
             settings.timeouts,
-            read_own,
+            key,
             proxies=self._proxies,
             clock=utc_now,
         )

@@ -1,6 +1,7 @@
 """The `proofsweep` command: its subcommands, and how an error becomes one line and an exit code."""
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from inspect import getdoc
 from typing import NoReturn
@@ -9,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from proofsweep import __version__
-from proofsweep.config.locations import no_room
+from proofsweep.config.known_errors import known_error
 from proofsweep.config.notices import say
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_cli.command import close_app
@@ -140,13 +141,16 @@ def main() -> NoReturn:
     open_closed_streams()
     show_unknown_letters()
     code = run(sys.argv[1:])
-    flush()
+    with suppress(OSError):  # a full disk of stdout is told already, or something else is
+        flush()
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
+    """Run a command, and return its exit code: an error that is known is one line, any other one is raised."""
     try:
         code = app_for(arguments)(args=arguments, prog_name="proofsweep", standalone_mode=False)
+        flush()
     except TyperException as error:
         message = error.format_message()  # empty when help was shown because there were no arguments
         command = getattr(getattr(error, "ctx", None), "command_path", "proofsweep")
@@ -154,12 +158,13 @@ def run(arguments: list[str]) -> int:
         return _report_error(told, ExitCode.USAGE) if message else ExitCode.USAGE
     except ProofsweepError as error:
         return _report_error(error.message, code_of_error(error))
-    except OSError as error:
-        if (full := no_room(error)) is None:
-            raise
-        return _report_error(full.message, ExitCode.USAGE)
     except KeyboardInterrupt:  # while the command is imported
         code = _INTERRUPTED
+    except Exception as error:
+        # What others raise comes here from a command that did no work on a run, so nothing was stopped by it.
+        if (known := known_error(error)) is None:
+            raise
+        return _report_error(known.message, ExitCode.USAGE)
     finally:
         close_app()
     if code == _INTERRUPTED:

@@ -3,7 +3,7 @@
 import logging
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -80,15 +80,44 @@ class CommandRequest:
         for line in lines:
             out.print(line, soft_wrap=not isinstance(line, Table))
 
-    def command(self, *words: str) -> str:
-        """Write another command for the same results and settings, as a person types it."""
-        options = {"--results": self.results, "--config": self.config}
-        given = [f"{option} {_quoted(value)}" for option, value in options.items() if value is not None]
-        is_installed = Path(sys.argv[0]).name != "proofsweep" or shutil.which("proofsweep")
-        return " ".join(["proofsweep" if is_installed else quote(sys.argv[0]), *map(_quoted, words), *given])
+    def command(self, name: str, *arguments: str, **options: str | bool | None) -> str:
+        """Write another command for the same results and settings, as a person types it.
+
+        An option is given by its name with underscores: True is one without a value, None is left out.
+        """
+        own, shared = _written(options), _written({"results": self.results, "config": self.config})
+        words = [quoted(argument) for argument in arguments]
+        if any(argument.startswith("-") for argument in arguments):  # else it would be read as an option
+            return " ".join([_program(), name, *own, *shared, "--", *words])
+        return " ".join([_program(), name, *own, *words, *shared])
 
 
-def _quoted(word: str) -> str:
+def _program() -> str:
+    """Return how a person starts this program: by its name, or by a path where a shell does not find that."""
+    started = Path(sys.argv[0])
+    is_found = shutil.which("proofsweep") is not None
+    if started.name == "proofsweep" and not is_found:
+        return quote(sys.argv[0])
+    if started.name == "__main__.py" and not is_found:
+        return f"{quote(sys.executable)} -m proofsweep_cli"
+    return "proofsweep"
+
+
+def _written(options: Mapping[str, str | bool | None]) -> list[str]:
+    """Write options as a person types them; a value that begins with `-` is not read as another option."""
+    words = []
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value and str(value).startswith("-"):
+            words.append(f"{option}={quoted(str(value))}")
+        elif value:
+            words.append(f"{option} {quoted(str(value))}")
+    return words
+
+
+def quoted(word: str) -> str:
     """Quote a word for a shell: one with an apostrophe can be read only between double quotes."""
     return f'"{word}"' if "'" in word and not {*word} & {*'"$`\\!'} else quote(word)
 

@@ -1,5 +1,6 @@
 """`proofsweep demo`: a whole run against a local partner service, in a folder that the next demo replaces."""
 
+import glob
 import json
 import os
 import shutil
@@ -109,7 +110,7 @@ def demo(
     show, anything = CommandRequest(config=str(demo_folder.config)), CommandRequest()
     for command in (
         show.command("status"),
-        anything.command("sandbox", "--home", str(demo_folder.sandbox), "--port", str(urlsplit(base_url).port)),
+        anything.command("sandbox", home=str(demo_folder.sandbox), port=str(urlsplit(base_url).port)),
         show.command("verify", str(demo_folder.catalog)),
     ):
         out.line(f"  {command}", style="cyan")
@@ -146,7 +147,8 @@ def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) ->
 
 
 def _show_queries(out: Screen, store: str) -> None:
-    sql = _SQL.format(store=store.replace("'", "''"))
+    # DuckDB reads brackets in a path as a pattern, and an apostrophe as the end of the text.
+    sql = _SQL.format(store=glob.escape(store).replace("'", "''"))
     _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
     expression = _PANDAS.format(store=store)
     frame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed

@@ -5,8 +5,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from proofsweep.app import App
+from proofsweep.config.known_errors import known_error
 from proofsweep.config.load import Settings
-from proofsweep.domain.errors import ProofsweepError
+from proofsweep.domain.errors import ProofsweepError, ResultsError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected, Verdict
 from proofsweep.domain.reasons import Ineligible
 from proofsweep.domain.text import printable
@@ -17,6 +18,7 @@ from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.screen import styled
 
+_ATTEMPTS = 2  # attempts of a call: a person waits
 _ASK_FOR_NAME = "ask the partner for it and set service.sidecar_field"
 
 
@@ -54,9 +56,9 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
     yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
     yield _finding_about("results", lambda: f"{app.probed_store()} can be written")
     yield Finding("pairs", _pairing(app.settings))
-    key = _finding_about("key", lambda: f"fingerprint {app.service.key_fingerprint}")
-    yield key
-    if key.code:
+    key = _findings_of_key(app)
+    yield from key
+    if any(finding.code for finding in key):
         return
     with suppress(ProofsweepError):  # the findings about the store and the key say why
         if (said := unfinished_rotation(app.store, app.service.key_fingerprint)) is not None:
@@ -67,11 +69,34 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
         yield from (_check_known_good(app, *each) for each in app.settings.service.known_good)
 
 
+def _findings_of_key(app: App) -> list[Finding]:
+    """Return the key's fingerprint, or why it cannot be used; then also whether anything answers at the address.
+
+    A key is refused for an address that it was not used with. If nothing answers there, the address is wrong, and
+    nothing is said of the key.
+    """
+    try:
+        return [Finding("key", f"fingerprint {app.service.key_fingerprint}")]
+    except ProofsweepError as error:
+        service = _finding_about("service", lambda: _check_health(app))
+        answered = [service] if service.code else []
+        if answered and isinstance(error, ResultsError):
+            return answered
+        return [*answered, Finding("key", error.message, code_of_error(error))]
+
+
+def _check_health(app: App) -> str:
+    found, _ = app.ask_health(_ATTEMPTS)
+    return f"healthy, version {found.version or 'unknown'}"
+
+
 def _finding_about(about: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(about, check())
-    except ProofsweepError as error:
-        return Finding(about, error.message, code_of_error(error))
+    except Exception as error:
+        if (known := known_error(error)) is None:
+            raise
+        return Finding(about, known.message, code_of_error(known))
 
 
 def _pairing(settings: Settings) -> str:

@@ -4,7 +4,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from proofsweep.domain.endings import EndedBy, ending_of
-from proofsweep.domain.errors import ProofsweepError, RunIsActive, RunMustStop, UsageError
+from proofsweep.domain.errors import CallFailed, ProofsweepError, RunIsActive, RunMustStop, UsageError
 
 if TYPE_CHECKING:
     from proofsweep.queries.status import RunStatus
@@ -47,5 +47,7 @@ def code_of_error(error: ProofsweepError) -> ExitCode:
             return ExitCode.ACTIVE
         case RunMustStop(ended_by=ended_by):
             return ExitCode(ended_by.ending.exit_code)
+        case CallFailed(is_outage=True):
+            return ExitCode.BREAKER
         case _:
             return ExitCode.FAILED

@@ -28,7 +28,8 @@ def list_all(request: CommandRequest) -> int:
     Example: `proofsweep keys list --config production`
     """
     app = request.app
-    found = [key for page in pages_of(Call.KEYS, app.service.partner.keys) for key in page.keys]
+    pages = app.service.answer(lambda partner: list(pages_of(Call.KEYS, partner.keys)))
+    found = [key for page in pages for key in page.keys]
     keys = table("key", "name", "status")
     for each in found:
         keys.add_row(each.key_id or "", each.name or "", each.status or "")

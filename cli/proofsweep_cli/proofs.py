@@ -40,7 +40,7 @@ def show_list(
 
     Example: `proofsweep proofs list --limit 10`
     """
-    found = newest_proofs(request.app.service.partner.in_new_session(lambda _: None), limit)
+    found = request.app.service.answer(lambda partner: newest_proofs(partner, limit))
     request.answer({"proofs": [proof.model_dump() for proof in found]}, _lines_of_list(found))
     return ExitCode.ACCEPTED
 
@@ -57,7 +57,7 @@ def show(
     """
     app = request.app
     try:
-        proof = app.service.partner.in_new_session(lambda _: None).proof(proof_id)
+        proof = app.service.answer(lambda partner: partner.proof(proof_id))
     except CallFailed as failed:
         if failed.status != HTTPStatus.NOT_FOUND:
             raise

@@ -87,8 +87,9 @@ def rejects(
         _print_groups(out, list(of_value), value, by)
     if rows:
         out.print()
-        words = [*([run_id] if run_id else []), "--only", ",".join(NEED_ATTENTION), *(["--by", by] if by else [])]
-        out.line(f"As a list for a spreadsheet: {request.command('export', *words)}")
+        runs = [] if run_id is None else [run_id]
+        export = request.command("export", *runs, only=",".join(NEED_ATTENTION), by=by)
+        out.line(f"As a list for a spreadsheet: {export}")
     return ExitCode.ACCEPTED
 
 

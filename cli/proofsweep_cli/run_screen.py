@@ -179,7 +179,7 @@ def _print_summary(request: CommandRequest, run: RunStatus) -> None:
     if run.active:
         for line in active_lines(run.progress, run.active):
             out.line("  ", line, sep="")
-        out.line(f"  follow: {request.command('status', '--follow', run_id)}")
+        out.line(f"  follow: {request.command('status', run_id, follow=True)}")
         out.line(f"  stop: {request.command('stop', run_id)}")
         return
     words = [styled(f"{run.rows(word):,} {word}", COLOURS[word]) for word in COLOURS if run.rows(word)]

@@ -12,8 +12,9 @@ from pathlib import Path
 import httpx
 import typer
 
-from proofsweep.config.locations import new_file
+from proofsweep.config.locations import new_file, split_url
 from proofsweep.domain.errors import ConfigError, missing_extra
+from proofsweep_cli.command import quoted
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import console
 from proofsweep_sandbox import Operator, OperatorError, Running, Sample, launch, write_catalog
@@ -24,7 +25,11 @@ _SUPPLIERS = ("North", "South")
 _DEFAULT = SandboxOptions(home=_HOME)
 
 _OperatorUrl = typer.Option(
-    f"http://127.0.0.1:{_DEFAULT.operator_port}", "--operator", metavar="URL", help="The sandbox's operator port."
+    None,
+    "--operator",
+    metavar="URL",
+    help="The sandbox's operator port; by default that of the sandbox that the settings name, two after its API's, "
+    f"else {_DEFAULT.operator_port}.",
 )
 
 sandbox_group = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
@@ -52,9 +57,9 @@ def sandbox(
         return None
     if find_spec("c2pa") is None:
         raise missing_extra("The sandbox", "sandbox")
-    ports = (port, port + 1, port + 2) if port else (0, 0, 0)
     with _errors_explained(home):
         home.mkdir(parents=True, exist_ok=True)
+    ports = _ports_from(port) if port else _free_ports()
     _require_ports(ports)
     options = SandboxOptions(home=home)
     with launch(home, ports=ports, options=options) as running, suppress(KeyboardInterrupt):
@@ -73,7 +78,7 @@ def issue(
     out: Path | None = typer.Option(
         None, "--out", metavar="DIR", help="Default: `issued`; for sidecars, beside the audio."
     ),
-    operator_url: str = _OperatorUrl,
+    operator_url: str | None = _OperatorUrl,
 ) -> int:
     """Let a running sandbox issue proofs for your own files.
 
@@ -82,6 +87,7 @@ def issue(
 
     Example: `proofsweep sandbox issue song.wav --out delivery`
     """
+    operator_url = operator_url or _operator_of_settings()
     with Operator(operator_url) as operator:
         for file in files:
             with _errors_explained(file, operator_url):
@@ -97,12 +103,13 @@ def samples(
     manifest: Path | None = typer.Option(
         None, "--manifest", metavar="FILE", help="Also write a manifest of them, with the tags supplier and release."
     ),
-    operator_url: str = _OperatorUrl,
+    operator_url: str | None = _OperatorUrl,
 ) -> int:
     """Let a running sandbox write a sample catalog: audio and sidecars with every verdict.
 
     Example: `proofsweep sandbox samples delivery --files 100`
     """
+    operator_url = operator_url or _operator_of_settings()
     with nullcontext() if manifest is None else new_file(manifest) as file:
         with Operator(operator_url) as operator, _errors_explained(folder, operator_url):
             if folder.exists() and any(folder.iterdir()):
@@ -127,6 +134,36 @@ def _manifest_of(written: Sequence[Sample], folder: Path) -> str:
     return text.getvalue()
 
 
+def _ports_from(port: int) -> tuple[int, int, int]:
+    """Return the ports of the API, the slot target and the operator: the address of one tells that of the others."""
+    return port, port + 1, port + 2
+
+
+def _free_ports() -> tuple[int, int, int]:
+    while True:
+        with socket.create_server((_DEFAULT.host, 0)) as free:
+            ports = _ports_from(free.getsockname()[1])
+        with suppress(ConfigError, OverflowError):  # one is taken, or beyond the last port
+            _require_ports(ports)
+            return ports
+
+
+def _operator_of_settings() -> str:
+    """Return the operator's address of the sandbox on this machine that the settings name, or of the usual one.
+
+    Settings that cannot be read, and those of a service elsewhere, name none: audio is sent to no other machine.
+    """
+    from proofsweep.config.load import load_settings  # noqa: PLC0415 - to serve needs no settings
+
+    host, port = _DEFAULT.host, _DEFAULT.port
+    with suppress(ConfigError):
+        service = load_settings().service
+        named = split_url(service.base_url)
+        if named.port is not None and not service.is_elsewhere:
+            host, port = named.hostname or host, named.port
+    return f"http://{f'[{host}]' if ':' in host else host}:{port + 2}"
+
+
 def _require_ports(ports: Iterable[int]) -> None:
     for port in ports:
         try:
@@ -143,7 +180,8 @@ def _print_addresses(running: Running, key_file: Path) -> None:
     out.line(f"The sandbox serves at {running.base_url}", style="bold")
     out.print("In another terminal, with a WAV of your own:")
     out.line(f"  proofsweep sandbox issue song.wav --out music --operator {running.operator_url}", style="cyan")
-    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} PROOFSWEEP_SERVICE__API_KEY_FILE={key_file}"
+    key = f"PROOFSWEEP_SERVICE__API_KEY_FILE={quoted(str(key_file))}"
+    settings = f"PROOFSWEEP_SERVICE__BASE_URL={running.base_url} {key}"
     out.line(f"  {settings} proofsweep verify music", style="cyan")
     out.print("Ctrl-C ends the sandbox.")
 

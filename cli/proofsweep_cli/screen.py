@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proofsweep.config.locations import no_room
+from proofsweep.domain.errors import DISK_IS_FULL
 from proofsweep.domain.text import counted, csv_cell, printable, printable_json
 from proofsweep.sources.names import ignored_words
 
@@ -128,7 +128,7 @@ def flush() -> None:
         sys.stdout.flush()
     except OSError as error:
         _discard(sys.stdout)
-        if no_room(error) is not None:
+        if error.errno in DISK_IS_FULL:
             raise
 
 

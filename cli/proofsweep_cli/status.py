@@ -164,5 +164,5 @@ def _sentence(stopped: StopReport, request: CommandRequest) -> str:
     if stopped.has_ended:
         ended = " and ".join(str(leg.leg) for leg in legs)
         return f"Run {run_id}: leg {ended} has ended ({run.state}).{rest}"
-    follow = request.command("status", "--follow", run_id)
+    follow = request.command("status", run_id, follow=True)
     return f"Run {run_id}: {where_line(legs[0])}; it was asked to stop. See: {follow}"

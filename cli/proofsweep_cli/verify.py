@@ -119,7 +119,7 @@ def _unfinished(request: CommandRequest, catalog: str, selection: Selection) -> 
     is_elsewhere = len({resolved_location(path_here(each)) for each in (plan.catalog, catalog)}) > 1
     if is_elsewhere or plan.selection != selection.text:
         rows = f"{plan.selection or 'all rows'}{f' of {plan.catalog}' if is_elsewhere else ''}"
-        go_on, give_up = request.command("resume", plan.run_id), request.command("stop", "--for-good", plan.run_id)
+        go_on, give_up = request.command("resume", plan.run_id), request.command("stop", plan.run_id, for_good=True)
         raise UsageError(
             f"Run {plan.run_id} of this catalog is unfinished, and was planned with other options ({rows}). "
             f"Go on with it: {go_on}. Or give it up: {give_up}"

@@ -9,8 +9,8 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
 from proofsweep.app import App
+from proofsweep.config.known_errors import known_error
 from proofsweep.config.load import load_settings
-from proofsweep.config.locations import no_room
 from proofsweep.config.logs import json_lines
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_tasks.end_states import state_of_error
@@ -46,8 +46,7 @@ def _ended(app: App, work: Callable[[App], State[Any]], *, tells_itself: bool) -
             with app.away_is_outage():
                 state = work(app)  # (1)
         except Exception as error:
-            known = no_room(error) if isinstance(error, OSError) else error
-            if not isinstance(known, ProofsweepError):
+            if (known := known_error(error)) is None:
                 _tell(app, "Failed", f"A mistake of this program: {type(error).__name__}.")
                 raise
             state, tells_itself, away = state_of_error(known), False, known.catalog

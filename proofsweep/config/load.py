@@ -103,11 +103,11 @@ def environment() -> Mapping[str, str]:
 def path_of_config(config: str | None) -> Path:
     """Return the file of a profile's name or a path; without one, of `PROOFSWEEP_CONFIG` or the profile `sandbox`."""
     name = config if config is not None else os.environ.get(CONFIG) or DEFAULT_PROFILE
-    if (PROFILES / f"{name}.toml").is_file():
+    known = sorted(path.stem for path in PROFILES.glob("*.toml"))
+    if name in known:
         return PROFILES / f"{name}.toml"
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    known = sorted(path.stem for path in PROFILES.glob("*.toml"))
     raise ConfigError(
         f"There is no profile {name!r}{did_you_mean(name, known)}. There are {', '.join(known)}; "
         "for a file, give a path that ends in .toml."
@@ -121,6 +121,8 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ConfigError(f"The config {path} cannot be read ({error.strerror}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"The config {path} is not TOML: {error}.") from error
+    except RecursionError as error:
+        raise ConfigError(f"The config {path} cannot be read: its values are nested too deeply.") from error
 
 
 def without_overridden_sources(profile: dict[str, Any]) -> dict[str, Any]:

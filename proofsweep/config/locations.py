@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
 
-from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import DISK_IS_FULL, CatalogError, RunMustStop, UsageError
+from proofsweep.domain.errors import CatalogError, UsageError
 from proofsweep.domain.items import utf8_text
 from proofsweep.domain.text import printable
 
@@ -199,7 +198,7 @@ def new_file(path: Path, replaces: bytes | None = None) -> Iterator[IO[bytes]]:
 
     One that begins as what it `replaces` may exist.
     """
-    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    draft = path.parent / f".proofsweep-{secrets.token_hex(4)}"  # the name itself may be as long as one can be
     try:
         _refuse_existing(path, replaces)  # before somebody waits for the content
         with draft.open("xb") as file:
@@ -231,13 +230,3 @@ def _refuse_existing(path: Path, replaces: bytes | None) -> None:
     is_there = path.exists() or path.is_symlink()
     if is_there and (replaces is None or not path.read_bytes().startswith(replaces)):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-
-
-def no_room(error: OSError) -> RunMustStop | None:
-    """Return what an error means if a disk is full, or if there is no folder for temporary files; else None."""
-    what = os.strerror(error.errno or 0)
-    if (error.strerror or "").startswith("No usable temporary directory"):
-        what = "No usable temporary directory"
-    elif error.errno not in DISK_IS_FULL:
-        return None
-    return RunMustStop(f"{what}: free some, also for temporary files (TMPDIR).", ended_by=EndedBy.BREAKER)

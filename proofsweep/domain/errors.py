@@ -22,8 +22,10 @@ ProofsweepError
 
 import errno
 from datetime import datetime
+from http import HTTPStatus
 
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.exchanges import Failure
 from proofsweep.domain.text import printable
 
 # Errors of the system that tell of this machine alone: it has too few open files or ports, or too little memory.
@@ -123,7 +125,12 @@ class ServiceError(ProofsweepError):
         self.request_id = request_id
 
 
-class CallFailed(ServiceError): ...
+class CallFailed(ServiceError):
+    @property
+    def is_outage(self) -> bool:
+        """Whether the service is down, does not answer or throttles, which says nothing of what was asked."""
+        is_busy = self.reason.startswith("http_5") or self.status == HTTPStatus.TOO_MANY_REQUESTS
+        return is_busy or self.reason in {Failure.TIMEOUT, Failure.CONNECTION}
 
 
 class CallNotMade(CallFailed): ...

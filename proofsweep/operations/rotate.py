@@ -174,8 +174,7 @@ def _explained(refusal: CallFailed, elsewhere: str) -> CallFailed | RunMustStop:
         look = elsewhere and f" An earlier command was to put the new one into {elsewhere}: look in {elsewhere}.new."
         refusal.message += f" {_ROTATED_BEFORE}{look}"
         return refusal
-    is_busy = refusal.reason.startswith("http_5") or refusal.status == HTTPStatus.TOO_MANY_REQUESTS
-    if is_busy or refusal.reason in {*Failure}:
+    if refusal.is_outage or refusal.reason == Failure.BAD_ANSWER:
         return RunMustStop(f"{refusal.message} {_NOT_KNOWN}", ended_by=EndedBy.BREAKER)
     return refusal
 

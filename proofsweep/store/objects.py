@@ -62,6 +62,8 @@ def probe(store: Store) -> None:
     probed = store
     if isinstance(store, FolderStore):
         path = Path(store.url)
+        with store.wrapped_errors("written"), suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            path.stat()  # a name that no disk can hold is told here, and not by the first run
         probed = FolderStore(next(each for each in (path, *path.parents) if os.path.exists(each)))  # noqa: PTH110 - False below a folder without access
     name = f"_probe-{secrets.token_hex(8)}.json"
     probed.create(name, b"{}\n")
@@ -114,12 +116,12 @@ class FolderStore:
         self._write(name, content, Path.replace)
 
     def read(self, name: str) -> bytes | None:
-        with self._wrapped_errors("read"), suppress(FileNotFoundError, NotADirectoryError):
+        with self.wrapped_errors("read"), self._may_be_missing():
             return (self._root / name).read_bytes()
         return None
 
     def read_range(self, name: str, start: int, end: int) -> bytes:
-        with self._wrapped_errors("read"), (self._root / name).open("rb") as file:
+        with self.wrapped_errors("read"), (self._root / name).open("rb") as file:
             file.seek(start)
             return file.read(end - start)
 
@@ -131,7 +133,7 @@ class FolderStore:
         """Return the sizes in bytes of the objects directly in a folder, by their full names."""
         found: dict[str, int] = {}
         for entry in self._entries(folder):
-            with self._wrapped_errors("read"), suppress(FileNotFoundError):
+            with self.wrapped_errors("read"), suppress(FileNotFoundError):
                 found |= {f"{folder}/{entry.name}": entry.stat().st_size} if entry.is_file() else {}
         return found
 
@@ -141,13 +143,13 @@ class FolderStore:
 
     def delete(self, name: str) -> None:
         """Delete an object; a missing one is no error."""
-        with self._wrapped_errors("written"):
+        with self.wrapped_errors("written"):
             (self._root / name).unlink(missing_ok=True)
 
     def _write(self, name: str, content: bytes, put: Callable[[Path, Path], object]) -> None:
         path = self._root / name
         draft = path.parent / f".draft-{secrets.token_hex(8)}"
-        with self._wrapped_errors("written"):
+        with self.wrapped_errors("written"):
             make_folder(path.parent)
             try:
                 _write_durably(draft, content)
@@ -157,14 +159,24 @@ class FolderStore:
             sync_folder(path.parent)
 
     def _entries(self, folder: str) -> list[os.DirEntry[str]]:
-        missing = suppress(FileNotFoundError, NotADirectoryError)
-        with self._wrapped_errors("read"), missing, os.scandir(self._root / folder) as entries:
+        with self.wrapped_errors("read"), self._may_be_missing(), os.scandir(self._root / folder) as entries:
             visible = (entry for entry in entries if not entry.name.startswith("."))
             return sorted(visible, key=attrgetter("name"))
         return []
 
     @contextmanager
-    def _wrapped_errors(self, what: str) -> Iterator[None]:
+    def _may_be_missing(self) -> Iterator[None]:
+        """End quietly if an object or a folder is missing. A store that is a file is a mistake, not an empty one."""
+        try:
+            yield
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:
+            if any(path.is_file() for path in (self._root, *self._root.parents)):
+                raise
+
+    @contextmanager
+    def wrapped_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:

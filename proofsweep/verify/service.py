@@ -28,8 +28,8 @@ from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
 from proofsweep.config.threads import StopSwitch
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ResultsError, RunMustStop
-from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange, Failure
+from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ProofsweepError, ResultsError, RunMustStop
+from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
 from proofsweep.domain.text import reset_clause
 from proofsweep.sources.files import Files
 from proofsweep.store import layout
@@ -230,6 +230,14 @@ class Service:
         seen: list[Exchange] = []
         return _asked(self.partner.in_new_session(seen.append), question), seen[-1]
 
+    def answer(self, question: Callable[[Partner], _Answer]) -> _Answer:
+        """Make the calls of a command that a person waits for; CallFailed only if they fail for what was asked."""
+        partner = self.partner.in_new_session(lambda _: None)
+        try:
+            return question(partner)
+        except CallFailed as failed:
+            raise (_not_reached(partner, failed) or failed) from failed.__cause__
+
     def abort(self) -> None:
         """End what is in flight, once the leg was asked to stop; unfinished rows remain."""
         self.stop.abort()
@@ -249,22 +257,27 @@ def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:
     try:
         return ask(partner)
     except CallFailed as failed:
-        where, reached = partner.base_url, partner.session.context.transport.reached
-        url = urlsplit(where)
-        proxy = partner.session.context.transport.proxies.to(url.scheme, url.hostname or "")
-        is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
-        if proxy is not None and (is_refused or (failed.status is None and not reached.is_set())):
-            through = f"The service at {where} is not reached through the proxy in {proxy.variable}"
-            raise ConfigError(f"{through}: {failed.message} {OTHERWISE}") from failed
-        is_busy = failed.reason.startswith("http_5") or failed.status == HTTPStatus.TOO_MANY_REQUESTS
-        is_broken = failed.status is None or failed.reason in {Failure.TIMEOUT, Failure.CONNECTION}
-        if not (is_busy or is_broken):
-            raise ConfigError(
-                f"What answers at {where} is not the partner's API ({failed.message} Status {failed.status}); "
-                "check service.base_url."
-            ) from failed
+        if (outage := _not_reached(partner, failed)) is not None:
+            raise outage from failed
+        raise ConfigError(
+            f"What answers at {partner.base_url} is not the partner's API ({failed.message} Status {failed.status}); "
+            "check service.base_url."
+        ) from failed
+
+
+def _not_reached(partner: Partner, failed: CallFailed) -> ProofsweepError | None:
+    """Return the error of a service that is down, or behind a proxy that refuses; None if it answered."""
+    where, reached = partner.base_url, partner.session.context.transport.reached
+    url = urlsplit(where)
+    proxy = partner.session.context.transport.proxies.to(url.scheme, url.hostname or "")
+    is_refused = failed.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+    if proxy is not None and (is_refused or (failed.status is None and not reached.is_set())):
+        through = f"The service at {where} is not reached through the proxy in {proxy.variable}"
+        return ConfigError(f"{through}: {failed.message} {OTHERWISE}")
+    if failed.is_outage:
         why = f"The service at {where} does not answer: {failed.message}"
-        raise RunMustStop(why, ended_by=EndedBy.BREAKER) from failed
+        return RunMustStop(why, ended_by=EndedBy.BREAKER)
+    return None
 
 
 def bind_key(store: Store, fingerprint: str, base_url: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
+from proofsweep.config.known_errors import known_error
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Row, WorkItem
@@ -64,8 +65,10 @@ def work_item(leg: Leg, item: WorkItem) -> bool:
     except ProofsweepError as error:  # such as for a proxy that cannot be used
         leg.stop.pull(RunMustStop(error.message, ended_by=EndedBy.BREAKER))
         return False
-    except Exception:
-        leg.stop.pull(RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR))
+    except Exception as error:
+        mistake = RunMustStop("A worker failed through a mistake of this program.", ended_by=EndedBy.ERROR)
+        known = known_error(error)  # a full disk, say, ends the leg, and is no mistake
+        leg.stop.pull(known if isinstance(known, RunMustStop) else mistake)
         raise
     return is_written
 
