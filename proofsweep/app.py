@@ -122,15 +122,12 @@ class App:
         return self._service
 
     def ask_health(self, attempts: int) -> "tuple[HealthResponse, Exchange]":
-        """Ask the service at the settings' address how it is. No key is read or sent; nothing is spent.
-
-        RunMustStop if nothing answers there; ConfigError if it is no partner's service.
-        """
-        with closing(self._service_of(lambda: SecretStr("no key"))) as service:
+        """Ask the service how it is, without a key; RunMustStop if none answers, ConfigError if another one does."""
+        with closing(self._open_service(lambda: SecretStr("no key"), is_checked=False)) as service:
             return service.ask(lambda partner: partner.with_attempts(attempts).health())
 
-    def _open_service(self, key: KeySource | None = None) -> "Service":
-        from proofsweep.verify.service import check_key
+    def _open_service(self, key: KeySource | None = None, *, is_checked: bool = True) -> "Service":
+        from proofsweep.verify.service import Service, check_key
 
         settings = self.settings
         read = key or key_source(settings.service, environment(), self._read_block)
@@ -141,18 +138,12 @@ class App:
             check_key(self.store, fingerprint(secret), settings.service.base_url)
             return secret
 
-        return self._service_of(read_own)
-
-    def _service_of(self, key: KeySource) -> "Service":
-        from proofsweep.verify.service import Service
-
-        settings = self.settings
         return Service(
             settings.service,
             settings.pace,
             settings.retry,
             settings.timeouts,
-            key,
+            read_own if is_checked else read,
             proxies=self._proxies,
             clock=utc_now,
         )

@@ -54,11 +54,12 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
         yield Finding("config", error.message, code_of_error(error))
         return
     yield Finding("config", f"{app.environment}, {app.settings.service.base_url}")
-    yield _finding_about("results", lambda: f"{app.probed_store()} can be written")
+    store = _finding_about("results", lambda: f"{app.probed_store()} can be written")
+    yield store
     yield Finding("pairs", _pairing(app.settings))
-    key = _findings_of_key(app)
+    key = _findings_of_key(app, has_store=not store.code)
     yield from key
-    if any(finding.code for finding in key):
+    if not any(finding.about == "key" and not finding.code for finding in key):
         return
     with suppress(ProofsweepError):  # the findings about the store and the key say why
         if (said := unfinished_rotation(app.store, app.service.key_fingerprint)) is not None:
@@ -69,20 +70,20 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
         yield from (_check_known_good(app, *each) for each in app.settings.service.known_good)
 
 
-def _findings_of_key(app: App) -> list[Finding]:
-    """Return the key's fingerprint, or why it cannot be used; then also whether anything answers at the address.
+def _findings_of_key(app: App, *, has_store: bool) -> list[Finding]:
+    """Return the key's fingerprint, or why it cannot be used; then the service is asked without it.
 
-    A key is refused for an address that it was not used with. If nothing answers there, the address is wrong, and
-    nothing is said of the key.
+    The store says for which address a key is. If nothing answers at another one, the address is wrong, and nothing is
+    said of the key; nor if the store cannot be used, which is told already.
     """
     try:
         return [Finding("key", f"fingerprint {app.service.key_fingerprint}")]
     except ProofsweepError as error:
         service = _finding_about("service", lambda: _check_health(app))
-        answered = [service] if service.code else []
-        if answered and isinstance(error, ResultsError):
-            return answered
-        return [*answered, Finding("key", error.message, code_of_error(error))]
+        if isinstance(error, ResultsError) and (service.code or not has_store):
+            return [service]
+        key = Finding("key", error.message, code_of_error(error))
+        return [service, key] if service.code else [key]
 
 
 def _check_health(app: App) -> str:

@@ -25,7 +25,6 @@ from datetime import datetime
 from http import HTTPStatus
 
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.exchanges import Failure
 from proofsweep.domain.text import printable
 
 # Errors of the system that tell of this machine alone: it has too few open files or ports, or too little memory.
@@ -130,7 +129,7 @@ class CallFailed(ServiceError):
     def is_outage(self) -> bool:
         """Whether the service is down, does not answer or throttles, which says nothing of what was asked."""
         is_busy = self.reason.startswith("http_5") or self.status == HTTPStatus.TOO_MANY_REQUESTS
-        return is_busy or self.reason in {Failure.TIMEOUT, Failure.CONNECTION}
+        return is_busy or self.reason in {"timeout", "connection"}  # as `exchanges.Failure` has them
 
 
 class CallNotMade(CallFailed): ...

@@ -171,9 +171,10 @@ class FolderStore:
             yield
         except FileNotFoundError:
             return
-        except NotADirectoryError:
-            if any(path.is_file() for path in (self._root, *self._root.parents)):
-                raise
+        except NotADirectoryError as error:
+            above = next((path for path in (self._root, *self._root.parents) if path.is_file()), None)
+            if above is not None:
+                raise ResultsError(f"The {self._called} {self.url} cannot be used: {above} is a file.") from error
 
     @contextmanager
     def wrapped_errors(self, what: str) -> Iterator[None]:

@@ -282,7 +282,7 @@ def test_a_full_disk_or_a_person_ends_a_command_with_one_line(
 
 
 def test_another_error_of_the_system_is_a_bug_of_ours_and_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(OSError(errno.EIO, "details")))
+    monkeypatch.setattr("proofsweep_cli.app.app_for", raising(OSError(errno.EBADF, "details")))
 
     with pytest.raises(OSError, match="details"):
         app.run(["prune"])

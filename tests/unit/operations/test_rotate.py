@@ -289,7 +289,7 @@ def test_a_third_key_that_somebody_put_in_place_is_not_replaced(here: Installati
     [
         ("next", "next", "holds another key already"),  # it may be a key that is needed
         ("key.new", None, "no rotation of the key in use"),  # the store of its rotation was forgotten
-        ("results", None, "cannot be written"),  # without the intent on disk there is no call
+        ("results", None, "is a file"),  # without the intent on disk there is no call
     ],
 )
 def test_what_is_in_the_way_is_found_before_the_call(
