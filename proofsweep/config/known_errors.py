@@ -8,14 +8,16 @@ import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType
 
 from proofsweep.config.locations import one_line
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import DISK_IS_FULL, ProofsweepError, ResultsError, RunMustStop, UsageError
+from proofsweep.domain.errors import DISK_IS_FULL, ConfigError, ProofsweepError, ResultsError, RunMustStop, UsageError
 
 _FREE_SOME = "free some, also for temporary files (TMPDIR)"
 _NO_TEMPORARY_FOLDER = "No usable temporary directory"
 _WORKING_FOLDER_GONE = "The working folder was deleted: go to one that exists."
+_OF_TLS = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 _DAMAGED = "`proofsweep audit` names what is damaged"
 
 # What to do about a path, by what the system says of it.
@@ -89,6 +91,8 @@ def _of_path(error: OSError, code: int) -> UsageError | None:
     where, what = _shown_path(error.filename), os.strerror(code)
     if code in _FIXES and where:
         return UsageError(f"{where}{what[:1].lower()}{what[1:]}: {_FIXES[code]}.")
+    if code in _FIXES and _came_out_of(error, "ssl.py"):  # which says no name
+        return _certificates_error(what)
     return None
 
 
@@ -102,6 +106,8 @@ def _of_library(error: BaseException) -> ProofsweepError | None:
             return _damaged_error(error)
         case "sqlite3":
             return _of_sqlite(error)
+        case "ssl" if _came_out_of(error, "ssl.py", "create_default_context"):
+            return _certificates_error(getattr(error, "reason", None) or "they are no certificates")
     return None
 
 
@@ -135,6 +141,10 @@ def _damaged_error(error: BaseException) -> ResultsError:
     return ResultsError(f"A table of the results store cannot be read ({first_line}): {_DAMAGED}.")
 
 
+def _certificates_error(why: str) -> ConfigError:
+    return ConfigError(f"The certificates for TLS cannot be read ({why}): check {', '.join(_OF_TLS)}.")
+
+
 def _shown_path(path: object) -> str:
     """Return a path before what is said of it; none for a number of an open file, or where none is named."""
     return f"{one_line(os.fsdecode(path))}: " if isinstance(path, (str, bytes)) and path else ""
@@ -156,11 +166,16 @@ def _module_of(error: BaseException) -> str:
 
 def _is_of_parquet(error: BaseException) -> bool:
     """Return whether an error came out of Arrow's Parquet code: that tells of a file, all else of values of ours."""
-    return any("pyarrow" in file and "parquet" in file for file in _files_of(error))
+    return any("pyarrow" in code.co_filename and "parquet" in code.co_filename for code in _codes_of(error))
 
 
-def _files_of(error: BaseException) -> Iterator[str]:
+def _came_out_of(error: BaseException, file: str, function: str = "") -> bool:
+    """Return whether a file of Python's library raised an error, or passed it on from what it called."""
+    return any(Path(code.co_filename).name == file and function in code.co_name for code in _codes_of(error))
+
+
+def _codes_of(error: BaseException) -> Iterator[CodeType]:
     step = error.__traceback__
     while step is not None:
-        yield step.tb_frame.f_code.co_filename
+        yield step.tb_frame.f_code
         step = step.tb_next
