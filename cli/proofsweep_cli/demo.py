@@ -146,9 +146,13 @@ def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) ->
     return is_right
 
 
+def example_sql(store: str) -> str:
+    """Return a query of the tables of a store: DuckDB reads brackets in a path as a pattern, and ends it at a quote."""
+    return _SQL.format(store=glob.escape(store).replace("'", "''"))
+
+
 def _show_queries(out: Screen, store: str) -> None:
-    # DuckDB reads brackets in a path as a pattern, and an apostrophe as the end of the text.
-    sql = _SQL.format(store=glob.escape(store).replace("'", "''"))
+    sql = example_sql(store)
     _show(out, "DuckDB", sql, str(duckdb.sql(sql)))
     expression = _PANDAS.format(store=store)
     frame = eval(expression, {"results": results})  # noqa: S307 - our own text, as it is printed

@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from proofsweep_cli.app import run
-from proofsweep_cli.demo import DemoFolder
+from proofsweep_cli.demo import DemoFolder, example_sql
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -48,6 +49,15 @@ def test_the_demo_verifies_a_catalog_and_leaves_its_results(
     assert shown_in_readme() == [line for line in stable_lines(done.stdout) if line in shown_in_readme()]
     assert later == 0
     assert "complete" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", ["demo [1]", "it's", "a*b?"])
+def test_the_query_of_a_demo_can_be_asked_in_any_folder(finished_run: str, workdir: Path, folder: str) -> None:
+    """A browser names a second download so."""
+    (workdir / "results").rename(workdir / folder)
+
+    assert finished_run
+    assert duckdb.sql(example_sql(folder)).fetchall()
 
 
 def test_a_demo_replaces_an_earlier_one(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -24,7 +25,7 @@ def bare(catalog: Path) -> Path:
 def test_the_sandbox_prints_its_address_and_the_next_commands(workdir: Path) -> None:
     """It prints the settings that lead to it, and Ctrl-C ends it with exit code 0."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-m", "proofsweep_cli", "sandbox", "--home", "home", *FREE]
+    command = [sys.executable, "-m", "proofsweep_cli", "sandbox", "--home", "my home", *FREE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as serving:
         assert serving.stdout is not None
         introduction = [serving.stdout.readline() for _ in range(5)]
@@ -32,10 +33,13 @@ def test_the_sandbox_prints_its_address_and_the_next_commands(workdir: Path) -> 
         last_lines, _ = serving.communicate()
 
     assert introduction[0].startswith("The sandbox serves at http://127.0.0.1:")
-    assert "PROOFSWEEP_SERVICE__API_KEY_FILE=home/key proofsweep verify music" in introduction[3]
+    assert "PROOFSWEEP_SERVICE__API_KEY_FILE='my home/key' proofsweep verify music" in introduction[3]
+    port = urlsplit(introduction[0].split()[-1]).port
+    assert port is not None
+    assert f"--operator http://127.0.0.1:{port + 2}" in introduction[2]
     assert "The sandbox has ended" in last_lines
     assert serving.returncode == 0
-    assert (workdir / "home" / "key").is_file()
+    assert (workdir / "my home" / "key").is_file()
 
 
 def test_a_port_that_is_taken_is_named(proofsweep: Command) -> None:

@@ -1,6 +1,7 @@
 """Commands and flows tell somebody, over a real socket, of what needs a person; each cause once, whatever it stops."""
 
 import json
+import os
 import shutil
 from itertools import cycle, islice
 
@@ -97,6 +98,8 @@ def test_each_state_of_each_flow_is_told_by_the_settings(
         ended_flow(None, world.results_url, lambda _settings, ended=ended: ended)  # type: ignore[misc]  # a lambda
     with pytest.raises(ZeroDivisionError):
         ended_flow(None, world.results_url, lambda _settings: 1 / 0)  # type: ignore[arg-type,return-value]  # the mistake
+    unnamed = ended_flow(None, world.results_url, lambda _settings: os.stat("/\0"))  # type: ignore[arg-type,return-value]  # noqa: PTH116
+    assert (unnamed.name, "the character NUL" in str(unnamed.message)) == ("Failed", True)
 
     told = [post["message"].splitlines()[0] for _, post in hook.posts]
     assert {line.rpartition(" ")[2].rstrip(".") for line in told} == set(ALERTED_STATES)

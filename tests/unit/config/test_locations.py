@@ -199,6 +199,14 @@ def test_a_file_that_comes_in_the_last_moment_stays(tmp_path: Path, monkeypatch:
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"other"]
 
 
+def test_a_file_may_have_the_longest_name_that_there_is(tmp_path: Path) -> None:
+    """What is written until it is whole has a short name of its own."""
+    with new_file(tmp_path / ("a" * 255)) as file:
+        file.write(b"whole")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["a" * 255]
+
+
 def test_a_file_is_named_where_there_are_no_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """File systems such as FAT know no hard links."""
 

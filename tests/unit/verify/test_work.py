@@ -1,5 +1,6 @@
 """What remains is verified batch by batch on the worker threads; what fails is tried again last, or ends the leg."""
 
+import errno
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -88,6 +89,22 @@ def test_a_mistake_of_ours_ends_the_leg_and_is_raised(new_leg: LegBuilder, servi
 
     assert leg.stop.reason is not None
     assert leg.stop.reason.ended_by == "error"
+
+
+def test_a_full_disk_ends_the_leg_as_an_outage(leg: Leg, service: ScriptedService) -> None:
+    """It is no mistake of this program: once there is room, the run goes on."""
+
+    def fail(_call: Call) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    service.on_call = fail
+
+    with pytest.raises(OSError, match="No space left"):
+        work_item(leg, item_of(leg))
+
+    assert leg.stop.reason is not None
+    assert leg.stop.reason.ended_by == "breaker"
+    assert leg.stop.reason.message.startswith("No space left on device: free some")
 
 
 def test_the_last_round_asks_the_service_for_each_file(leg: Leg, service: ScriptedService, stop: StopSwitch) -> None:
