@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from proofsweep.alerts.monitor import Check, ProbeBatch
     from proofsweep.alerts.rules import Alert
     from proofsweep.alerts.send import Gather, Notifier, Receivers
-    from proofsweep.domain.exchanges import Exchange
     from proofsweep.domain.items import WorkItem
-    from proofsweep.domain.models import HealthResponse
     from proofsweep.ingest.one_pass import WatchedFolder
     from proofsweep.operations.key_store import KeyStore
     from proofsweep.operations.operation import Operator
@@ -121,10 +119,9 @@ class App:
             self._service = self._open_service()
         return self._service
 
-    def ask_health(self, attempts: int) -> "tuple[HealthResponse, Exchange]":
-        """Ask the service how it is, without a key; RunMustStop if none answers, ConfigError if another one does."""
-        with closing(self._open_service(lambda: SecretStr("no key"), is_checked=False)) as service:
-            return service.ask(lambda partner: partner.with_attempts(attempts).health())
+    def keyless_service(self) -> "AbstractContextManager[Service]":
+        """Return the service for calls that need no key, and so also at an address that the key was not used with."""
+        return closing(self._open_service(lambda: SecretStr("no key"), is_checked=False))
 
     def _open_service(self, key: KeySource | None = None, *, is_checked: bool = True) -> "Service":
         from proofsweep.verify.service import Service, check_key

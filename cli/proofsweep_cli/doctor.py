@@ -87,7 +87,8 @@ def _findings_of_key(app: App, *, has_store: bool) -> list[Finding]:
 
 
 def _check_health(app: App) -> str:
-    found, _ = app.ask_health(_ATTEMPTS)
+    with app.keyless_service() as service:
+        found, _ = service.ask(lambda partner: partner.with_attempts(_ATTEMPTS).health())
     return f"healthy, version {found.version or 'unknown'}"
 
 

@@ -33,7 +33,8 @@ def health(request: CommandRequest) -> int:
     Example: `proofsweep service health --config production`
     """
     app = request.app
-    found, call = app.ask_health(_ATTEMPTS)
+    with app.keyless_service() as service:
+        found, call = service.ask(lambda partner: partner.with_attempts(_ATTEMPTS).health())
     state = "well" if found.ok else "not well" if found.ok is False else "does not say whether it is well"
     took = f"{call.elapsed_ms:,.0f} ms"
     deployed = "" if found.deployed_at is None else f", deployed {found.deployed_at:%Y-%m-%d %H:%M} UTC"

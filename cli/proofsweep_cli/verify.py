@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import typer
 
 from proofsweep.app import utc_now
+from proofsweep.config.known_errors import known_error
 from proofsweep.config.locations import path_here, resolved_location
 from proofsweep.config.notices import say
-from proofsweep.domain.errors import ProofsweepError, ResultsError, UsageError
+from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.domain.text import counted
 from proofsweep.queries.status import RunStatus, describe_run, newest_run
@@ -147,11 +148,12 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
                 code = max(code, code_of_run(done))
                 if not request.as_json:
                     report(request, done)
-    except ProofsweepError as error:
-        if done is None:
+    except Exception as error:
+        known = known_error(error)
+        if done is None or known is None:
             raise
-        say(error.message)
-        code = max(code, code_of_error(error))
+        say(known.message)
+        code = max(code, code_of_error(known))
     if request.as_json and done is not None:
         report(request, done)
     return code
