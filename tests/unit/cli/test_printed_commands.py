@@ -51,10 +51,10 @@ def test_what_is_typed_is_what_was_meant(argument: str) -> None:
 @pytest.mark.parametrize(
     ("started", "on_path", "expected"),
     [
-        ("/opt/venv/bin/proofsweep", True, "proofsweep status"),
-        ("/opt/my venv/bin/proofsweep", False, "'/opt/my venv/bin/proofsweep' status"),
-        ("/opt/proofsweep_cli/__main__.py", True, "proofsweep status"),
-        ("/opt/proofsweep_cli/__main__.py", False, f"{shlex.quote(sys.executable)} -m proofsweep_cli status"),
+        ("venv/bin/proofsweep", True, "proofsweep status"),
+        ("my venv/bin/proofsweep", False, "'my venv/bin/proofsweep' status"),
+        ("proofsweep_cli/__main__.py", True, "proofsweep status"),
+        ("proofsweep_cli/__main__.py", False, f"{shlex.quote(sys.executable)} -m proofsweep_cli status"),
     ],
 )
 def test_the_program_is_named_as_a_shell_finds_it(
