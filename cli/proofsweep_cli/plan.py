@@ -13,7 +13,7 @@ from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.reasons import about
 from proofsweep.domain.text import counted, printable
 from proofsweep.reports.run import unsent_pairs_note
-from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.catalog import Catalog, ListFacts
 from proofsweep.sources.selection import Selection
 from proofsweep.verify.plan import Survey, UnsentRow, ignored_entries
 from proofsweep.verify.service import ServiceStatus
@@ -34,6 +34,7 @@ from proofsweep_cli.screen import (
 
 _COLUMNS = ("line", "file", "reason", "what_to_do", "detail", "tags")
 _MOST_COLUMNS = 20
+_MOST_LISTS = 20
 
 
 @with_request()
@@ -102,12 +103,29 @@ def _print_reading(out: Screen, listing: Catalog, survey: Survey) -> None:
         out.line(f"  columns: {' · '.join(f'{role}: {_some(names)}' for role, names in columns.items())}")
         if other := [encoding for encoding in whole.encodings if encoding != "UTF-8"]:
             out.line(f"  read as {', '.join(other)}; if letters are wrong, set catalog.encoding")
+        for facts in whole.lists[:_MOST_LISTS]:
+            _print_facts(out, facts)
         where = "anywhere" if listing.root is None else f"in {printable(listing.root)}"
         out.line(f"  files may lie {where}")
     _print_survey(out, survey)
     if listing.skipped:
         out.line(f"  {listing.skipped:,} left out by the conditions")
     print_ignored(out, ignored_entries(listing))
+
+
+def _print_facts(out: Screen, facts: ListFacts) -> None:
+    """Say what a person who looks at the list may not expect of how it is read."""
+    file = printable(facts.file)
+    if facts.header:
+        out.line(f"  {file}: {facts.header} is taken for the header")
+    hidden = [counted(facts.hidden_rows, "row")] if facts.hidden_rows else []
+    if facts.hidden_columns:
+        hidden.append(f"the columns {_some([printable(name) for name in facts.hidden_columns])}")
+    if hidden:
+        out.line(f"  {file}: hidden in the sheet, and read like the others: {', '.join(hidden)}", style="yellow")
+    if facts.other_sheets:
+        sheets = _some([printable(name) for name in facts.other_sheets])
+        out.line(f"  {file}: not read are the sheets {sheets}; catalog.sheet names another one", style="yellow")
 
 
 def _some(names: list[str]) -> str:
@@ -128,6 +146,7 @@ def _json_of(listing: Catalog, survey: Survey) -> dict[str, object]:
         "skipped": listing.skipped,
         "encoding": ", ".join(listing.whole.encodings) or None,
         "columns": _columns_of(listing.whole),
+        "lists": [asdict(facts) for facts in listing.whole.lists],
         "root": listing.root,
     }
     deliveries = None if listing.whole.deliveries is None else asdict(listing.whole.deliveries)

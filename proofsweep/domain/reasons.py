@@ -13,6 +13,7 @@ class Reason(StrEnum):
     """Our own words for the `reason` column; a verdict that is not accepted is its own reason."""
 
     MISSING_AUDIO = "missing_audio"
+    CELL_ERROR = "cell_error"
     MISSING_SIDECAR = "missing_sidecar"
     AMBIGUOUS_SIDECAR = "ambiguous_sidecar"
     SIDECAR_FIELD_UNKNOWN = "sidecar_field_unknown"

@@ -5,7 +5,7 @@ import posixpath
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 
 from proofsweep.config.locations import is_bucket, one_line, path_within, resolved_location
@@ -34,6 +34,20 @@ class DeliveryCounts:
         return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count)
 
 
+@dataclass(slots=True, kw_only=True)
+class ListFacts:
+    """What a person may not expect of how a list is read; complete after its last row."""
+
+    file: str
+    header: str | None = None  # the row that is taken for it, if another one with text stands above
+    hidden_rows: int = 0  # of a sheet; they are rows like others
+    hidden_columns: list[str] = field(default_factory=list)  # the names of those that have one; they are read, too
+    other_sheets: list[str] = field(default_factory=list)  # those with cells that are not read
+
+    def __bool__(self) -> bool:
+        return bool(self.header or self.hidden_rows or self.hidden_columns or self.other_sheets)
+
+
 def refusal(path: str, because: str, kind: type[CatalogError] = CatalogError) -> CatalogError:
     """Return the error of a catalog that cannot be read, or holds nothing, and may be there another day."""
     return kind(f"{one_line(path)}: {because}", catalog=utf8_text(path))
@@ -51,6 +65,7 @@ class Catalog(ABC):
     deliveries: DeliveryCounts | None = None  # what a scan found of them; None if there is none
     encodings: Sequence[str] = ()  # of its manifests of text, for a person: each that occurs
     columns: Sequence[tuple[str, str]] = ()  # of its first manifest, each with its role, its algorithm, or `tag`
+    lists: Sequence[ListFacts] = ()  # of its manifests, if there is anything to say
 
     @property
     def whole(self) -> "Catalog":

@@ -1,21 +1,21 @@
 """What the header and the cells of a manifest say: the audio, the sidecar, the id, and tags. Pure."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, time
-from decimal import Decimal
-from math import isfinite, isnan
 
+from proofsweep.config.locations import one_line
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import PROOF_PREFIX, hex_digest
 from proofsweep.domain.tags import NO_COLUMN, SUPPLIER_TAG, checksum_columns_in, key_of_tag, tag_named
+from proofsweep.sources.cells import BINARY, FORMULA, FORMULA_OF_ZERO
 from proofsweep.sources.names import is_audio_name
 
 # The names of each role's column, where nobody says another; the first that is there counts.
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
 _FLOAT = re.compile(r"^(\d{4,})\.0$")
+_CALCULATE = "open the list in a spreadsheet program, and save it"
+_ROW_NUMBERS = re.compile(r"__index_level_\d+__")  # pandas writes its own numbers of rows under this name
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class Columns:
         tags: dict[str, int] = {}
         keys = {""}  # of tags without a name, and of those that are there: a row has each tag once
         for index, name in enumerate(map(str.strip, header)):
+            if _ROW_NUMBERS.fullmatch(name):
+                continue
             is_plain_id = index == item_id and plain[index] == "id"  # an ISRC that is the id is still an ISRC
             if index not in {audio, sidecar, *digests.values()} and not is_plain_id:
                 key = key_of_tag(name)
@@ -70,13 +72,47 @@ class Columns:
 
     @property
     def is_header(self) -> bool:
-        return self.audio is not None and not (self.unknown or any(is_audio_name(name.strip()) for name in self.names))
+        return self.audio is not None and not (self.unknown or self.names_audio)
+
+    @property
+    def names_audio(self) -> bool:
+        return any(is_audio_name(name.strip()) for name in self.names)
+
+    @property
+    def as_header(self) -> tuple[int, int]:
+        """How much of a header it is: how many columns are known, and how many have a name; nothing if it is none.
+
+        A row of groups, such as `Audio` above `Path` and `Title`, has fewer of both than the header below it.
+        """
+        if not self.is_header:
+            return 0, 0
+        known = (self.audio, self.sidecar, self.item_id, self.supplier, *self.digests)
+        named = sum(bool(name.strip()) for name in self.names)
+        return sum(column is not None for column in known), named
 
     @property
     def roles(self) -> list[tuple[str, str]]:
         """Return the names of the header, each with its role, the algorithm of its digests, or `tag`."""
-        named = {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+        named = self.of_roles
         return [(name, self.digests.get(index) or named.get(index, "tag")) for index, name in enumerate(self.names)]
+
+    @property
+    def of_roles(self) -> dict[int | None, str]:
+        return {self.audio: "audio", self.sidecar: "sidecar", self.item_id: "id"}
+
+    def mistake_in(self, failed: Mapping[int, str]) -> str | None:
+        """Return what is wrong in a row of whose cells some have no value, if one of these is no tag."""
+        at = next((at for at in (self.audio, self.sidecar, self.item_id) if at in failed), None)
+        if at is None:
+            return None
+        shown, cell = failed[at], f"the cell in the column {one_line(self.names[at].strip())!r}"
+        if shown == FORMULA:
+            return f"{cell} is a formula that was not calculated: {_CALCULATE}."
+        if shown == FORMULA_OF_ZERO:
+            return f"{cell} is a formula that was not calculated, or that points to an empty cell: {_CALCULATE}."
+        if shown == BINARY:
+            return f"{cell} holds bytes that are no text."
+        return f"{cell} shows the error {shown}: mend it in a spreadsheet program, and save the list."
 
     def audio_in(self, cells: Sequence[str]) -> str | None:
         cell = cell_at(cells, self.audio)
@@ -116,27 +152,3 @@ def _index(header: Sequence[str], plain: Sequence[str], chosen: str | None, name
 def cell_at(cells: Sequence[str], index: int | None) -> str | None:
     text = "" if index is None else cells[index]
     return text if text.strip() else None
-
-
-def cell_text(value: object) -> str:
-    """Return the one text of a value, whatever format it comes from: a whole number has no point, NaN is empty."""
-    text = "" if value is None else str(value)
-    match value:
-        case bytes():
-            text = value.decode("utf-8", "surrogateescape")
-        case bool():
-            text = text.lower()
-        case float() | Decimal() if not isfinite(value):
-            text = "" if isnan(value) else text
-        case float() if value == int(value):
-            text = str(int(value))
-        case Decimal():
-            whole, point, rest = format(value, "f").partition(".")
-            text = f"{whole}{point}{rest.rstrip('0')}".rstrip(".") if point else whole
-        case datetime() if value.time() == time() and value.tzinfo is None:
-            text = value.date().isoformat()
-        case datetime():
-            text = value.isoformat()
-        case list() | dict():
-            text = json.dumps(value, ensure_ascii=False, default=cell_text)
-    return text

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, count, islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -20,13 +21,15 @@ from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortag
 from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
-from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, refusal, with_facts
+from proofsweep.sources.catalog import Catalog, CatalogBase, ListFacts, SupplierFolder, refusal, with_facts
+from proofsweep.sources.cells import BINARY, cells_without_value, value_of
 from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import sidecars_in
 from proofsweep.sources.names import Cause, SidecarNames, composed
+from proofsweep.sources.notes_below import MOST_NOTES, NotesBelow
 from proofsweep.sources.readers import ManifestFile, Note
 from proofsweep.sources.source import FOLDERS_KEPT
 
@@ -41,6 +44,7 @@ class _Line(NamedTuple):
     sidecar: str | None
     item_id: str | None
     refused: Ineligible | None  # by the row's own text alone
+    is_below: bool = False  # it may be a note below the list; if it names a file after all, it is a row
 
 
 class Manifests(Catalog):
@@ -56,14 +60,20 @@ class Manifests(Catalog):
         base: CatalogBase,
         *,
         settings: CatalogSettings = USUAL_CATALOG,
+        parts: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Read the manifests at `paths`; only the files that they name are kept within the root of `files`."""
+        """Read the manifests at `paths`; only the files that they name are kept within the root of `files`.
+
+        Of those that are `parts`, the folder that is the whole manifest is given.
+        """
         self._base = base
         self.name, self.root = base.name, base.boundary
         self.location = utf8_text(location)
         self.ignored = Counter[Cause]()
+        self.lists: list[ListFacts] = []
         self._files = files
-        self._manifests = [ManifestFile(path, files.within(None), settings) for path in paths]
+        plain = files.within(None)
+        self._manifests = [ManifestFile(path, plain, settings, whole=parts.get(path)) for path in paths]
         self._settings = settings
         self._supplier = SupplierFolder(settings.supplier_from)
         self._suppliers: dict[str, str] = {}  # each in the spelling that came first
@@ -79,13 +89,19 @@ class Manifests(Catalog):
         CatalogError if one cannot be read further, or changed; or, at the end, if there was no row, or one id has
         different audio.
         """
-        digest, self._digest, self.ignored = hashlib.sha256(), None, Counter[Cause]()
+        digest, self._digest, self.ignored, self.lists = hashlib.sha256(), None, Counter[Cause](), []
         numbers, ids = count(), RepeatedIds()
         lookup = FileLookup(self._files, self._wanted, self.location)
         in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(checksum_lists_in(self._settings.checksums))
             for line in self._lines(digest.update):
+                if line.is_below and not self._is_there(line, lookup):
+                    self.ignored[Cause.NOTES_BELOW] += 1
+                    continue
+                if self._is_excluded(line):
+                    self.ignored[Cause.EXCLUDED] += 1
+                    continue
                 row = self._row(next(numbers), line, lookup)
                 if in_several_pairs and line.audio and hash(composed(line.audio)) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
@@ -156,6 +172,22 @@ class Manifests(Catalog):
             row = replace(row, declared=Declared(digests=digests))
         return row
 
+    def _is_excluded(self, line: _Line) -> bool:
+        """Whether a person has left the file out, so that it alarms nobody night after night."""
+        if not self._settings.exclude or not line.audio:
+            return False
+        return self._files.rule.is_excluded(self._base.named(line.audio).lstrip("/"))
+
+    def _is_there(self, line: _Line, lookup: FileLookup) -> bool:
+        """Whether there is a file, or may be one, at what a note below the list has in the place of the audio."""
+        if line.audio is None or line.refused is not None:
+            return False
+        try:
+            location = lookup.found(line.audio)
+            return location is not None and lookup.facts(location) is not None
+        except SourceError:
+            return True
+
     def _sidecars_in(self, folder: str) -> tuple[Mapping[str, tuple[str, FileFacts | None]], SourceError | None]:
         """Return the sidecars of a folder by their audio; or why they are not known, so that no audio is sent alone."""
         try:
@@ -199,26 +231,68 @@ class Manifests(Catalog):
         return chain.from_iterable(manifest.headers() for manifest in self._manifests)
 
     def _lines(self, note: Note | None = None) -> Iterator[_Line]:
-        """Read all manifests, without their empty rows, which are counted when the bytes are noted."""
+        """Read all manifests, without their empty rows. When the bytes are noted, all that is left out is counted."""
         for manifest in self._manifests:
-            folder, words = posixpath.dirname(manifest.path), manifest.words
-            for number, columns, cells in manifest.records(note):
-                audio, bad_audio = self._cells.located(columns.audio_in(cells), folder)
-                if not audio and not "".join(cells).strip() and manifest.has_one_header:
-                    self.ignored[Cause.EMPTY_ROWS] += note is not None
-                    continue
-                sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder)
-                where, refused = f"{words} {number}", None
-                if not audio:
-                    refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: the manifest names no audio in this row.")
-                elif bad_audio:
-                    refused = Ineligible(Reason.MISSING_AUDIO, f"{where}: {bad_audio}")
-                elif sidecar and proof_id_of(audio) is not None:
-                    because = f"{where}: a proof is verified by the service's own asset, and takes no sidecar."
-                    refused = Ineligible(Reason.MISSING_SIDECAR, because)
-                elif bad_sidecar:
-                    refused = Ineligible(Reason.MISSING_SIDECAR, f"{where}: {bad_sidecar}")
-                yield _Line(columns, cells, where, audio, sidecar, columns.id_in(cells), refused)
+            facts = ListFacts(file=manifest.name)
+            lines = self._lines_of(manifest, facts, note)
+            yield from _with_notes_marked(lines) if manifest.may_have_notes else lines
+            if note is not None and facts:
+                self.lists.append(facts)
+
+    def _lines_of(self, manifest: ManifestFile, facts: ListFacts, note: Note | None) -> Iterator[_Line]:
+        folder, words = manifest.folder, manifest.words
+        for number, columns, read in manifest.records(note, facts):
+            joined = "".join(read)
+            cells, failed = read, cells_without_value(read, joined)
+            if failed:
+                cells, joined = self._without_errors(columns, read, failed, is_counted=note is not None)
+            where, refused = f"{words} {number}", columns.mistake_in(failed)
+            if not joined.strip() and refused is None and manifest.has_one_header:
+                self.ignored[Cause.EMPTY_ROWS] += note is not None
+                continue
+            audio, bad_audio = self._cells.located(columns.audio_in(cells), folder)
+            sidecar, bad_sidecar = self._cells.located(cell_at(cells, columns.sidecar), folder)
+            because: Ineligible | None = None
+            if refused is not None:
+                because = Ineligible(Reason.CELL_ERROR, f"{where}: {refused}")
+            elif not audio:
+                because = Ineligible(Reason.MISSING_AUDIO, f"{where}: the manifest names no audio in this row.")
+            elif bad_audio:
+                because = Ineligible(Reason.MISSING_AUDIO, f"{where}: {bad_audio}")
+            elif sidecar and proof_id_of(audio) is not None:
+                detail = f"{where}: a proof is verified by the service's own asset, and takes no sidecar."
+                because = Ineligible(Reason.MISSING_SIDECAR, detail)
+            elif bad_sidecar:
+                because = Ineligible(Reason.MISSING_SIDECAR, f"{where}: {bad_sidecar}")
+            yield _Line(columns, cells, where, audio, sidecar, columns.id_in(cells), because)
+
+    def _without_errors(
+        self, columns: Columns, read: Sequence[str], failed: Mapping[int, str], *, is_counted: bool
+    ) -> tuple[list[str], str]:
+        """Return the cells of a row, those without a value as empty, and the text of all; count those of tags."""
+        cells = [*read]
+        for at, shown in failed.items():
+            is_role = at in columns.of_roles
+            cells[at] = "" if is_role else value_of(shown)
+            if is_counted and not is_role and not cells[at]:
+                self.ignored[Cause.BINARY_CELLS if shown == BINARY else Cause.ERROR_CELLS] += 1
+        return cells, "".join(cells)
+
+
+def _with_notes_marked(lines: Iterator[_Line]) -> Iterator[_Line]:
+    """Mark the last rows of a list that name no file, such as totals; only its end shows which these are."""
+    notes, waiting, in_a_row = NotesBelow(), list[_Line](), 0
+    for line in lines:
+        is_failed = line.refused is not None and line.refused.reason == Reason.CELL_ERROR
+        in_a_row = in_a_row + 1 if not is_failed and notes.may_be_note(line.columns, line.cells) else 0
+        if 0 < in_a_row <= MOST_NOTES:
+            waiting.append(line)
+            continue
+        yield from waiting
+        waiting.clear()
+        yield line
+    for line in waiting:
+        yield line._replace(is_below=True)
 
 
 def _located(line: _Line, lookup: FileLookup) -> tuple[str | None, str | None]:

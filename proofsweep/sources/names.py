@@ -62,6 +62,9 @@ class Cause(StrEnum):
     CLIPS = "clips"  # a message of a delivery names them as previews of recordings
     REPLACED = "replaced"  # a later message of the release came with the file again
     EMPTY_ROWS = "empty_rows"  # of manifests
+    NOTES_BELOW = "notes_below"  # a manifest's last rows, such as totals, which name no file
+    ERROR_CELLS = "error_cells"  # tags that show an error such as #N/A, or are formulas that were not calculated
+    BINARY_CELLS = "binary_cells"  # tags that are bytes and no text
 
 
 def ignored_words(counts: Mapping[str, int] | Mapping[Cause, int]) -> str:

@@ -3,7 +3,7 @@
 import glob
 import os
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,11 +25,14 @@ from proofsweep.domain.tags import checksums_of
 from proofsweep.sources.audio import is_audio
 from proofsweep.sources.catalog import Catalog, CatalogBase, refusal
 from proofsweep.sources.ddex_message import examine, is_xml_name
+from proofsweep.sources.file_kinds import words_for, words_for_ending
 from proofsweep.sources.files import Files
 from proofsweep.sources.folder import FolderScan
 from proofsweep.sources.manifest import Manifests
 from proofsweep.sources.names import ListingRule, is_audio_name
+from proofsweep.sources.parts import parts_of
 from proofsweep.sources.readers import is_manifest_name
+from proofsweep.sources.source import buffered
 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
@@ -58,45 +61,55 @@ def open_catalog(
     checksums = checksums_of(settings.checksums, lambda each: resolved_location(path_of(each, here)))
     files = Files(rule=ListingRule(settings.exclude))
     try:
-        folder, paths = _found_at(path, location, files)
+        folder, paths, parts = _found_at(path, location, files)
     except SourceError as error:
         raise refusal(path, error.message) from error
     for each in paths:
-        _must_be_manifest(each, files)
+        if each not in parts:
+            _must_be_manifest(each, files)
     base = CatalogBase(folder, root=root, name=settings.name, is_confined=is_confined)
     within = files.within(base.boundary)
     settings = settings.model_copy(update={"checksums": checksums})
     if not paths:
         return FolderScan(folder, within, settings, base)
-    manifests = Manifests(path, paths, within, base, settings=settings)
+    manifests = Manifests(path, paths, within, base, settings=settings, parts=parts)
     if is_checked:
         manifests.check()
     return manifests
 
 
-def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str]]:
+def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str], Mapping[str, str]]:
     """Return the folder of what is at a path, and its manifests if it is of them; a message stands for its folder.
+
+    Of a manifest that is a folder, its parts are given, and the folder of each.
 
     What exists goes before a pattern. CatalogError if it cannot be used, as `location` if nothing is there; SourceError
     if a file or bucket cannot be read.
     """
     folder = posixpath.dirname(path)
     if is_xml_name(path) and (found := examine(path, files)) is not None and (found.is_message or found.is_completion):
-        return folder, ()
+        return folder, (), {}
     if _is_file(path, files):
-        return folder, (path,)
+        return folder, (path,), {}
     if _is_folder(path, files):
-        return path.rstrip("/") or path, ()
+        plain = path.rstrip("/") or path
+        paths = parts_of(plain, files)
+        return posixpath.dirname(plain) if paths else plain, paths, dict.fromkeys(paths, plain)
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
         kind, what = CatalogError, f"file or folder{hint_for(location)}"
         if is_bucket(path):
             kind, what = EmptyCatalog, "object, and none below it"
         raise kind(f"{shown(location, path)}: there is no such {what}", catalog=utf8_text(path.rstrip("/")))
-    folder, paths = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
-    paths = [each for each in paths if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
-    if not paths:
+    folder, matches = matches_of(path, files.buckets) if is_bucket(path) else _local_matches(path)
+    matches = [each for each in matches if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
+    if not matches:
         raise refusal(path, "no manifest matches")
-    return folder, paths
+    lists, of_folders = list[str](), dict[str, str]()
+    for each in matches:
+        parts = [] if is_bucket(each) or not posixpath.isdir(each) else parts_of(each, files)
+        of_folders.update(dict.fromkeys(parts, each))
+        lists += parts or [each]
+    return folder, lists, of_folders
 
 
 def _is_file(path: str, files: Files) -> bool:
@@ -146,13 +159,17 @@ def _must_be_manifest(path: str, files: Files) -> None:
         file = files.open(path)
         if file is None:
             raise refusal(path, "the link leads to nothing")
-        with file:
+        with buffered(file) as content:
             is_one_file = is_audio_name(path) or is_audio(file)
+            content.seek(0)
+            other = None if is_manifest_name(path) else words_for(content) or words_for_ending(path)
     except SourceError as error:
         raise refusal(path, f"no catalog. {error.message}") from error
     if is_manifest_name(path):
         return
     if is_one_file:
         raise CatalogError(f"{one_line(path)}: this is one audio file; verify it with: proofsweep check AUDIO")
+    if other is not None:
+        raise CatalogError(f"{one_line(path)}: no manifest: this is {other}")
     endings = ".csv, .tsv, .txt (with columns), .xlsx, .jsonl, .ndjson or .parquet, or .gz of these"
     raise CatalogError(f"{one_line(path)}: no manifest; these end in {endings}")

@@ -14,31 +14,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache, partial
 from io import BufferedIOBase, BufferedReader, TextIOWrapper
-from itertools import chain, count, islice
-from operator import itemgetter
+from itertools import chain, islice
 from tempfile import TemporaryFile
 from textwrap import shorten
-from typing import IO, Any
+from typing import IO
+from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from proofsweep.config.locations import one_line
+from proofsweep.config.locations import one_line, path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Reason
 from proofsweep.domain.text import marked_codec
-from proofsweep.sources.columns import Columns, cell_text
+from proofsweep.sources.catalog import ListFacts
+from proofsweep.sources.cells import FORMULA, cell_text, date_text, value_of
+from proofsweep.sources.columns import Columns
+from proofsweep.sources.file_kinds import words_for
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import is_audio_name
+from proofsweep.sources.parquet_list import parquet_rows
 from proofsweep.sources.source import OpenFile, buffered
 
 HEADER_BYTES = 4096  # so many bytes at the start of a file show what it is, and the header of a list
 HEADER_ROWS = 100  # in so many first rows the header is looked for
 
 _PIECE_BYTES = 1024 * 1024
-_BATCH_ROWS = 8192
 _SHOWN_LETTERS = 1_000
 _HEADERS_KEPT = 1_000  # JSON lines may each have columns of their own
 _GZIP = b"\x1f\x8b"
@@ -52,8 +54,18 @@ _FORMATS = {
 _BROKEN = (OSError, EOFError, zlib.error, ValueError, OverflowError, RecursionError, pa.ArrowException)
 _WESTERN = "cp1252"  # Windows-1252, in which Excel writes CSV in Western Europe
 _NOT_WESTERN = frozenset("\udc81\udc8d\udc8f\udc90\udc9d")  # the bytes that it does not define
-_DELIMITERS = ",;\t"
+_DELIMITERS = ",;\t|"
+_SAID_DELIMITER = re.compile(r'"?sep=([^"\r\n])"?\1*\s*')  # a first line by which Excel is told
 _WHOLE_CELL = re.compile(r'"(?:[^"]|"")*"')
+_CALCULATE = "open it in a spreadsheet program and save it"
+_NO_HEADER = (0, 0)
+_PLAIN_PART = re.compile(r"part-[a-z0-9-]*\d+|\d+\.part")
+_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+# A quote that is never closed takes the rest of a file into one cell: so much of it is held in memory. The default of
+# 128 KiB is less than lyrics or a waveform may have.
+_MOST_LETTERS = 16 * 1024 * 1024
+csv.field_size_limit(_MOST_LETTERS)
 
 Note = Callable[[bytes], object]  # takes bytes, as `update` of hashlib's objects does
 ManifestRecord = tuple[int, Columns, Sequence[str]]
@@ -64,13 +76,19 @@ _PackedOrPlain = gzip.GzipFile | BufferedReader
 
 
 class ManifestFile:
-    """One manifest in any format and encoding, compressed with gzip or not."""
+    """One manifest in any format and encoding, compressed with gzip or not; or a part of one that is a folder."""
 
-    def __init__(self, path: str, source: Files, settings: CatalogSettings = USUAL_CATALOG) -> None:
+    def __init__(
+        self, path: str, source: Files, settings: CatalogSettings = USUAL_CATALOG, *, whole: str | None = None
+    ) -> None:
+        """Read the manifest at `path`, which may be a part of the one at `whole`."""
         self.path = path
+        self.folder = posixpath.dirname(path if whole is None else whole)  # that its locations are relative to
+        self._name = path_within(path, self.folder)
+        self._partition = partition_of(self._name)
         self._source = source
         self._settings = settings
-        self._format = _FORMATS[_suffix_of(path)]
+        self._format = format_of(path, whole)
         self._columns_of = lru_cache(_HEADERS_KEPT)(lambda header: Columns.of(header, settings))
 
     @property
@@ -78,9 +96,18 @@ class ManifestFile:
         return self._format != _JSON
 
     @property
+    def may_have_notes(self) -> bool:
+        """Whether people write into it: then totals and notes may stand below its rows."""
+        return self._format in {_TEXT, _WORKBOOK}
+
+    @property
     def words(self) -> str:
         """Name it for a person, up to the number of a record in it."""
-        return f"{one_line(posixpath.basename(self.path))}, {'line' if self._is_text else 'row'}"
+        return f"{self.name}, {'line' if self._is_text else 'row'}"
+
+    @property
+    def name(self) -> str:
+        return one_line(self._name)
 
     @property
     def _is_text(self) -> bool:
@@ -96,18 +123,22 @@ class ManifestFile:
         with self._opened() as plain:
             return encoding_of(_unpacked(plain))
 
-    def records(self, note: Note | None = None) -> Iterator[ManifestRecord]:
-        """Read it; `note` takes its bytes before the first record is given.
+    def records(self, note: Note | None = None, facts: ListFacts | None = None) -> Iterator[ManifestRecord]:
+        """Read it; `note` takes its bytes before the first record is given, and `facts` are filled.
 
         CatalogError, possibly after many good records, names the line if there is one, or says that the file changed,
         or that it has no column of audio.
         """
         is_first = True
+        facts = ListFacts(file=self.name) if facts is None else facts
+        names, values = tuple(self._partition), [*self._partition.values()]
         with self._opened() as plain:
             if note is not None:
                 _note_all(plain, note)
-            for number, header, cells in self._read(_unpacked(plain)):
-                columns = self._columns_of(header)
+            for number, header, read in self._read(_unpacked(plain), facts):
+                columns, cells = self._columns_of(header), read
+                if names:
+                    columns, cells = self._columns_of((*header, *names)), [*read, *values]
                 if is_first:
                     self._refuse_unknown(columns, cells)
                     is_first = False
@@ -134,6 +165,8 @@ class ManifestFile:
             max(named, key=lambda each: len(each[1]), default=("NAME", ""))[0]
         )  # a path, not its last part
         hint = "" if columns.unknown else f" (if one of them is the audio, set catalog.columns.audio = {alike!r})"
+        if FORMULA in columns.names:
+            hint = f" (a cell of the header is a formula that was not calculated: {_CALCULATE})"
         raise CatalogError(f"{one_line(self.path)}: no column is named {wanted}; the columns are: {found}{hint}")
 
     @contextmanager
@@ -157,53 +190,114 @@ class ManifestFile:
             because = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise CatalogError(f"{one_line(self.path)}: cannot be read as a manifest: {one_line(because)}") from error
 
-    def _read(self, file: _PackedOrPlain) -> Iterator[_Record]:
+    def _read(self, file: _PackedOrPlain, facts: ListFacts) -> Iterator[_Record]:
         if self._is_text:
             with _decoded(file, self.encoding or "utf-8") as text:
-                yield from _json_records(text) if self._format == _JSON else self._delimited(text)
+                yield from _json_records(text) if self._format == _JSON else self._delimited(text, facts)
             return
         with _seekable(file) as content:
             if self._format == _PARQUET:
-                yield from _parquet_records(content)
-                return
-            from proofsweep.sources.workbook import sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
+                yield from self._parquet(content)
+            else:
+                yield from self._workbook(content, facts)
 
-            yield from self._below_header(sheet_rows(content, self._settings.sheet), "row")
+    def _parquet(self, content: IO[bytes]) -> Iterator[_Record]:
+        _refuse_other_kinds(content, ".parquet")
+        for number, (names, cells) in enumerate(parquet_rows(content, self._locations_in), start=1):
+            yield number, names, cells
 
-    def _delimited(self, text: TextIOWrapper) -> Iterator[_Record]:
+    def _locations_in(self, names: Sequence[str]) -> tuple[int | None, int | None]:
+        columns = self._columns_of(tuple(names))
+        return columns.audio, columns.sidecar
+
+    def _workbook(self, content: IO[bytes], facts: ListFacts) -> Iterator[_Record]:
+        from proofsweep.sources.workbook import SheetFacts, sheet_rows  # noqa: PLC0415 - openpyxl is slow to load
+
+        _refuse_other_kinds(content, ".xlsx")
+        sheet = SheetFacts()
+        records = self._below_header(sheet_rows(content, self._settings.sheet, sheet), "row", facts)
+        is_first = True
+        for number, header, cells in records:
+            if is_first:
+                facts.other_sheets = sheet.others
+                facts.hidden_columns = [name for at, name in enumerate(header, 1) if name and sheet.hides_column(at)]
+                is_first = False
+            facts.hidden_rows += number in sheet.hidden_rows
+            yield number, header, cells
+
+    def _delimited(self, text: TextIOWrapper, facts: ListFacts) -> Iterator[_Record]:
         head = list(islice(text, HEADER_ROWS))
         text.seek(0)
-        yield from self._below_header(_rows_of_cells(text, self._delimiter_of(head)), "line")
+        said = _SAID_DELIMITER.fullmatch(head[0]) if head else None
+        rows = _rows_of_cells(text, said[1] if said else self._delimiter_of(head))
+        if said:
+            next(rows, None)
+        yield from self._below_header(rows, "line", facts)
 
-    def _below_header(self, rows: Iterator[_Cells], word: str) -> Iterator[_Record]:
-        """Yield what stands below the header: the first row that has the columns, else that of several cells."""
+    def _below_header(self, rows: Iterator[_Cells], word: str, facts: ListFacts) -> Iterator[_Record]:
+        """Yield what stands below the header: the first row that has the most columns, else that of several cells."""
         head = list[_Cells]()
-        for row in islice(rows, HEADER_ROWS):
+        best, at = _NO_HEADER, None
+        for row, score in self._scored(rows):
+            if score > best:
+                best, at = score, len(head)
             head.append(row)
-            if self._columns_of(tuple(row[1])).is_header:
-                head = [row]
-                break
-        at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
-        header = tuple(cell for _, cells in head[at : at + 1] for cell in cells)
+        if at is None:
+            at = next((at for at, (_, cells) in enumerate(head) if len(cells) - cells.count("") > 1), 0)
+        if at:
+            facts.header = f"{word} {head[at][0]}"
+        written = [cell for _, cells in head[at : at + 1] for cell in cells]
+        header = tuple(cell if cell == FORMULA else value_of(cell) for cell in written)
         for number, cells in chain(head[at + 1 :], rows):
             if "".join(cells[len(header) :]).strip():
                 raise ValueError(f"{word} {number} has {len(cells)} cells, the header {len(header)}")
             yield number, header, cells[: len(header)] + [""] * (len(header) - len(cells))
 
+    def _scored(self, rows: Iterator[_Cells]) -> Iterator[tuple[_Cells, tuple[int, int]]]:
+        """Yield the rows among which the header is, each with how much of one it is: above the first audio file."""
+        is_found = False
+        for row in islice(rows, HEADER_ROWS):
+            columns = self._columns_of(tuple(row[1]))
+            yield row, columns.as_header
+            is_found = is_found or columns.is_header
+            if is_found and columns.names_audio:
+                return
+
     def _delimiter_of(self, head: Sequence[str]) -> str:
-        """Return the delimiter by which the first row is a header; if none is, the commonest of the first line."""
-        found = list[tuple[int, str]]()
+        """Return the delimiter by which a row is most of a header; if none is, the commonest of the first line."""
+        best, found = _NO_HEADER, None
         for delimiter in _DELIMITERS:
             with suppress(ValueError):  # it is raised again when the rows are read
-                for number, cells in _rows_of_cells(head, delimiter):
-                    if self._columns_of(tuple(cells)).is_header:
-                        found.append((number, delimiter))
+                for _, score in self._scored(_rows_of_cells(head, delimiter)):
+                    if score > best:
+                        best, found = score, delimiter
         first = next(filter(str.strip, head), "")
-        return min(found, key=itemgetter(0))[1] if found else max(_DELIMITERS, key=first.count)
+        return found or max(_DELIMITERS, key=first.count)
 
 
 def is_manifest_name(path: str) -> bool:
     return _suffix_of(path) in _FORMATS
+
+
+def format_of(path: str, whole: str | None = None) -> str | None:
+    """Return the format of a manifest, or of a part of the one at `whole`, by its name; None if that says none.
+
+    Spark calls parts of JSON lines `.json`; Hadoop and Dask give some parts no ending that says a format.
+    """
+    found = _FORMATS.get(_suffix_of(path))
+    if found is not None or whole is None:
+        return found
+    if _suffix_of(path) == ".json":
+        return _JSON
+    is_plain = _PLAIN_PART.fullmatch(posixpath.basename(path)) is not None
+    return _FORMATS.get(_suffix_of(whole)) if is_plain else None
+
+
+def partition_of(name: str) -> dict[str, str]:
+    """Return the columns that the folders of a part say, as in `list.parquet/day=2026-11-23/part-0.parquet`."""
+    cut = (folder.partition("=") for folder in name.split("/")[1:-1])
+    found = {unquote(column): unquote(value) for column, is_one, value in cut if is_one}
+    return {column: "" if value == _NO_PARTITION else value for column, value in found.items()}
 
 
 def _suffix_of(path: str) -> str:
@@ -255,8 +349,16 @@ def _seekable(file: _PackedOrPlain) -> Iterator[IO[bytes]]:
         yield unpacked
 
 
+def _refuse_other_kinds(content: IO[bytes] | _PackedOrPlain, own: str = "") -> None:
+    """Refuse a file whose content is of another kind than its name says."""
+    words = words_for(content, own)
+    if words is not None:
+        raise ValueError(f"it is {words}")
+
+
 @contextmanager
 def _decoded(file: _PackedOrPlain, encoding: str) -> Iterator[TextIOWrapper]:
+    _refuse_other_kinds(file)
     if b"\0" in file.peek(HEADER_BYTES)[:HEADER_BYTES] and not encoding.startswith(("utf-16", "utf-32")):
         raise ValueError("it is no text")
     text = text_of(file, encoding)
@@ -288,22 +390,11 @@ def _json_records(text: TextIOWrapper) -> Iterator[_Record]:
             raise ValueError(f"line {number} is no JSON: {error}") from error
         if not isinstance(record, dict):
             raise ValueError(f"line {number} is no JSON object")  # noqa: TRY004 -- the file is wrong, not the call
-        yield number, tuple(record), [cell_text(value) for value in record.values()]
+        yield number, tuple(record), [_json_text(value) for value in record.values()]
 
 
-def _parquet_records(content: IO[bytes]) -> Iterator[_Record]:
-    numbers = count(1)
-    for batch in pq.ParquetFile(content).iter_batches(batch_size=_BATCH_ROWS):
-        names = tuple(batch.schema.names)
-        for cells in zip(*map(_texts, batch.columns), strict=True):
-            yield next(numbers), names, cells
-
-
-def _texts(column: "pa.Array[pa.Scalar[Any]]") -> Iterator[str]:
-    try:
-        return map(cell_text, column.to_pylist())
-    except (ValueError, OverflowError):  # Python has no such value, as a date in the year 20000
-        return map(cell_text, column.cast(pa.string()).to_pylist())
+def _json_text(value: object) -> str:
+    return date_text(value) if isinstance(value, str) else cell_text(value)
 
 
 def _rows_of_cells(lines: Iterable[str], delimiter: str) -> Iterator[_Cells]:
@@ -322,6 +413,8 @@ def rows_of_csv(lines: Iterable[str], delimiter: str = ",") -> Iterator[_Cells]:
             number = reader.line_num + 1
     except csv.Error as error:
         remedy = "close the quote that opens in this row, and write quotes inside of quotes twice"
+        if "limit" in str(error):
+            remedy = f"a cell of this row is longer than {_MOST_LETTERS:,} characters: shorten it, or close its quote"
         raise ValueError(f"line {number}: {remedy} ({error})") from error
 
 

@@ -4,27 +4,45 @@ import re
 import struct
 import textwrap
 import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
+from functools import partial
 from typing import IO
 from xml.etree.ElementTree import Element, iterparse
 from zipfile import BadZipFile, ZipFile
 
 from openpyxl.cell.text import Text  # type: ignore[import-untyped]  # it has none
 from openpyxl.reader.excel import ExcelReader  # type: ignore[import-untyped]  # the same
-from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format  # type: ignore[import-untyped]  # the same
+from openpyxl.styles.numbers import (  # type: ignore[import-untyped]  # the same
+    BUILTIN_FORMATS,
+    is_date_format,
+    is_timedelta_format,
+)
+from openpyxl.utils.cell import range_boundaries  # type: ignore[import-untyped]  # the same
 from openpyxl.utils.datetime import SECS_PER_DAY, from_excel  # type: ignore[import-untyped]  # the same
 from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.constants import SHEET_MAIN_NS  # type: ignore[import-untyped]  # the same
 from openpyxl.xml.functions import fromstring  # type: ignore[import-untyped]  # the same
 
-from proofsweep.sources.columns import cell_text
+from proofsweep.sources.cells import FORMULA, FORMULA_OF_ZERO, cell_text, date_text, is_error
 
 # Bounds on what a file can make us do: 1,048,576 rows of 16 short cells have 1 GiB.
 _MOST_BYTES = 2 * 1024**3
 _MOST_ELEMENTS = 200_000  # of a row: 16,384 cells of some elements each
+_MOST_MERGED = 1_000_000  # ranges; each row of the largest sheet has one
 _MOST_WORDS = 200
+
+_SEARCHED_BYTES = 256 * 1024
+_LONGEST_TAG_BYTES = 256
+# Merged ranges stand behind all rows. They are searched as bytes: to parse the rows twice would take twice as long.
+_MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})["']""")
+_COLUMN = re.compile(rb"<(?:\w+:)?col\s[^>]*>")
+_ATTRIBUTE = re.compile(rb"""\b(min|max|hidden|width)=["']([^"']*)["']""")
+_HAS_CELLS = re.compile(rb"<(?:\w+:)?(?:v|is)[\s>]")
+_QUOTED = re.compile('"[^"]*"')
 
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _BROKEN = (
@@ -33,8 +51,25 @@ _BROKEN = (
 )
 
 
-def sheet_rows(file: IO[bytes], sheet: str | None = None) -> Iterator[tuple[int, list[str]]]:
+@dataclass(slots=True)
+class SheetFacts:
+    """What of a sheet is not seen by a person who looks at it; complete after its last row."""
+
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: list[tuple[int, int]] = field(default_factory=list)  # ranges, counted from 1
+    others: list[str] = field(default_factory=list)  # the other sheets of the workbook that have cells
+
+    def hides_column(self, number: int) -> bool:
+        return any(first <= number <= last for first, last in self.hidden_columns)
+
+
+def sheet_rows(
+    file: IO[bytes], sheet: str | None = None, facts: SheetFacts | None = None
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and cells of each row of a sheet that is not empty; ValueError if it cannot be read.
+
+    A cell shows what it would in a spreadsheet program, but for what `cells` says of formulas and errors. The value of
+    a merged range stands in each row of its first column.
 
     Entities are no danger: the parser of XML bounds what they grow to.
     """
@@ -47,43 +82,121 @@ def sheet_rows(file: IO[bytes], sheet: str | None = None) -> Iterator[tuple[int,
                 raise ValueError(f"its part {info.filename} has more than {_MOST_BYTES:,} bytes: export it as CSV")
         reader.read_manifest()
         reader.read_workbook()
-        yield from _rows(reader, _chosen(reader, sheet))
+        found = SheetFacts() if facts is None else facts
+        yield from _rows(reader, _chosen(reader, sheet, found), found)
     except _BROKEN as error:
         raise ValueError(f"it is no Excel workbook that can be read: {_start_of(error)}") from error
 
 
-def _rows(reader: ExcelReader, name: str) -> Iterator[tuple[int, list[str]]]:
+def _rows(reader: ExcelReader, name: str, facts: SheetFacts) -> Iterator[tuple[int, list[str]]]:
     archive: ZipFile = reader.archive
     targets = {kind.rpartition("/")[2]: each.target for each in reader.parser.rels.values() if (kind := each.Type)}
     texts = _texts(archive, targets.get("sharedStrings"))
     formats = _NumberFormats(archive, targets.get("styles"), reader.wb.epoch)
+    # A program that writes formulas without working them out asks spreadsheet programs to do so.
+    calculation = reader.wb.calculation
+    is_calculated = calculation is None or not calculation.fullCalcOnLoad
+    with archive.open(name) as part:
+        merged = _MergedCells(_merged_in(part))
+    with archive.open(name) as part:
+        facts.hidden_columns = list(_hidden_columns_in(part.read(_SEARCHED_BYTES)))
     with archive.open(name) as part:
         parser = WorkSheetParser(part, texts, data_only=True)
         number = 0
         for row in _elements(part, _tag("sheetData"), _tag("row")):
             written = row.get("r", "")
             number = max(number + 1, int(written) if re.fullmatch("[0-9]{1,9}", written) else 0)
+            if _is_hidden(row):
+                facts.hidden_rows.add(number)
             row.attrib.clear()  # the parser would keep the height of each row
-            cells = _cells(number, parser, row, formats)
+            cells = _cells(number, parser, row, formats, is_calculated=is_calculated)
+            merged.begin(number, cells)
             if any(map(str.strip, cells)):
-                yield number, cells
+                yield number, merged.filled(cells, number)
 
 
-def _chosen(reader: ExcelReader, sheet: str | None) -> str:
-    """Return the name of the part of a sheet; by default of the first that can be seen."""
+class _MergedCells:
+    """The ranges of a sheet over several rows: the value of the first cell counts for each row."""
+
+    def __init__(self, ranges: Iterable[str]) -> None:
+        bounds = (range_boundaries(each) for each in ranges)
+        # A range of one row needs nothing: the value stands in its first cell.
+        downward = [(top, bottom, column) for column, top, _, bottom in bounds if bottom > top]
+        self._waiting = deque(sorted(downward))
+        self._values: dict[int, tuple[int, str]] = {}  # of each column, down to which row it has which value
+
+    def begin(self, number: int, cells: list[str]) -> None:
+        """Go on to a row: keep the values of ranges that begin in it, also if the row has nothing else."""
+        while self._waiting and self._waiting[0][0] <= number:
+            top, bottom, column = self._waiting.popleft()
+            value = "".join(cells[column - 1 : column])
+            if top == number and value:
+                self._values[column] = bottom, value
+
+    def filled(self, cells: list[str], number: int) -> list[str]:
+        for column, (bottom, value) in list(self._values.items()):
+            if bottom < number:
+                del self._values[column]
+                continue
+            cells += [""] * (column - len(cells))
+            cells[column - 1] = cells[column - 1] or value
+        return cells
+
+
+def _merged_in(part: IO[bytes]) -> set[str]:
+    """Read a sheet to its end, and return its ranges of merged cells, as `A2:A4`."""
+    found, end = set[bytes](), b""
+    for piece in iter(partial(part.read, _SEARCHED_BYTES), b""):
+        seen = end + piece
+        # To look for the word first is a hundred times as fast as to try the expression at each tag.
+        if b"mergeCell" in seen:
+            found.update(_MERGED.findall(seen))
+        if len(found) > _MOST_MERGED:
+            raise ValueError(f"it has more than {_MOST_MERGED:,} merged ranges: export it as CSV")
+        end = seen[-_LONGEST_TAG_BYTES:]
+    return {each.decode() for each in found}
+
+
+def _hidden_columns_in(start: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of columns that are hidden, or have no width; they stand before the rows."""
+    for column in _COLUMN.findall(start.partition(b"sheetData")[0]):
+        said = dict(_ATTRIBUTE.findall(column))
+        is_hidden = said.get(b"hidden") in {b"1", b"true"} or not said.get(b"width", b"1").strip(b"0.")
+        first, last = (said.get(name, b"") for name in (b"min", b"max"))
+        if is_hidden and first.isdigit() and last.isdigit():
+            yield int(first), int(last)
+
+
+def _is_hidden(row: Element) -> bool:
+    """Whether a row is hidden by a person, a filter or a group that is folded, or has no height."""
+    return row.get("hidden") in {"1", "true"} or not row.get("ht", "1").strip("0.")
+
+
+def _chosen(reader: ExcelReader, sheet: str | None, facts: SheetFacts) -> str:
+    """Return the name of the part of a sheet, by default of the first that can be seen; and note the others."""
     if any(each.id is None for each in reader.parser.sheets):  # openpyxl does not know its namespaces
         raise ValueError("it is a Strict Open XML workbook: save it as an ordinary .xlsx")
     kinds = [(each, reader.parser.rels[each.id]) for each in reader.parser.sheets]
     sheets = [(each, kind.target) for each, kind in kinds if kind.Type.endswith("/worksheet")]
     if sheet is not None:
-        for each, target in sheets:
-            if each.name.strip().lower() == sheet.strip().lower():
-                return str(target)
-        raise ValueError(f"it has no sheet {sheet!r}; there are: {', '.join(each.name for each, _ in sheets)}")
-    seen = [target for each, target in sheets if each.state == "visible"] or [target for _, target in sheets]
-    if not seen:
-        raise ValueError("it has no sheet with cells")
-    return str(seen[0])
+        named = [target for each, target in sheets if each.name.strip().lower() == sheet.strip().lower()]
+        if not named:
+            raise ValueError(f"it has no sheet {sheet!r}; there are: {', '.join(each.name for each, _ in sheets)}")
+    else:
+        named = [target for each, target in sheets if each.state == "visible"] or [target for _, target in sheets]
+        if not named:
+            raise ValueError("it has no sheet with cells")
+    others = ((each.name, target) for each, target in sheets if target != named[0])
+    facts.others = [name for name, target in others if _has_cells(reader.archive, target)]
+    return str(named[0])
+
+
+def _has_cells(archive: ZipFile, name: str) -> bool:
+    try:
+        with archive.open(name) as part:
+            return _HAS_CELLS.search(part.read(_SEARCHED_BYTES)) is not None
+    except (KeyError, *_BROKEN):  # nobody asked for this sheet
+        return False
 
 
 def _texts(archive: ZipFile, name: str | None) -> list[str]:
@@ -99,6 +212,7 @@ class _NumberFormats:
     def __init__(self, archive: ZipFile, name: str | None, epoch: datetime) -> None:
         self._epoch = epoch  # the day that dates count from
         self._dates: set[int] = set()
+        self._durations: set[int] = set()
         self._digits: dict[int, int] = {}  # with so many a number is shown at least
         if name is None:
             return
@@ -110,6 +224,8 @@ class _NumberFormats:
             code = codes.get(each.get("numFmtId"), "")
             if is_date_format(code):
                 self._dates.add(style)
+                if is_timedelta_format(code):
+                    self._durations.add(style)
             elif not code.strip("0"):
                 self._digits[style] = len(code)
 
@@ -117,26 +233,50 @@ class _NumberFormats:
         """Return the text of a cell: a whole number without a point, a date in ISO, an ID with its leading zeros."""
         if value is None or isinstance(value, bool):
             return cell_text(value)
+        if isinstance(value, date | time | timedelta):  # the workbook has it as ISO text
+            return cell_text(value)
         if not isinstance(value, int | float):
-            return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), str(value))
+            return (
+                date_text(str(value))
+                if style in self._dates
+                else _ESCAPE.sub(lambda found: chr(int(found[1], 16)), str(value))
+            )
         if style in self._dates:
             with suppress(ValueError, OverflowError):  # else it is no date, whatever the cell says
-                return cell_text(from_excel(round(value * SECS_PER_DAY) / SECS_PER_DAY, self._epoch))
+                seconds = round(value * SECS_PER_DAY)
+                return cell_text(from_excel(seconds / SECS_PER_DAY, self._epoch, timedelta=style in self._durations))
             return str(value)
         text = cell_text(value)
         return text.zfill(self._digits.get(style, 0)) if text.isdigit() else text
 
 
-def _cells(number: int, parser: WorkSheetParser, row: Element, formats: _NumberFormats) -> list[str]:
+def _cells(
+    number: int, parser: WorkSheetParser, row: Element, formats: _NumberFormats, *, is_calculated: bool
+) -> list[str]:
     cells: list[str] = []
     try:
-        for cell in parser.parse_row(row)[1]:
-            if text := formats.text(cell["value"], cell["style_id"]):
+        for element, cell in zip(row, parser.parse_row(row)[1], strict=True):
+            text = formats.text(cell["value"], cell["style_id"])
+            if cell["data_type"] == "e":
+                text = text if is_error(text) else "#ERROR!"
+            elif not text.strip("0."):
+                formula = element.find(_FORMULA_TAG)
+                if formula is not None:
+                    text = _calculated(text, formula, element.get("t", "n"), is_calculated=is_calculated)
+            if text:
                 cells += [""] * (cell["column"] - len(cells))
                 cells[cell["column"] - 1] = text
     except (ValueError, LookupError) as error:
         raise ValueError(f"row {number}: {_start_of(error)}") from error
     return cells
+
+
+def _calculated(text: str, formula: Element, kind: str, *, is_calculated: bool) -> str:
+    """Return what a formula shows whose value is empty or 0, which may be because nobody has worked it out."""
+    if kind != "n":
+        return text  # also an empty text: that was worked out
+    joins_text = "&" in _QUOTED.sub("", formula.text or "")
+    return FORMULA_OF_ZERO if text and is_calculated and not joins_text else FORMULA
 
 
 def _elements(part: IO[bytes], parent: str, tag: str) -> Iterator[Element]:
@@ -165,3 +305,6 @@ def _start_of(error: Exception) -> str:
 
 def _tag(name: str) -> str:
     return f"{{{SHEET_MAIN_NS}}}{name}"
+
+
+_FORMULA_TAG = _tag("f")

@@ -6,6 +6,7 @@ import hashlib
 import io
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -103,6 +104,16 @@ def test_a_given_encoding_goes_before_what_the_bytes_seem_to_be(tmp_path: Path) 
         list(manifest_at(path, encoding="ascii").records())
 
 
+OLD_MARK = bytes.fromhex("d0cf11e0a1b11ae1")
+
+
+def archive(name: str, content: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    with ZipFile(file, "w") as packed:
+        packed.writestr(name, content)
+    return file.getvalue()
+
+
 FORMATS = {
     **dict.fromkeys(("m.csv", "m.tsv"), b"audio\na.wav\n"),
     **dict.fromkeys(("m.jsonl", "m.ndjson"), b'{"audio": "a.wav"}'),
@@ -124,13 +135,22 @@ def test_every_format_may_be_packed(tmp_path: Path, name: str, content: bytes) -
     [
         ("m.csv", b"audio,id\na.wav,1\nb.wav,2,3\n", "line 3 has 3 cells, the header 2"),
         ("m.csv", b'audio\n"never closed\n', "line 2: "),
-        ("m.csv", b"audio\n" + b"x" * 200_000, "line 2: close the quote .* \\(field larger than field limit"),
+        ("m.csv", b"audio\n" + b"x" * 17_000_000, "line 2: a cell of this row is longer than 16,777,216 characters"),
         ("m.jsonl", b'{"audio": "a.wav"}\n{"audio": \n', "line 2 is no JSON: "),
         ("m.jsonl", b"[" * 100_000, "cannot be read as a manifest"),
         ("m.csv.gz", gzip.compress(b"audio\na.wav\n", mtime=0)[:-9], "cannot be read as a manifest"),
         ("m.csv", b"PK\x03\x04\x14\0\6\0" + bytes(90), "it is no text"),
-        ("m.csv", parquet({"audio": ["a.wav"]}), "it is no text"),
-        ("m.jsonl", bz2.compress(b"{}"), "it is no text"),
+        ("m.csv", parquet({"audio": ["a.wav"]}), "it is Parquet: let its name end in .parquet"),
+        ("m.jsonl", bz2.compress(b"{}"), "it is packed with bzip2: unpack it"),
+        ("m.csv", b"<!DOCTYPE html><title>Sign in</title>", "it is a web page"),
+        ("m.xlsx", OLD_MARK + bytes(600) + "EncryptedPackage".encode("utf-16-le"), "a password: save it as .xlsx"),
+        ("m.xlsx", OLD_MARK + bytes(600) + "Workbook".encode("utf-16-le"), r"of the old kind \(.xls\): .*save it as"),
+        ("m.xlsx", OLD_MARK + bytes(600), "of the old kind .* or one with a password: save it"),
+        ("m.xlsx", archive("xl/workbook.bin"), r"a binary Excel workbook \(.xlsb\): .*save it as"),
+        ("m.xlsx", archive("Index/Document.iwa"), "a table of Apple Numbers: .*save it as"),
+        ("m.xlsx", archive("mimetype", b"application/vnd.oasis.opendocument.spreadsheet"), "a table of LibreOffice"),
+        ("m.csv", archive("xl/workbook.xml"), "an Excel workbook: let its name end in .xlsx"),
+        ("m.xlsx", b"audio;title\n", "it is no Excel workbook that can be read"),
         ("m.xlsx", b"\xd0\xcf\x11\xe0 locked", "it is no Excel workbook that can be read"),
         ("m.parquet", parquet({"audio": ["a.wav"]})[:-20], "cannot be read as a manifest"),
     ],

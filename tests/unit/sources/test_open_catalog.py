@@ -57,7 +57,10 @@ def test_a_location_names_a_manifest_a_glob_or_a_folder(
         ("*", "this is one audio file"),
         ("fold*", "no regular file"),
         ("a.wav", "verify it with: proofsweep check"),
-        ("list.zip", "no manifest; these end in"),
+        ("list.zip", "no manifest: this is a ZIP archive: unpack it"),
+        ("list.doc", "no manifest; these end in"),
+        ("list.XLS", "no manifest: this is an Excel workbook of the old kind .*save it as .xlsx or CSV"),
+        ("list.ods", "no manifest: this is a table of LibreOffice"),
         ("fifo.csv", "no regular file"),
         ("dangling.csv", "the link leads to nothing"),
     ],
@@ -66,6 +69,8 @@ def test_what_is_no_catalog_is_refused_with_a_way_out(drop: Path, base: str, wor
     """One line that names the base and says what is the matter; nothing is opened that would block."""
     (drop / "folder").mkdir()
     (drop / "list.zip").write_bytes(b"PK\x03\x04" + bytes(9))
+    for name in ("list.doc", "list.XLS", "list.ods"):
+        (drop / name).write_bytes(b"\0other")
     (drop / "dangling.csv").symlink_to("gone.csv")
     os.mkfifo(drop / "fifo.csv")
 

@@ -1,0 +1,62 @@
+"""Which rows at the end of a list are totals or notes, and name no file. Pure."""
+
+import re
+from collections.abc import Sequence
+
+from proofsweep.sources.columns import Columns
+from proofsweep.sources.names import is_audio_name
+
+MOST_NOTES = 100  # more rows without a file in a row are no notes
+
+_ROWS_COMPARED = 1_000  # so many rows of a list show how many cells a row has
+_TOTAL = re.compile(
+    r"\W*(?:grand |sub)?(?:summen?|zwischensumme|gesamt\w*|totals?|totale|totaal|sum|somme|suma|soma|summa|anzahl|count"
+    r"|итого|всего)\b",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(r"[\W\d_]*\d[\W\d_]*(?:[^\W\d_]{1,8}\.?)?")  # `1.234,50 EUR`, `03:25:10`, `42 Titel`
+
+
+class NotesBelow:
+    """Tells by the rows above whether a row may be a total or a note below the list.
+
+    A row of a missing file is none: it has an id, a sidecar, a supplier, or most of the cells that other rows have.
+    """
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._most_cells = 0  # of a row, but for the audio
+        self._has_endings = False  # whether the audio of rows above is named with an ending of audio
+
+    def may_be_note(self, columns: Columns, cells: Sequence[str]) -> bool:
+        """Judge the next row; one that is no note is counted among the rows above."""
+        audio = cells[columns.audio].strip() if columns.audio is not None else ""
+        is_file = is_audio_name(audio)
+        if is_file and self._rows >= _ROWS_COMPARED:
+            return False
+        others = {at: cell.strip() for at, cell in enumerate(cells) if at != columns.audio and cell.strip()}
+        if not is_file and self._rows and self._is_note(columns, audio, others):
+            return True
+        self._rows += 1
+        self._most_cells = max(self._most_cells, len(others))
+        self._has_endings = self._has_endings or is_file
+        return False
+
+    def _is_note(self, columns: Columns, audio: str, others: dict[int, str]) -> bool:
+        if audio and (columns.is_of_proofs or not self._has_endings or "/" in audio or "\\" in audio):
+            return False
+        if _is_total(columns, audio, others):
+            return True
+        if audio:
+            return not others
+        named = {columns.sidecar, columns.item_id}
+        if columns.supplier is not None:
+            named.add(columns.tags[columns.supplier])
+        return named.isdisjoint(others) and 2 * len(others) <= self._most_cells
+
+
+def _is_total(columns: Columns, audio: str, others: dict[int, str]) -> bool:
+    """Whether the first cell of a row says that it sums up, and the others are amounts."""
+    filled = {**others, **({columns.audio: audio} if audio and columns.audio is not None else {})}
+    texts = [filled[at] for at in sorted(filled)]
+    return bool(texts) and _TOTAL.match(texts[0]) is not None and all(map(_AMOUNT.fullmatch, texts[1:]))

@@ -1,0 +1,83 @@
+"""Read a list that is Parquet, as text: portion by portion, whatever types its columns have."""
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
+from typing import IO, TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from proofsweep.sources.cells import binary_text, cell_text, duration_text
+
+_BATCH_ROWS = 8192
+_INTERVAL = struct.Struct("<III")  # months, days and milliseconds, as the standard has it
+
+if TYPE_CHECKING:
+    _Column = pa.Array[pa.Scalar[Any]]
+
+
+def parquet_rows(
+    content: IO[bytes], locations_in: Callable[[Sequence[str]], Iterable[int | None]]
+) -> Iterator[tuple[tuple[str, ...], Sequence[str]]]:
+    """Yield the names of the columns and the cells of each row.
+
+    `locations_in` gives the columns that hold locations: names of files may be any bytes.
+    """
+    file = pq.ParquetFile(content)
+    kinds = (file.schema.column(at) for at in range(len(file.schema)))
+    # Arrow knows no such type, and gives the twelve bytes.
+    intervals = {kind.path for kind in kinds if kind.converted_type == "INTERVAL"}
+    for batch in file.iter_batches(batch_size=_BATCH_ROWS):
+        names = tuple(batch.schema.names)
+        locations = set(locations_in(names))
+        columns = []
+        for at, (name, column) in enumerate(zip(names, batch.columns, strict=True)):
+            as_interval = name in intervals and pa.types.is_fixed_size_binary(column.type)
+            columns.append(
+                map(_interval_text, column.to_pylist()) if as_interval else _texts(column, is_location=at in locations)
+            )
+        for cells in zip(*columns, strict=True):
+            yield names, cells
+
+
+def _texts(column: "_Column", *, is_location: bool) -> Iterator[str]:
+    kind = column.type
+    if pa.types.is_float32(kind) or pa.types.is_float16(kind):
+        return map(_short_float, column.to_pylist(), column.cast(pa.string()).to_pylist())
+    if pa.types.is_duration(kind):
+        # Python has no nanoseconds.
+        column = column.cast(pa.duration("us"), safe=False)
+    elif kind == pa.month_day_nano_interval():
+        return map(_months_text, column.to_pylist())
+    elif not is_location and (
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+        or pa.types.is_binary_view(kind)
+    ):
+        return map(binary_text, column.to_pylist())
+    try:
+        return map(cell_text, column.to_pylist())
+    except (ValueError, OverflowError):  # Python has no such value, as a date in the year 20000
+        return map(cell_text, column.cast(pa.string()).to_pylist())
+
+
+def _short_float(value: float | None, shortest: str | None) -> str:
+    """Return 0.1 for what is 0.10000000149011612 as a longer number."""
+    text = cell_text(value)
+    return cell_text(float(shortest)) if shortest is not None and "." in text else text
+
+
+def _interval_text(value: bytes | None) -> str:
+    if value is None:
+        return ""
+    months, days, milliseconds = _INTERVAL.unpack(value)
+    return duration_text(timedelta(days=days, milliseconds=milliseconds), months)
+
+
+def _months_text(value: tuple[int, int, int] | None) -> str:
+    if value is None:
+        return ""
+    months, days, nanoseconds = value
+    return duration_text(timedelta(days=days, microseconds=nanoseconds // 1000), months)

@@ -1,0 +1,77 @@
+"""Lists that a job of Spark, Dask, pandas or DuckDB wrote as a folder of parts: which folders are such a list."""
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from proofsweep.config.locations import is_bucket, one_line, path_within, root_and_key
+from proofsweep.domain.errors import CatalogError
+from proofsweep.sources.files import Files
+from proofsweep.sources.readers import format_of, is_manifest_name
+
+# Jobs leave these beside the parts: `_SUCCESS`, `_metadata`, `_committed_1`, `.part-00000.csv.crc`.
+_NOTES = ("_", ".")
+_DONE: Final = frozenset({"_SUCCESS", "_metadata", "_common_metadata", "_delta_log"})
+_WORKING = "_temporary"
+_PART = re.compile(r"part[-._].*|data_\d+\..*|\d+\.part")
+_PARTITION = re.compile(r"[^=/]+=[^/]*")
+
+
+def parts_of(path: str, files: Files) -> list[str]:
+    """Return the parts of the list that a folder or prefix is, sorted; none if it is no list.
+
+    All that lies in it must be parts of one format. That it is a list is said by its name (`list.csv`), by the names
+    of all parts, or by what jobs leave beside them. CatalogError if the job has not ended.
+    """
+    path = path.rstrip("/")
+    if posixpath.basename(path).startswith("."):
+        return []
+    names = _names_in_bucket(path, files) if is_bucket(path) else _names_in_folder(path)
+    parts, is_said = set[str](), is_manifest_name(path)
+    formats = set[str | None]()
+    for name in names:
+        folders, file = posixpath.split(name)
+        beside = next((part for part in name.split("/") if part.startswith(_NOTES)), None)
+        if beside is not None:
+            if beside == _WORKING:
+                raise CatalogError(
+                    f"{one_line(path)}: the job that writes this list has not ended: {_WORKING} is there"
+                )
+            is_said = is_said or beside in _DONE
+            continue
+        formats.add(format_of(file, path))
+        # One file that is no part: this is a folder of other things, which may have a million of them.
+        if None in formats or len(formats) > 1 or not all(map(_PARTITION.fullmatch, filter(None, folders.split("/")))):
+            return []
+        parts.add(name)
+    is_said = is_said or all(_PART.fullmatch(posixpath.basename(name)) for name in parts)
+    return sorted(f"{path}/{name}" for name in parts) if is_said else []
+
+
+def _names_in_bucket(path: str, files: Files) -> Iterator[str]:
+    _, prefix = root_and_key(path)
+    for key, _ in files.buckets.listed(path, bad=set()):
+        yield path_within(key, prefix)
+
+
+def _names_in_folder(path: str) -> Iterator[str]:
+    """Yield the names of files, each with its folders below the path, and of folders that are no partitions."""
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        for name, is_folder in _entries(posixpath.join(path, folder)):
+            below = posixpath.join(folder, name)
+            if is_folder and _PARTITION.fullmatch(name):
+                waiting.append(below)
+            else:
+                yield f"{below}/" if is_folder else below
+
+
+def _entries(folder: str) -> Iterable[tuple[str, bool]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    except OSError:  # whoever reads the folder as one says more
+        return [("", False)]
