@@ -11,6 +11,12 @@ import pyarrow.parquet as pq
 from proofsweep.sources.cells import binary_text, cell_text, duration_text
 
 _BATCH_ROWS = 8192
+_ARE_BYTES = (
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_binary_view,
+)
 _INTERVAL = struct.Struct("<III")  # months, days and milliseconds, as the standard has it
 
 if TYPE_CHECKING:
@@ -31,12 +37,13 @@ def parquet_rows(
     for batch in file.iter_batches(batch_size=_BATCH_ROWS):
         names = tuple(batch.schema.names)
         locations = set(locations_in(names))
-        columns = []
+        columns = list[Iterator[str]]()
         for at, (name, column) in enumerate(zip(names, batch.columns, strict=True)):
             as_interval = name in intervals and pa.types.is_fixed_size_binary(column.type)
-            columns.append(
-                map(_interval_text, column.to_pylist()) if as_interval else _texts(column, is_location=at in locations)
-            )
+            if as_interval:
+                columns.append(map(_interval_text, column.to_pylist()))
+            else:
+                columns.append(_texts(column, is_location=at in locations))
         for cells in zip(*columns, strict=True):
             yield names, cells
 
@@ -48,14 +55,7 @@ def _texts(column: "_Column", *, is_location: bool) -> Iterator[str]:
     if pa.types.is_duration(kind):
         # Python has no nanoseconds.
         column = column.cast(pa.duration("us"), safe=False)
-    elif kind == pa.month_day_nano_interval():
-        return map(_months_text, column.to_pylist())
-    elif not is_location and (
-        pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-        or pa.types.is_binary_view(kind)
-    ):
+    elif not is_location and any(is_one(kind) for is_one in _ARE_BYTES):
         return map(binary_text, column.to_pylist())
     try:
         return map(cell_text, column.to_pylist())
@@ -74,10 +74,3 @@ def _interval_text(value: bytes | None) -> str:
         return ""
     months, days, milliseconds = _INTERVAL.unpack(value)
     return duration_text(timedelta(days=days, milliseconds=milliseconds), months)
-
-
-def _months_text(value: tuple[int, int, int] | None) -> str:
-    if value is None:
-        return ""
-    months, days, nanoseconds = value
-    return duration_text(timedelta(days=days, microseconds=nanoseconds // 1000), months)

@@ -64,7 +64,7 @@ _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 # A quote that is never closed takes the rest of a file into one cell: so much of it is held in memory. The default of
 # 128 KiB is less than lyrics or a waveform may have.
-_MOST_LETTERS = 16 * 1024 * 1024
+_MOST_LETTERS = 4 * 1024 * 1024
 csv.field_size_limit(_MOST_LETTERS)
 
 Note = Callable[[bytes], object]  # takes bytes, as `update` of hashlib's objects does

@@ -41,6 +41,7 @@ _LONGEST_TAG_BYTES = 256
 _MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})["']""")
 _COLUMN = re.compile(rb"<(?:\w+:)?col\s[^>]*>")
 _ATTRIBUTE = re.compile(rb"""\b(min|max|hidden|width)=["']([^"']*)["']""")
+_ASKS_TO_CALCULATE = re.compile(rb"""fullCalcOnLoad=["'](?:1|true)["']""")
 _HAS_CELLS = re.compile(rb"<(?:\w+:)?(?:v|is)[\s>]")
 _QUOTED = re.compile('"[^"]*"')
 
@@ -93,9 +94,10 @@ def _rows(reader: ExcelReader, name: str, facts: SheetFacts) -> Iterator[tuple[i
     targets = {kind.rpartition("/")[2]: each.target for each in reader.parser.rels.values() if (kind := each.Type)}
     texts = _texts(archive, targets.get("sharedStrings"))
     formats = _NumberFormats(archive, targets.get("styles"), reader.wb.epoch)
-    # A program that writes formulas without working them out asks spreadsheet programs to do so.
-    calculation = reader.wb.calculation
-    is_calculated = calculation is None or not calculation.fullCalcOnLoad
+    # A program that writes formulas without working them out asks spreadsheet programs to do so. openpyxl takes this
+    # for said where it is not.
+    with archive.open(reader.parser.workbook_part_name) as part:
+        is_calculated = _ASKS_TO_CALCULATE.search(part.read()) is None
     with archive.open(name) as part:
         merged = _MergedCells(_merged_in(part))
     with archive.open(name) as part:
