@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from proofsweep.config.locations import one_line
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.items import PROOF_PREFIX, hex_digest
 from proofsweep.domain.tags import NO_COLUMN, SUPPLIER_TAG, checksum_columns_in, key_of_tag, tag_named
+from proofsweep.domain.text import printable
 from proofsweep.sources.cells import BINARY, FORMULA, FORMULA_OF_ZERO
 from proofsweep.sources.names import is_audio_name
 
@@ -105,7 +105,7 @@ class Columns:
         at = next((at for at in (self.audio, self.sidecar, self.item_id) if at in failed), None)
         if at is None:
             return None
-        shown, cell = failed[at], f"the cell in the column {one_line(self.names[at].strip())!r}"
+        shown, cell = failed[at], f"the cell in the column {printable(self.names[at].strip())!r}"
         if shown == FORMULA:
             return f"{cell} is a formula that was not calculated: {_CALCULATE}."
         if shown == FORMULA_OF_ZERO:
