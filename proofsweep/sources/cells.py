@@ -26,7 +26,7 @@ _WRITTEN = """
 """
 _ERRORS = frozenset(_WRITTEN.split())
 _LIBREOFFICE = re.compile(r"Err:5\d\d")
-_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d.*")
+_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _SPECIAL = frozenset({FORMULA, FORMULA_OF_ZERO, BINARY})
 
 

@@ -93,6 +93,8 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
         return folder, (path,), {}
     if _is_folder(path, files):
         plain = path.rstrip("/") or path
+        if (other := words_for_ending(plain)) is not None and plain.lower().endswith(".numbers"):
+            raise CatalogError(f"{one_line(path)}: no manifest: this is {other}")
         paths = parts_of(plain, files)
         return posixpath.dirname(plain) if paths else plain, paths, dict.fromkeys(paths, plain)
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):

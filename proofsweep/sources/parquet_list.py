@@ -49,6 +49,8 @@ def parquet_rows(
 
 
 def _texts(column: "_Column", *, is_location: bool) -> Iterator[str]:
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_float32(kind) or pa.types.is_float16(kind):
         return map(_short_float, column.to_pylist(), column.cast(pa.string()).to_pylist())

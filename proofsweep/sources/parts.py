@@ -13,8 +13,12 @@ from proofsweep.sources.readers import format_of, is_manifest_name
 
 # Jobs leave these beside the parts: `_SUCCESS`, `_metadata`, `_committed_1`, `.part-00000.csv.crc`.
 _NOTES = ("_", ".")
-_DONE: Final = frozenset({"_SUCCESS", "_metadata", "_common_metadata", "_delta_log"})
-_WORKING = "_temporary"
+_DONE: Final = frozenset({"_SUCCESS", "_metadata", "_common_metadata"})
+# With these, the parts that lie there are not the list, or not yet.
+_REFUSED: Final = {
+    "_temporary": "the job that writes this list has not ended: _temporary is there",
+    "_delta_log": "this is a Delta table, of which some parts may be out of date: export it as Parquet",
+}
 _PART = re.compile(r"part[-._].*|data_\d+\..*|\d+\.part")
 _PARTITION = re.compile(r"[^=/]+=[^/]*")
 
@@ -35,10 +39,8 @@ def parts_of(path: str, files: Files) -> list[str]:
         folders, file = posixpath.split(name)
         beside = next((part for part in name.split("/") if part.startswith(_NOTES)), None)
         if beside is not None:
-            if beside == _WORKING:
-                raise CatalogError(
-                    f"{one_line(path)}: the job that writes this list has not ended: {_WORKING} is there"
-                )
+            if beside in _REFUSED:
+                raise CatalogError(f"{one_line(path)}: {_REFUSED[beside]}")
             is_said = is_said or beside in _DONE
             continue
         formats.add(format_of(file, path))
@@ -53,7 +55,9 @@ def parts_of(path: str, files: Files) -> list[str]:
 def _names_in_bucket(path: str, files: Files) -> Iterator[str]:
     _, prefix = root_and_key(path)
     for key, _ in files.buckets.listed(path, bad=set()):
-        yield path_within(key, prefix)
+        # A key that ends in a slash is an empty object by which some programs show a folder.
+        if not key.endswith("/"):
+            yield path_within(key, prefix)
 
 
 def _names_in_folder(path: str) -> Iterator[str]:

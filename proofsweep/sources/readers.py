@@ -297,7 +297,7 @@ def partition_of(name: str) -> dict[str, str]:
     """Return the columns that the folders of a part say, as in `list.parquet/day=2026-11-23/part-0.parquet`."""
     cut = (folder.partition("=") for folder in name.split("/")[1:-1])
     found = {unquote(column): unquote(value) for column, is_one, value in cut if is_one}
-    return {column: "" if value == _NO_PARTITION else value for column, value in found.items()}
+    return {column: "" if value == _NO_PARTITION else date_text(value) for column, value in found.items()}
 
 
 def _suffix_of(path: str) -> str:

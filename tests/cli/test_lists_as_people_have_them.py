@@ -147,3 +147,29 @@ def test_a_zone_is_asked_for_only_where_a_time_has_none(
             assert f"closed at 2020-01-10 {says}" in done.stderr
         else:
             assert done.returncode == 0
+
+
+def test_a_plan_says_what_a_person_does_not_see_in_a_workbook(music: Path, proofsweep: Command) -> None:
+    """Which row is the header, what is hidden, which sheets are not read; and what is left out, by its kind."""
+    book = Workbook()
+    sheet = book.active
+    for cells in (["", "Audio", "", "Names"], ["nr", "path", "sidecar", "title"], ["1", "a.wav", "=B9", "#REF!"]):
+        sheet.append(cells)
+    for cells in (["2", "b.wav", None, "Two"], ["Summe", None, None, 2]):
+        sheet.append(cells)
+    sheet.row_dimensions[4].hidden = True
+    book.create_sheet("Old").append(["audio"])
+    book.save(music / "l.xlsx")
+
+    done = proofsweep("plan", music / "l.xlsx")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in (
+        "2 rows",
+        "l.xlsx: row 2 is taken for the header",
+        "hidden in the sheet, and read like the others: 1 row",
+        "not read are the sheets Old",
+        "1 ineligible · cell_error",
+        "ignored: 1 notes below, 1 error cells",
+    ):
+        assert words in done.stdout

@@ -74,16 +74,25 @@ def test_another_folder_is_no_list(tmp_path: Path, names: list[str]) -> None:
     assert parts_of(str(tmp_path / "drop"), Files()) == []
 
 
-def test_a_job_that_has_not_ended_is_no_list_yet(tmp_path: Path) -> None:
-    put(tmp_path / "list.csv", "_temporary/0/part-0.csv", "audio\n")
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ("_temporary/0/part-0.csv", "the job that writes this list has not ended"),
+        ("_delta_log/0.json", "this is a Delta table"),
+    ],
+)
+def test_parts_that_are_not_the_list_are_refused(tmp_path: Path, beside: str, words: str) -> None:
+    """A job still writes it, or some parts were replaced by others."""
+    put(tmp_path / "list.csv", beside, "audio\n")
+    put(tmp_path / "list.csv", "part-0.csv", "audio\na.wav\n")
 
-    with pytest.raises(CatalogError, match="the job that writes this list has not ended"):
+    with pytest.raises(CatalogError, match=words):
         open_catalog(str(tmp_path / "list.csv"))
 
 
 def test_parts_lie_in_buckets_too() -> None:
     store = MemoryStore()
-    for name in ("list.csv/_SUCCESS", "list.csv/day=1/part-0.csv", "music/a.wav"):
+    for name in ("list.csv/", "list.csv/_SUCCESS", "list.csv/day=1/part-0.csv", "music/a.wav"):
         obstore.put(store, name, b"audio\na.wav\n")
     files = Files(buckets=BucketFiles(lambda _root: store))
 
