@@ -96,7 +96,9 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
         if (other := words_for_ending(plain)) is not None and plain.lower().endswith(".numbers"):
             raise CatalogError(f"{one_line(path)}: no manifest: this is {other}")
         paths = parts_of(plain, files)
-        return posixpath.dirname(plain) if paths else plain, paths, dict.fromkeys(paths, plain)
+        if not paths:
+            return plain, (), {}
+        return posixpath.dirname(plain), paths, dict.fromkeys(paths, plain)
     if not glob.has_magic(root_and_key(path)[1] if is_bucket(path) else path):
         kind, what = CatalogError, f"file or folder{hint_for(location)}"
         if is_bucket(path):
@@ -106,9 +108,11 @@ def _found_at(path: str, location: str, files: Files) -> tuple[str, Sequence[str
     matches = [each for each in matches if not posixpath.basename(each).startswith(_OPEN_IN_EXCEL)]
     if not matches:
         raise refusal(path, "no manifest matches")
-    lists, of_folders = list[str](), dict[str, str]()
+    lists: list[str] = []
+    of_folders: dict[str, str] = {}
     for each in matches:
-        parts = [] if is_bucket(each) or not posixpath.isdir(each) else parts_of(each, files)
+        is_folder = not is_bucket(each) and posixpath.isdir(each)
+        parts = parts_of(each, files) if is_folder else []
         of_folders.update(dict.fromkeys(parts, each))
         lists += parts or [each]
     return folder, lists, of_folders
@@ -164,7 +168,7 @@ def _must_be_manifest(path: str, files: Files) -> None:
         with buffered(file) as content:
             is_one_file = is_audio_name(path) or is_audio(file)
             content.seek(0)
-            other = None if is_manifest_name(path) else words_for(content) or words_for_ending(path)
+            other = words_for(content) or words_for_ending(path)
     except SourceError as error:
         raise refusal(path, f"no catalog. {error.message}") from error
     if is_manifest_name(path):

@@ -121,9 +121,10 @@ class _MergedCells:
     """The ranges of a sheet over several rows: the value of the first cell counts for each row."""
 
     def __init__(self, ranges: Iterable[str]) -> None:
-        bounds = (range_boundaries(each) for each in ranges)
-        # A range of one row needs nothing: the value stands in its first cell.
-        downward = [(top, bottom, column) for column, top, _, bottom in bounds if bottom > top]
+        downward = list[tuple[int, int, int]]()
+        for column, top, _, bottom in map(range_boundaries, ranges):
+            if bottom > top:  # in a range of one row the value stands where it is read
+                downward.append((top, bottom, column))
         self._waiting = deque(sorted(downward))
         self._values: dict[int, tuple[int, str]] = {}  # of each column, down to which row it has which value
 
@@ -163,15 +164,18 @@ def _hidden_columns_in(start: bytes) -> Iterator[tuple[int, int]]:
     """Yield the ranges of columns that are hidden, or have no width; they stand before the rows."""
     for column in _COLUMN.findall(start.partition(b"sheetData")[0]):
         said = dict(_ATTRIBUTE.findall(column))
-        is_hidden = said.get(b"hidden") in {b"1", b"true"} or not said.get(b"width", b"1").strip(b"0.")
-        first, last = (said.get(name, b"") for name in (b"min", b"max"))
+        width = said.get(b"width", b"1")
+        is_hidden = said.get(b"hidden") in {b"1", b"true"} or not width.strip(b"0.")
+        first = said.get(b"min", b"")
+        last = said.get(b"max", b"")
         if is_hidden and first.isdigit() and last.isdigit():
             yield int(first), int(last)
 
 
 def _is_hidden(row: Element) -> bool:
     """Whether a row is hidden by a person, a filter or a group that is folded, or has no height."""
-    return row.get("hidden") in {"1", "true"} or not row.get("ht", "1").strip("0.")
+    height = row.get("ht", "1")
+    return row.get("hidden") in {"1", "true"} or not height.strip("0.")
 
 
 def _chosen(reader: ExcelReader, sheet: str | None, facts: SheetFacts) -> str:
@@ -181,15 +185,19 @@ def _chosen(reader: ExcelReader, sheet: str | None, facts: SheetFacts) -> str:
     kinds = [(each, reader.parser.rels[each.id]) for each in reader.parser.sheets]
     sheets = [(each, kind.target) for each, kind in kinds if kind.Type.endswith("/worksheet")]
     if sheet is not None:
-        named = [target for each, target in sheets if each.name.strip().lower() == sheet.strip().lower()]
+        wanted = sheet.strip().lower()
+        named = [target for each, target in sheets if each.name.strip().lower() == wanted]
         if not named:
-            raise ValueError(f"it has no sheet {sheet!r}; there are: {', '.join(each.name for each, _ in sheets)}")
+            names = ", ".join(each.name for each, _ in sheets)
+            raise ValueError(f"it has no sheet {sheet!r}; there are: {names}")
     else:
-        named = [target for each, target in sheets if each.state == "visible"] or [target for _, target in sheets]
+        named = [target for each, target in sheets if each.state == "visible"]
+        named = named or [target for _, target in sheets]
         if not named:
             raise ValueError("it has no sheet with cells")
-    others = ((each.name, target) for each, target in sheets if target != named[0])
-    facts.others = [name for name, target in others if _has_cells(reader.archive, target)]
+    for each, target in sheets:
+        if target != named[0] and _has_cells(reader.archive, target):
+            facts.others.append(each.name)
     return str(named[0])
 
 
@@ -238,11 +246,8 @@ class _NumberFormats:
         if isinstance(value, date | time | timedelta):  # the workbook has it as ISO text
             return cell_text(value)
         if not isinstance(value, int | float):
-            return (
-                date_text(str(value))
-                if style in self._dates
-                else _ESCAPE.sub(lambda found: chr(int(found[1], 16)), str(value))
-            )
+            text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), str(value))
+            return date_text(text) if style in self._dates else text
         if style in self._dates:
             with suppress(ValueError, OverflowError):  # else it is no date, whatever the cell says
                 seconds = round(value * SECS_PER_DAY)
