@@ -17,6 +17,7 @@ from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep.domain.runs import Bounds
 from proofsweep.domain.text import counted
 from proofsweep.queries.status import describe_run
+from proofsweep.store.sql import quoted
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
 from proofsweep_cli.exit_codes import ExitCode
@@ -43,7 +44,7 @@ _OUTCOMES = {None: "ineligible", "valid": "accepted"}
 _SQL = """\
 SELECT mode, verdict, count(*) AS files,
        round(avg(grade_human), 2) AS grade_human, round(median(verify_ms)) AS verify_ms
-FROM '{store}/verdicts/*/*.parquet'
+FROM {parts}
 WHERE verdict IS NOT NULL
 GROUP BY ALL ORDER BY mode, files DESC"""
 _PANDAS = """\
@@ -148,7 +149,7 @@ def _compare(out: Screen, demo_folder: DemoFolder, samples: Iterable[Sample]) ->
 
 def example_sql(store: str) -> str:
     """Return a query of the tables of a store: DuckDB reads brackets in a path as a pattern, and ends it at a quote."""
-    return _SQL.format(store=glob.escape(store).replace("'", "''"))
+    return _SQL.format(parts=quoted(f"{glob.escape(store)}/verdicts/*/*.parquet"))
 
 
 def _show_queries(out: Screen, store: str) -> None:

@@ -9,8 +9,9 @@ import duckdb
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.connection import answering
 from proofsweep.queries.selected_rows import ShownFile
-from proofsweep.queries.views import quoted, with_views
+from proofsweep.queries.views import with_views
 from proofsweep.store.parts import Results
+from proofsweep.store.sql import quoted
 
 CHANGES_IN_ORDER = ("broken", "fixed", "changed", "new", "gone")
 """A `broken` file was accepted before and is not now, a `fixed` one the reverse."""

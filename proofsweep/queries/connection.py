@@ -13,9 +13,10 @@ from proofsweep.domain.errors import DISK_IS_FULL, ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.tables import STORE_SCHEME, create_tables, read_by_us
-from proofsweep.queries.views import quoted, read_by, views, with_views
+from proofsweep.queries.views import read_by, views, with_views
 from proofsweep.store.latest import OFFLINE
 from proofsweep.store.parts import Results
+from proofsweep.store.sql import quoted
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
@@ -48,7 +49,7 @@ def open_views(
         shown = (plan for plan in plans if plan.environment in chosen)
         known = views(dict.fromkeys(name for plan in shown for name in plan.tag_names))
         _show(connection, chosen)
-        for view in read_by([asked.lower()], known) or known:
+        for view in read_by(asked, known) or known:
             connection.execute(f"CREATE OR REPLACE VIEW {view.name} AS\n{view.query}")
     except BaseException:
         close(connection)

@@ -16,9 +16,10 @@ from proofsweep.domain.text import printable
 from proofsweep.queries.changes import ChangedFiles, changed_files, create_changed
 from proofsweep.queries.selected_rows import AttentionGroup, ChosenFiles, SelectedRows, attention_groups
 from proofsweep.queries.status import environment_in
-from proofsweep.queries.views import key_of, quoted, spelling_of
+from proofsweep.queries.views import key_of, spelling_of
 from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.sql import quoted
 
 _MOST_SHOWN = 200  # files of a reason
 _FILE_TAGS = ("isrc", "artist")  # are shown of each file that has them

@@ -12,9 +12,9 @@ from proofsweep.config.locations import path_of
 from proofsweep.domain.errors import CatalogError, ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.queries.connection import tables_of
-from proofsweep.queries.views import quoted
 from proofsweep.store.operations import operation_of
 from proofsweep.store.parts import SCHEMAS, Results
+from proofsweep.store.sql import quoted
 
 MOST_LISTED = 20
 _ITEMS = f"""

@@ -18,9 +18,10 @@ from proofsweep.domain.runs import OUTCOMES, Plan
 from proofsweep.domain.tags import key_of_tag, known_tag, spellings_by_key, tag_named
 from proofsweep.queries.connection import answering
 from proofsweep.queries.status import NEED_ATTENTION, environment_in
-from proofsweep.queries.views import key_of, quoted, spelling_of, value_of_tag, with_views
+from proofsweep.queries.views import key_of, spelling_of, value_of_tag, with_views
 from proofsweep.store.parts import Results, prunings_of
 from proofsweep.store.runs import RunIndex
+from proofsweep.store.sql import quoted
 
 _COLUMNS = """
     item_id, file, state, is_covered, outcome, reason, verdict, detail, http_status, error_code, audio_bytes,

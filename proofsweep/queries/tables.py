@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.views import quoted
 from proofsweep.store import layout
 from proofsweep.store.latest import Latest, newest_per_item
 from proofsweep.store.listings import GONE, listing_objects, newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, FolderStore, Store
 from proofsweep.store.parts import ITEMS, LATEST, SCHEMAS, Results
 from proofsweep.store.runs import IndexedRuns, RunRecord
+from proofsweep.store.sql import quoted
 
 STORE_SCHEME = "proofsweep"
 """Objects of the store are `proofsweep://<name>` for DuckDB where this process reads them for it."""

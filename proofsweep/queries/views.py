@@ -1,16 +1,19 @@
 """The views that people query, as SQL over the tables of a results store; most are a file of their own in `sql`."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from proofsweep.domain.tags import BLANKS, LOWER_FORMS, UNSEEN_MARKS, spellings_by_key
+from proofsweep.store.sql import quoted, quoted_name
 from proofsweep.store.tables import TABLES
 
 _TAGS = "/* tag columns */"
 _OF_TABLE = "SELECT * FROM store.{0} WHERE list_contains(getvariable('environments'), environment)"
 _NO_NAMES = re.compile(r"--.*|/\*.*?\*/|'[^']*'")  # comments and texts
+
+_COLUMNS = frozenset({"run_date", *(column.name for column in TABLES["verdicts"].columns)})
 
 NAMES = (*TABLES, "catalog", "latest_answer", "changes", "rejects", "coverage")
 """The views, each after those that it reads; a table has a view of its name."""
@@ -21,24 +24,31 @@ class View:
     name: str
     meaning: str
     query: str
+    words: frozenset[str]  # of its query before tags came in: a tag's name says nothing of what a view reads
 
 
 def views(tags: Iterable[str] = ()) -> list[View]:
     """Return all views; those of rows have each of these tags as a column.
 
-    A tag whose name is a word of the views' own queries becomes `tag_<name>`, in each of them. Of spellings that differ
-    in case alone the first one names the column.
+    A tag whose name is a column of `verdicts` or a word of the views' own queries is `tag_<name>`, in each of them. Of
+    spellings that differ in case alone the first one names the column.
     """
     found = [_view(name) for name in NAMES]
-    # A column of another name makes no name in a query ambiguous.
-    taken = {word for view in found for word in re.findall(r"\w+", _NO_NAMES.sub("", view.query).lower())}
-    columns = []
+    # A column of another name makes no name in a query ambiguous, and no name means two things in two views.
+    taken = frozenset().union(_COLUMNS, *(view.words for view in found))
+    columns = "".join(f", {value} AS {quoted_name(name)}" for name, value in _tag_columns(tags, taken))
+    return [replace(view, query=view.query.replace(_TAGS, columns)) for view in found]
+
+
+def _tag_columns(tags: Iterable[str], taken: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the column of each tag, and the expression for its value."""
+    used = {"", *taken}
     for _, spellings in sorted(spellings_by_key(tags).items()):
-        name = f"tag_{spellings[0]}" if spellings[0].lower() in taken else spellings[0]
-        taken.add(name.lower())
-        identifier = '"' + name.replace('"', '""') + '"'
-        columns.append(f", {value_of_tag(spellings)} AS {identifier}")
-    return [replace(view, query=view.query.replace(_TAGS, "".join(columns))) for view in found]
+        name = spellings[0].replace("\0", "\N{SYMBOL FOR NULL}")  # Arrow ends a name at a NUL
+        while name.lower() in used:
+            name = f"tag_{name}"
+        used.add(name.lower())
+        yield name, value_of_tag(spellings)
 
 
 def _view(name: str) -> View:
@@ -47,16 +57,21 @@ def _view(name: str) -> View:
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else [_OF_TABLE.format(name)]
     about = [line for line in lines if line.startswith("-- ")]
     meaning = TABLES[name].meaning if name in TABLES else " ".join(line.removeprefix("-- ") for line in about)
-    return View(name, meaning, "\n".join(lines[len(about) :]))
+    query = "\n".join(lines[len(about) :])
+    return View(name, meaning, query, _words_of(_NO_NAMES.sub("", query)))
 
 
-def read_by(names: Iterable[str], known: Sequence[View]) -> list[View]:
-    """Return views and those that they read, in their order: to make each of them takes as long as some queries."""
-    found, read = [], " ".join(names)
+def _words_of(sql: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", sql.lower()))
+
+
+def read_by(asked: str, known: Sequence[View]) -> list[View]:
+    """Return views that SQL names, and those that they read, in their order: each takes as long to make as a query."""
+    found, read = [], _words_of(asked)
     for view in reversed(known):
-        if re.search(rf"\b{view.name}\b", read):
+        if view.name in read:
             found.append(view)
-            read += "\n" + _NO_NAMES.sub("", view.query)
+            read |= view.words
     return found[::-1]
 
 
@@ -65,7 +80,7 @@ def with_views(*names: str) -> str:
 
     `getvariable('environments')` says which environments they show.
     """
-    read = (f"{view.name} AS NOT MATERIALIZED (\n{view.query}\n)" for view in read_by(names, views()))
+    read = (f"{view.name} AS NOT MATERIALIZED (\n{view.query}\n)" for view in read_by(" ".join(names), views()))
     return f"WITH {', '.join(read)}"
 
 
@@ -89,8 +104,3 @@ def key_of(value: str) -> str:
 def spelling_of(value: str) -> str:
     """Return the expression for the one spelling that is shown of those with a key; NULL for blank ones."""
     return f"min(CASE WHEN {key_of(value)} <> '' THEN trim({value}) END)"
-
-
-def quoted(text: str) -> str:
-    """Write text as an SQL string."""
-    return "'" + text.replace("'", "''") + "'"

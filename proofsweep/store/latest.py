@@ -43,6 +43,7 @@ from proofsweep.store.objects import (
 )
 from proofsweep.store.parts import LATEST, SCHEMAS, Results, parquet_of
 from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.sql import quoted
 from proofsweep.store.tables import ANSWERED
 
 if TYPE_CHECKING:
@@ -243,16 +244,18 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
     listed = some_at_once(legs, lambda leg: results.parts_of("verdicts", leg.plan, leg.leg), REQUESTS_AT_ONCE)
     parts = list(chain.from_iterable(listed))
     with TemporaryDirectory(prefix="proofsweep-") as folder, duckdb.connect(config=OFFLINE) as connection:
-        connection.execute(f"SET memory_limit = '{_MEMORY}'; SET temp_directory = '{folder}/spilled'")
+        spilled = quoted(f"{folder}/spilled")
+        connection.execute(f"SET memory_limit = '{_MEMORY}'; SET temp_directory = {spilled}")
         connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
-        entries = ", ".join(f"('{leg.plan.run_id}', {leg.leg}, {leg.entry})" for leg in legs)
+        entries = ", ".join(f"({quoted(leg.plan.run_id)}, {leg.leg}, {leg.entry})" for leg in legs)
         connection.execute(f"CREATE TABLE legs AS FROM (VALUES {entries}) AS legs (run_id, leg, entry)")
         for view, schema, names in (
             ("parts", SCHEMAS["verdicts"], parts),
             ("base", LATEST, [file.name for file in base.files]),
         ):
             paths = _files_of(results.store, schema, names, Path(folder, view))
-            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet({paths}, filename = 'path')")
+            listed = ", ".join(map(quoted, paths))
+            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet([{listed}], filename = 'path')")
         connection.execute(f"CREATE VIEW known AS {_KNOWN}")
         for items in _ranges(connection):
             ordered = f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, entry, outcome"
@@ -266,9 +269,9 @@ def _ranges(connection: "duckdb.DuckDBPyConnection") -> Iterator[str]:
     drawn = connection.execute(f"SELECT item_id FROM known USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
     items, ranges = sorted(item for (item,) in drawn.fetchall()), rows // _RANGE_ROWS + 1
     bounds = sorted({items[len(items) * number // ranges] for number in range(1, ranges)})
-    quoted = ["'" + bound.replace("'", "''") + "'" for bound in ("", *bounds)]
-    yield from (f"item_id >= {low} AND item_id < {high}" for low, high in pairwise(quoted))
-    yield f"item_id >= {quoted[-1]}"
+    texts = [quoted(bound) for bound in ("", *bounds)]
+    yield from (f"item_id >= {low} AND item_id < {high}" for low, high in pairwise(texts))
+    yield f"item_id >= {texts[-1]}"
 
 
 def newest_per_item(rows: str) -> str:

@@ -1,5 +1,7 @@
 """Each view is one SQL file with its meaning on top; what it answers stands in the files beside this one."""
 
+import json
+
 import pytest
 
 from proofsweep.domain.exchanges import Call
@@ -214,6 +216,30 @@ def test_tags_are_columns(results: Results) -> None:
         rows = asked(results, f"SELECT {columns} FROM {view} ORDER BY item_id")  # noqa: S608 - our own names
         of_failed = [] if view == "latest_answer" else [("c", *cells)]
         assert (view, rows) == (view, [("a", *cells), ("b", *[None] * 5), *of_failed])
+
+
+ODD_NAMES = [
+    *("Artist's name", 'a"b', "a';--", "*/", "/* tag columns */", "100 %", "a\\b", "two\nlines", "nul\0", "x" * 300),
+    *("\N{MUSICAL NOTE}", "{0}", "$1", "?", "a/b~c", "$.*", " Title", "it's rejects"),
+]
+TAKEN_NAMES = ["tags", "environment", "Item_ID", "state", "sidecar_source", "run_date", "tag_state", "select"]
+
+
+def test_no_name_of_a_column_breaks_a_view(results: Results) -> None:
+    """Whatever a manifest calls it: all views answer, each tag is a column, and under one name in all of them."""
+    tags = {name: f"value of {name}" for name in [*ODD_NAMES, *TAKEN_NAMES]}
+    expected = {name.replace("\0", "\N{SYMBOL FOR NULL}"): tags[name] for name in ODD_NAMES}
+    expected |= {f"tag_{name}": tags[name] for name in TAKEN_NAMES}
+    night(results, MONDAY, {"a": REJECTED | {"tags": json.dumps(tags)}})
+
+    with opened(results) as store:
+        for view in TAGGED:
+            (row,) = store.sql(f"FROM {view}").to_arrow_table().to_pylist()
+            assert (view, {name: row.get(name) for name in expected}) == (view, expected)
+        assert store.execute("SELECT need_attention FROM coverage").fetchall() == [(1,)]
+    for view in ("rejects", "coverage"):  # with the views that they read alone
+        with opened(results, asked=f"FROM {view}") as store:
+            assert len(store.execute(f"FROM {view}").fetchall()) == 1
 
 
 def test_a_tag_that_catalogs_have_is_not_taken_by_our_own_words() -> None:
