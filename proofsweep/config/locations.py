@@ -4,6 +4,7 @@ import errno
 import os
 import posixpath
 import re
+import stat
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # The letters that some cloud allows in a bucket's name, with Azure's account and the tenant of some S3 servers.
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _BUCKET_NAME = re.compile(r"[A-Za-z0-9._:@$-]+")
+_RIGHTS_OF_FOLDER, _RIGHTS_OF_FILE = 0o2770, 0o660  # that owner and group may pass on
 _PASSWORD = re.compile(r"\A[^/]*:.*@", re.DOTALL)  # that of S3 often has a slash
 _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
@@ -184,12 +186,31 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and the missing ones above it, so that each survives a power cut."""
+def make_folder(folder: Path) -> list[Path]:
+    """Make a folder and the missing ones above it, so that each survives a power cut; return those, the upper first."""
     missing = list(takewhile(lambda each: not each.is_dir(), (folder, *folder.parents)))
-    for each in reversed(missing):  # a hostile delivery has more folders than functions can call themselves
+    missing.reverse()
+    for each in missing:  # a hostile delivery has more folders than functions can call themselves
         each.mkdir(exist_ok=True)
         sync_folder(each.parent)
+    return missing
+
+
+def share_with_folder(path: Path) -> None:
+    """Give a new file or folder to those who use the folder that it lies in.
+
+    What root makes would shut out the owner of the folder, and what one member of a group makes, whose umask keeps it,
+    the others. Nobody else gains a right by it.
+    """
+    folder, own = path.parent.stat(), path.stat()
+    is_of_root = os.geteuid() == 0 and folder.st_uid != own.st_uid
+    is_of_group = folder.st_mode & stat.S_IWGRP and not folder.st_mode & stat.S_ISVTX  # /tmp is everybody's
+    if not is_of_root and not is_of_group:
+        return
+    rights = _RIGHTS_OF_FOLDER if stat.S_ISDIR(own.st_mode) else _RIGHTS_OF_FILE
+    with suppress(OSError):  # a file system without owners, or a group that we are no member of
+        os.chown(path, folder.st_uid if is_of_root else -1, folder.st_gid)
+        path.chmod(stat.S_IMODE(own.st_mode) | folder.st_mode & rights)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
@@ -12,7 +13,15 @@ from typing import TYPE_CHECKING, TypeVar, Union
 
 from pydantic import TypeAdapter
 
-from proofsweep.config.locations import BUCKET_SCHEMES, is_bucket, make_folder, path_of, sync_file, sync_folder
+from proofsweep.config.locations import (
+    BUCKET_SCHEMES,
+    is_bucket,
+    make_folder,
+    path_of,
+    share_with_folder,
+    sync_file,
+    sync_folder,
+)
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import CatalogError, NameTaken, ResultsError
 
@@ -115,6 +124,18 @@ class FolderStore:
         """Make an object or overwrite it; a reader sees the old or the new one."""
         self._write(name, content, Path.replace)
 
+    def replace_derived(self, name: str, content: bytes) -> None:
+        """Do so for what each reader can make anew; only those to whom the folder belongs write it.
+
+        Whoever else reads here, root too, would leave a file that the owner may not be able to read or to replace.
+        """
+        with self.wrapped_errors("read"):
+            root = self._root.stat()
+        is_owner = root.st_uid == os.geteuid()
+        is_shared = root.st_mode & stat.S_IWGRP and root.st_gid in {os.getegid(), *os.getgroups()}
+        if is_owner or (is_shared and os.geteuid() != 0):
+            self.replace(name, content)
+
     def read(self, name: str) -> bytes | None:
         with self.wrapped_errors("read"), self._may_be_missing():
             return (self._root / name).read_bytes()
@@ -150,9 +171,11 @@ class FolderStore:
         path = self._root / name
         draft = path.parent / f".draft-{secrets.token_hex(8)}"
         with self.wrapped_errors("written"):
-            make_folder(path.parent)
+            for made in make_folder(path.parent):
+                share_with_folder(made)
             try:
                 _write_durably(draft, content)
+                share_with_folder(draft)
                 put(draft, path)
             finally:
                 draft.unlink(missing_ok=True)

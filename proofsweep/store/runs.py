@@ -165,12 +165,12 @@ class RunIndex:
         self._clock = clock
 
     def refreshed(self) -> IndexedRuns:
-        """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader."""
+        """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader, if the store is ours."""
         index = self._read()
         whole = self._with_newer(index)
         if whole != index:
             with suppress(ResultsError):  # a reader may have no right to write
-                self._store.replace(INDEX_NAME, gzip.compress(_INDEX.dump_json(whole), compresslevel=5))
+                self._store.replace_derived(INDEX_NAME, gzip.compress(_INDEX.dump_json(whole), compresslevel=5))
         return whole
 
     def _with_newer(self, index: IndexedRuns) -> IndexedRuns:
@@ -210,7 +210,13 @@ class RunIndex:
         return RunRecord(plan=plan, legs=legs)
 
     def _read(self) -> IndexedRuns:
-        """Read the index; one that is damaged or missing is made anew."""
+        """Read the index; one that is damaged, missing or another user's alone is made anew."""
+        try:
+            content = self._store.read(INDEX_NAME) or b""
+        except ResultsError as error:
+            if not isinstance(error.__cause__, PermissionError):
+                raise
+            return IndexedRuns()
         with suppress(OSError, EOFError, ValueError, zlib.error):
-            return _INDEX.validate_json(gzip.decompress(self._store.read(INDEX_NAME) or b""))
+            return _INDEX.validate_json(gzip.decompress(content))
         return IndexedRuns()
