@@ -4,8 +4,8 @@ import errno
 import os
 import posixpath
 import re
-import stat
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile

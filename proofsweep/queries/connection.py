@@ -13,10 +13,12 @@ from proofsweep.domain.errors import DISK_IS_FULL, ResultsError
 from proofsweep.domain.runs import Plan
 from proofsweep.queries.status import environment_in
 from proofsweep.queries.tables import STORE_SCHEME, create_tables, read_by_us
-from proofsweep.queries.views import read_by, views, with_views
+from proofsweep.queries.views import NAMES, read_by, views, with_views, words_of
 from proofsweep.store.latest import OFFLINE
+from proofsweep.store.operations import environments_of_operations, environments_of_probes
 from proofsweep.store.parts import Results
 from proofsweep.store.sql import quoted
+from proofsweep.store.tables import TABLES
 
 _SETTINGS = (
     "SET TimeZone = 'UTC'",
@@ -30,6 +32,7 @@ _SETTINGS = (
     # Late materialization ends with an internal error of DuckDB 2.0, if a query with LIMIT has a condition on the run.
     "SET disabled_optimizers = 'join_order,build_side_probe_side,late_materialization'",
 )
+_OF_OPERATIONS = {"exchanges", *(name for name, table in TABLES.items() if table.written_by == "operation")}
 _FULL = {os.strerror(code): code for code in DISK_IS_FULL}
 
 
@@ -38,14 +41,14 @@ def open_views(
 ) -> duckdb.DuckDBPyConnection:
     """Open the views over a results store in DuckDB; `close` is for its end.
 
-    The views show one environment: None takes the only one, or `preferred` if the store has it; `all` shows all. If it
-    is known what will be `asked`, only the views are made that this names, if it names any: to make all takes a second.
-    ResultsError if there is no run, or none in this environment, or none is named and there are several.
+    The views show one environment of those that have what is `asked`: None takes the only one, or `preferred` if it is
+    among them; `all` shows all. Only the views are made that are asked for, if any is: to make all takes a second.
+    ResultsError if there is none, or not this one, or none is named and there are several.
     """
     connection = duckdb.connect(config=OFFLINE)
     try:
         plans = _prepare(connection, results)
-        chosen = _chosen(results, list(dict.fromkeys(plan.environment for plan in plans)), environment, preferred)
+        chosen = _chosen(results, _environments_in(results, plans, asked), environment, preferred)
         shown = (plan for plan in plans if plan.environment in chosen)
         known = views(dict.fromkeys(name for plan in shown for name in plan.tag_names))
         _show(connection, chosen)
@@ -117,6 +120,20 @@ def _prepare(connection: duckdb.DuckDBPyConnection, results: Results, asked: str
 
 def _show(connection: duckdb.DuckDBPyConnection, environments: Iterable[str]) -> None:
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, environments))}]")
+
+
+def _environments_in(results: Results, plans: Iterable[Plan], asked: str) -> list[str]:
+    """Name the environments that have what is asked: operations and probes are of some that have no run perhaps.
+
+    A question about runs alone does not see these: its answer would be empty there.
+    """
+    named = words_of(asked) & {*NAMES} or {*NAMES}
+    there = dict.fromkeys(plan.environment for plan in plans)
+    if named & _OF_OPERATIONS:
+        there |= dict.fromkeys(sorted(environments_of_operations(results)))
+    if "probes" in named:
+        there |= dict.fromkeys(sorted(environments_of_probes(results)))
+    return list(there)
 
 
 def _chosen(results: Results, there: list[str], environment: str | None, preferred: str | None) -> list[str]:

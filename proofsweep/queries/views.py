@@ -58,16 +58,16 @@ def _view(name: str) -> View:
     about = [line for line in lines if line.startswith("-- ")]
     meaning = TABLES[name].meaning if name in TABLES else " ".join(line.removeprefix("-- ") for line in about)
     query = "\n".join(lines[len(about) :])
-    return View(name, meaning, query, _words_of(_NO_NAMES.sub("", query)))
+    return View(name, meaning, query, words_of(_NO_NAMES.sub("", query)))
 
 
-def _words_of(sql: str) -> frozenset[str]:
+def words_of(sql: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", sql.lower()))
 
 
 def read_by(asked: str, known: Sequence[View]) -> list[View]:
     """Return views that SQL names, and those that they read, in their order: each takes as long to make as a query."""
-    found, read = [], _words_of(asked)
+    found, read = [], words_of(asked)
     for view in reversed(known):
         if view.name in read:
             found.append(view)

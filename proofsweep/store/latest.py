@@ -254,8 +254,8 @@ def newest_rows(results: Results, legs: Sequence[TailLeg], base: Base) -> Iterat
             ("base", LATEST, [file.name for file in base.files]),
         ):
             paths = _files_of(results.store, schema, names, Path(folder, view))
-            listed = ", ".join(map(quoted, paths))
-            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet([{listed}], filename = 'path')")
+            files = ", ".join(map(quoted, paths))
+            connection.execute(f"CREATE VIEW {view} AS FROM read_parquet([{files}], filename = 'path')")
         connection.execute(f"CREATE VIEW known AS {_KNOWN}")
         for items in _ranges(connection):
             ordered = f"{newest_per_item(f'FROM known WHERE {items}')}\nORDER BY item_id, environment, entry, outcome"

@@ -7,17 +7,20 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
+from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
 from proofsweep.store import layout
 from proofsweep.store.lease import Legs
-from proofsweep.store.objects import Store, read_document
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, read_document
 from proofsweep.store.parts import SCHEMAS, Results, parquet_of
 
 _TABLE = "probes"
@@ -36,6 +39,22 @@ def operation_of(store: Store, operation_id: str) -> Operation | None:
     """Read an operation; None if there is no such one. ResultsError if it is damaged."""
     is_one = layout.kind_of(operation_id)
     return read_document(store, layout.plan_name(operation_id), _OPERATION) if is_one else None
+
+
+def environments_of_operations(results: Results) -> set[str]:
+    store = results.store
+    operations = some_at_once(operation_ids(store), partial(operation_of, store), REQUESTS_AT_ONCE)
+    return {operation.environment for operation in operations if operation is not None}
+
+
+def environments_of_probes(results: Results) -> set[str]:
+    """Read one part of each environment: it has the same name on each day."""
+    store = results.store
+    days = [f"{_TABLE}/{day}" for day in store.folders(_TABLE)]
+    parts = chain.from_iterable(some_at_once(days, store.names, REQUESTS_AT_ONCE))
+    one_of_each = {part.rpartition("/")[2]: part for part in parts}
+    probed = results.table(_TABLE, one_of_each.values(), ["environment"])["environment"]
+    return {str(environment) for environment in probed.unique().to_pylist()}
 
 
 def is_complete(store: Store, operation_id: str) -> bool:

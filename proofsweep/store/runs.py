@@ -165,7 +165,7 @@ class RunIndex:
         self._clock = clock
 
     def refreshed(self) -> IndexedRuns:
-        """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader, if the store is ours."""
+        """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader."""
         index = self._read()
         whole = self._with_newer(index)
         if whole != index:

@@ -9,11 +9,14 @@ import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.exchanges import Call
 from proofsweep.queries.connection import open_views, opened, tables_of
 from proofsweep.store.bucket_store import BucketStore
 from proofsweep.store.parts import Results, parquet_of
 
 from ...worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
+from ..ended_operations import call_of, leave_operation, operation_named
+from ..passes_of_monitoring import leave_pass
 
 
 def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
@@ -33,6 +36,30 @@ def test_the_views_show_one_environment_unless_asked(results: Results) -> None:
             seen[asked] = [row[0] for row in counts if row]
 
     assert seen["all"] == [a + b for a, b in zip(seen["it's beta"], seen["production"], strict=True)]
+
+
+def test_operations_and_probes_are_seen_without_a_run(results: Results) -> None:
+    """In a store that has nothing else, and beside runs of another environment: what has no row is not chosen."""
+    monitoring = operation_named("20261117T030000Z_000cc", "monitoring", environment="sandbox")
+    leave_pass(results, monitoring.operation_id, "sandbox", [call_of(monitoring, "r-1", Call.HEALTH)])
+    inventory = operation_named("20261116T040000Z_000bb", environment="sandbox")
+    tables = {"probes": "FROM probes", "calls": "SELECT request_id FROM exchanges", "rows": "FROM verdicts"}
+
+    def seen(name: str, **shown: str) -> int:
+        with opened(results, asked=tables[name], **shown) as store:
+            return len(store.execute(tables[name]).fetchall())
+
+    assert seen("probes") == seen("probes", environment="all") == 1
+    with pytest.raises(ResultsError, match="There is no run"):
+        seen("rows")
+    night(results, MONDAY, {"a": ACCEPTED}, environment="beta")
+    assert (seen("probes", preferred="sandbox"), seen("rows", preferred="sandbox"), seen("rows")) == (1, 1, 1)
+    with pytest.raises(ResultsError, match="holds the environments beta, sandbox; name one"):
+        seen("probes")
+    with pytest.raises(ResultsError, match="no run of the environment sandbox: there are beta"):
+        seen("rows", environment="sandbox")
+    leave_operation(results, inventory, [call_of(inventory, "r-2")])
+    assert seen("calls", environment="sandbox") == 1
 
 
 def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
