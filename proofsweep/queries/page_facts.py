@@ -30,6 +30,10 @@ _COUNTS = """
     count(*) FILTER (state = 'failed') AS failed, count(*) FILTER (state = 'ineligible') AS ineligible,
     count(*) FILTER (state = 'not_sent') AS not_sent, count(*) FILTER (state = 'gone') AS gone
 """
+_OUTCOMES = """
+    SELECT run_id, outcome, count(DISTINCT manifest_row)
+    FROM store.verdicts WHERE list_contains($1::VARCHAR[], run_id) GROUP BY ALL
+"""
 _BY_TAG = """
     SELECT {spelling} AS value, {counts}
     FROM files
@@ -123,11 +127,11 @@ def catalog_facts(
     nights = [run for run in runs if "--only" not in run.plan.selection.split()] or runs
     newest = {run.plan.identity: run.plan.run_id for run in reversed(nights)}
     selected = SelectedRows(results=results, environment=label)
-    with selected.opened("true" if catalog is None else _items_of(runs), "changes") as files:
+    with selected.opened("true" if catalog is None else _items_of(identities), "changes") as files:
         return replace(
             _facts_of(files, label, list(newest.values()), tags),
             catalogs=sorted({run.plan.identity: run.plan.catalog for run in reversed(runs)}.values()),
-            nights=_nights(nights),
+            nights=_nights(files, nights),
         )
 
 
@@ -162,16 +166,39 @@ def _counts_by(files: ChosenFiles, value: str) -> list[tuple[str | None, FileCou
     return [(each, FileCounts(*counts)) for each, *counts in files.connection.execute(query).fetchall()]
 
 
-def _items_of(runs: Sequence[RunRecord]) -> str:
-    """Return the condition for the items that the catalogs of some runs list, or that a pass over a folder took."""
-    identities = ", ".join({quoted(run.plan.identity) for run in runs})
-    locations = ", ".join({quoted(run.plan.catalog) for run in runs})
-    return f"list_has_any(identities, [{identities}]) OR catalog IN ({locations})"
+def _items_of(identities: Iterable[str]) -> str:
+    """Return the condition for the items that catalogs list, or that a pass over a folder took.
+
+    A location says nothing here: a list may have been verified under several names.
+    """
+    return f"list_has_any(identities, [{', '.join(map(quoted, sorted(identities)))}])"
 
 
-def _nights(runs: Iterable[RunRecord]) -> list[tuple[date, Counter[str]]]:
-    checked: dict[date, Counter[str]] = {}
+def _nights(files: ChosenFiles, runs: Iterable[RunRecord]) -> list[tuple[date, Counter[str]]]:
+    """Count the rows of the runs that began on the same day, over all legs of each."""
+    by_day: dict[date, list[RunRecord]] = {}
     for run in runs:
-        rows = checked.setdefault(run.plan.run_date, Counter())
-        rows.update({outcome: leg.count(outcome) for leg in run.legs for outcome in OUTCOMES})
-    return sorted(checked.items())[-_MOST_NIGHTS:]
+        by_day.setdefault(run.plan.run_date, []).append(run)
+    nights = sorted(by_day.items())[-_MOST_NIGHTS:]
+    counts = _rows_by_outcome(files, [run for _, of_day in nights for run in of_day])
+    return [(day, sum((counts[run.plan.run_id] for run in of_day), Counter())) for day, of_day in nights]
+
+
+def _rows_by_outcome(files: ChosenFiles, runs: Sequence[RunRecord]) -> dict[str, Counter[str]]:
+    """Count the rows of each run by its receipts, which stay when it is pruned.
+
+    A leg that was killed has rows and no receipt: where receipts know of fewer rows than are finished, these are read.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for run in runs:
+        told = counts[run.plan.run_id] = Counter()
+        for leg in run.legs:
+            told.update({outcome: leg.count(outcome) for outcome in OUTCOMES})
+    untold = [run for run in runs if counts[run.plan.run_id].total() < run.plan.items - run.remaining]
+    found = files.connection.execute(_OUTCOMES, [[run.plan.run_id for run in untold]]).fetchall() if untold else []
+    read: dict[str, Counter[str]] = {}
+    for run_id, outcome, rows in found:
+        read.setdefault(run_id, Counter())[outcome] = rows
+    for run_id, rows_read in read.items():
+        counts[run_id] |= rows_read  # the larger of both: parts may have been pruned since
+    return counts

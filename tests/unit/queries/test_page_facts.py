@@ -79,6 +79,32 @@ def test_the_runs_of_a_day_are_one_night(results: Results) -> None:
     assert [(day.day, rows.total()) for day, rows in own] == [(19, 1), (22, 2)]
 
 
+def test_a_night_has_the_rows_of_all_legs_of_its_runs(results: Results) -> None:
+    """One was stopped and resumed twice; of another the first leg was killed, so that it has rows and no receipt."""
+    stopped, killed = (plan_of_run(f"202611{day}T020000Z_000aa", 6) for day in (16, 17))
+    for leg, items in enumerate(("ab", "c", "def"), start=1):
+        rows = [answered(stopped, "abcdef".index(item), item) for item in items]
+        end_leg(results, stopped, rows, leg, "stopped" if leg < 3 else "complete")
+    end_leg(results, killed, [answered(killed, 0, "a"), answered(killed, 1, "b", "rejected")])
+    results.store.delete(f"_runs/{killed.run_id}/legs/001/receipt.json")
+    end_leg(results, killed, [answered(killed, row, "abcdef"[row]) for row in range(2, 6)], 2, remaining=0)
+
+    nights = catalog_facts(results, "beta").nights
+
+    assert [(day.day, +rows) for day, rows in nights] == [
+        (16, {"accepted": 6}),
+        (17, {"accepted": 5, "rejected": 1}),
+    ]
+
+
+def test_a_catalog_has_none_of_the_files_of_another_name(results: Results) -> None:
+    """The same list was verified under two names, with other rows each."""
+    night(results, MONDAY, {"a": ACCEPTED, "b": REJECTED}, catalog="/m/list.csv", catalog_identity="autumn")
+    night(results, TUESDAY, {"c": ACCEPTED}, catalog="/m/list.csv", catalog_identity="winter")
+
+    assert [catalog_facts(results, "beta", name).counts.files for name in ("autumn", "winter")] == [2, 1]
+
+
 @pytest.mark.parametrize(
     ("values", "drawn"),
     [
