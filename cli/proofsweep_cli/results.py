@@ -13,10 +13,11 @@ from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
 from proofsweep.domain.text import counted, printable
 from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_of_cause
-from proofsweep.queries.search import MOST_LISTED, is_run_or_operation, searching
+from proofsweep.queries.run_calls import calls_of_run
+from proofsweep.queries.search import MOST_LISTED, searching
 from proofsweep.queries.selected_rows import IS_OPEN, AttentionGroup, SelectedRows, attention_groups
 from proofsweep.queries.status import NEED_ATTENTION, meant_run
-from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome
+from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome, words_on_calls
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.options import By, Catalog, Limit, ListFormat, RunId
@@ -179,10 +180,13 @@ def explain(
     """
     store = request.app.results
     with searching(store) as search:
-        if is_run_or_operation(store, what):
-            text = packet_of(search.kinds_of_failed_calls(what))
-            lines = text.splitlines() or [f"Every call of {what} succeeded; there is nothing to look up."]
-            request.answer({"run_id": what, "support_packet": text}, lines)
+        if (calls_of_it := calls_of_run(store, what)) is not None:
+            text = packet_of(search.kinds_of_failed_calls(what, calls_of_it.unpublished))
+            note = words_on_calls(what, calls_of_it.known, has_failed=bool(text))
+            document = {"run_id": what, "support_packet": text, "calls_known": calls_of_it.known, "note": note}
+            request.answer(document, text.splitlines() or [note])
+            if text and note and not request.as_json:
+                say(note)  # the packet is for somebody else
             return ExitCode.ACCEPTED
         items = search.items(what)
         if len(items) != 1:

@@ -2,17 +2,17 @@
 """Search a results store, in all environments: for an item by what people know of it, and for the calls to quote."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 
 from proofsweep.config.locations import path_of
-from proofsweep.domain.errors import CatalogError, ResultsError
+from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import PROOF_PREFIX, Row
 from proofsweep.queries.connection import tables_of
-from proofsweep.store.operations import operation_of
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.sql import quoted
 
@@ -68,21 +68,16 @@ _KINDS = """
             ),
             (request_id IS NULL, started_at), 10
         ) AS named
-    FROM (FROM store.exchanges WHERE {condition}) AS calls
+    FROM (FROM {exchanges} WHERE {condition}) AS calls
     LEFT JOIN store.plans AS plans ON plans.run_id = calls.run_id
     GROUP BY ALL ORDER BY hour, environment, call, status, error_code, failure
 """
-
-
-def is_run_or_operation(results: Results, wanted: str) -> bool:
-    with suppress(ResultsError):
-        return bool(results.plan(wanted))
-    return operation_of(results.store, wanted) is not None
+_OF_CALL = ", ".join(SCHEMAS["exchanges"].names)
 
 
 @contextmanager
 def searching(results: Results) -> Iterator["Search"]:
-    with tables_of(results, f"{_OF_REQUEST} {_KINDS}") as connection:
+    with tables_of(results, f"{_OF_REQUEST} store.exchanges") as connection:
         yield Search(connection)
 
 
@@ -114,11 +109,18 @@ class Search:
 
     def kinds_of_calls(self, verdicts: Sequence[Row]) -> list[Row]:
         """Count the same exchanges by call, answer and hour, and name the first ten of each kind."""
-        return self._rows(_KINDS.format(condition=_calls_for(verdicts)), {})
+        return self._rows(_KINDS.format(exchanges="store.exchanges", condition=_calls_for(verdicts)), {})
 
-    def kinds_of_failed_calls(self, run_id: str) -> list[Row]:
-        """Count the exchanges of a run or an operation that did not succeed in the same way."""
-        return self._rows(_KINDS.format(condition=_FAILED.format(run_id=quoted(run_id))), {})
+    def kinds_of_failed_calls(self, run_id: str, unpublished: Sequence[pa.Table] = ()) -> list[Row]:
+        """Count the exchanges of a run or an operation that did not succeed in the same way.
+
+        Of a leg at work, and of one that was killed, the last ones are in no part: those `unpublished` count too.
+        """
+        exchanges = "store.exchanges"
+        if unpublished:
+            self.connection.register("unpublished", pa.concat_tables(unpublished))
+            exchanges = f"(SELECT {_OF_CALL} FROM store.exchanges UNION ALL SELECT {_OF_CALL} FROM unpublished)"
+        return self._rows(_KINDS.format(exchanges=exchanges, condition=_FAILED.format(run_id=quoted(run_id))), {})
 
     def _rows(self, query: str, values: dict[str, str]) -> list[Row]:
         return list(self.connection.sql(query, params=values or None).to_arrow_table().to_pylist())

@@ -8,6 +8,7 @@ from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
 from proofsweep.domain.items import Row
 from proofsweep.domain.reasons import about
 from proofsweep.domain.text import counted, minute_of, printable
+from proofsweep.queries.run_calls import CallsKnown
 from proofsweep.queries.search import calling_rows
 
 _FAILURES = {"timeout": "no answer in time", "connection": "connection broken", "bad_answer": "unusable answer"}
@@ -79,6 +80,22 @@ def packet_of(kinds: Sequence[Row]) -> str:
     for kind in kinds:
         lines += ["", *_lines_of_kind(kind)]
     return "\n".join(lines) + "\n"
+
+
+def words_on_calls(run_id: str, known: CallsKnown, *, has_failed: bool) -> str:
+    """Say in one sentence what is known of the calls of a run or an operation, beside those that failed, if any did."""
+    named = "No other call" if has_failed else "No call"
+    match known:
+        case CallsKnown.ALL:
+            return "" if has_failed else f"Every call of {run_id} succeeded; there is nothing to look up."
+        case CallsKnown.SOME:
+            return f"{named} of {run_id} that is recorded has failed. A process was killed: its last ones may be lost."
+        case CallsKnown.SO_FAR:
+            return f"{named} of {run_id} has failed up to the last rows that it wrote down; it is at work."
+        case CallsKnown.NONE_YET:
+            return f"No call of {run_id} is known: it is planned, and nothing has begun."
+        case CallsKnown.PRUNED:
+            return f"The calls of {run_id} were pruned: which of them failed is not known any more."
 
 
 def _answer_of(exchange: Row) -> str:

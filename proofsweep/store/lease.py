@@ -383,7 +383,7 @@ def receipts_of(store: Store, plan: AnyRun) -> dict[int, dict[str, object] | Non
     return {number: legs.receipt(number) for number in leg_numbers(store, plan)}
 
 
-def open_legs(store: Store, plan: Plan) -> list[OpenTerm]:
+def open_legs(store: Store, plan: AnyRun) -> list[OpenTerm]:
     """Return the last leg of each partition, if it has not ended, and how far it was at its last heartbeat."""
     return [opened for legs in legs_of(store, plan) if (opened := legs.open_leg()) is not None]
 
