@@ -21,10 +21,10 @@ COLUMNS = (
 )
 _MOST_CHANGED = 50  # files of a kind on a page
 _FETCHED = 5_000  # rows in memory at once
-# Each run is named in a condition of its own: then only its files and those before it are opened.
+_MOST_PARTS = 10_000  # that are opened by name; of more, all that lie between them are looked at
 _CHANGED = """
 SELECT {columns}, cause IS NOT DISTINCT FROM 'rubric_changed' AND change = 'changed' AS is_rubric
-FROM changes WHERE run_id = {run_id}
+FROM changes
 """
 _FILES = """
 SELECT
@@ -92,10 +92,15 @@ def words_of_cause(cause: str | None) -> str:
 
 
 def create_changed(connection: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> None:
-    """Make the table `changed` of what changed in some runs."""
+    """Make the table `changed` of what changed in some runs, in one query for all of them.
+
+    A query for each would look through the whole store as often as there are runs.
+    """
     columns = ", ".join((*COLUMNS, "before_audio", "now_audio", "tags"))
-    found = (_CHANGED.format(columns=columns, run_id=quoted(run_id)) for run_id in run_ids)
-    connection.execute(f"CREATE TEMP TABLE changed AS {with_views('changes')} {' UNION ALL '.join(found)}")
+    connection.execute(f"SET VARIABLE compared_runs = [{', '.join(map(quoted, run_ids))}]::VARCHAR[]")
+    # DuckDB opens the files that a join names only if they are so few.
+    connection.execute(f"SET dynamic_or_filter_threshold = {_MOST_PARTS}")
+    connection.execute(f"CREATE TEMP TABLE changed AS {with_views('changes')} {_CHANGED.format(columns=columns)}")
 
 
 def changed_files(connection: duckdb.DuckDBPyConnection, shown: Mapping[str, str]) -> dict[str, ChangedFiles]:

@@ -1,6 +1,7 @@
 -- What `changes` compares each run with: the runs of its environment since the last one that left nothing out of its
 -- catalog, and was not pruned; and those older than that for an item that has no other row than failed ones in them. What
 -- such a run had is gone if one that left nothing out does not have it; what it may have had, and was pruned, is not new.
+-- The variable compared_runs chooses runs, if it is set: whoever asks about some of them opens no file of the others.
 WITH known AS (
     SELECT
         run_id, environment, identity, failed, NOT is_partial AND skipped = 0 AND remaining = 0 AS is_whole,
@@ -35,3 +36,4 @@ FROM compared
 JOIN known ON known.environment = compared.environment
     AND known.run_id BETWEEN coalesce(since, compared.run_id) AND compared.run_id
 LEFT JOIN last_pruned ON last_pruned.run_id = compared.run_id
+WHERE getvariable('compared_runs') IS NULL OR list_contains(getvariable('compared_runs'), compared.run_id)
