@@ -7,8 +7,8 @@ from pathlib import Path
 from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Plan
-from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, run_changes
-from proofsweep.queries.connection import opened
+from proofsweep.queries.changes import CHANGES_IN_ORDER, COLUMNS, create_changed, run_changes
+from proofsweep.queries.connection import answering, opened
 from proofsweep.store.parts import Results
 
 from ...worlds.ended_nights import ACCEPTED, FAILED, INELIGIBLE, MONDAY, REJECTED, THURSDAY, TUESDAY, WEDNESDAY, night
@@ -172,3 +172,19 @@ def test_each_cell_that_is_compared_is_in_the_digest(results: Results) -> None:
         changed = store.execute("SELECT item_id FROM changes WHERE change <> 'new' ORDER BY ALL").fetchall()
 
     assert changed == [(item,) for item in sorted(items)]
+
+
+def test_many_catalogs_are_compared_within_little_memory(results: Results) -> None:
+    """In one query: one for each needs its own memory, and looks through the whole store."""
+    newest = [f"20261117T02{number:02}00Z_000aaaaaa" for number in range(20)]
+    for run_id in newest:
+        catalog = f"/c/{run_id[11:13]}.csv"
+        night(results, run_id.replace("20261117", "20261116"), {f"a of {catalog}": ACCEPTED}, catalog=catalog)
+        night(results, run_id, {f"a of {catalog}": REJECTED}, catalog=catalog)
+
+    with answering(results, ["beta"], "changes") as store:
+        store.execute("SET memory_limit = '100MB'; SET threads = 2")
+        create_changed(store, newest)
+        found = store.execute("SELECT change, count(*), count(DISTINCT run_id) FROM changed GROUP BY ALL").fetchall()
+
+    assert found == [("broken", 20, 20)]
