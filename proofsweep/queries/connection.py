@@ -47,7 +47,7 @@ def open_views(
     """
     connection = duckdb.connect(config=OFFLINE)
     try:
-        plans = _prepare(connection, results)
+        plans = _prepare(connection, results, _tables_asked(asked))
         chosen = _chosen(results, _environments_in(results, plans, asked), environment, preferred)
         shown = (plan for plan in plans if plan.environment in chosen)
         known = views(dict.fromkeys(name for plan in shown for name in plan.tag_names))
@@ -134,6 +134,13 @@ def _environments_in(results: Results, plans: Iterable[Plan], asked: str) -> lis
     if "probes" in named:
         there |= dict.fromkeys(sorted(environments_of_probes(results)))
     return list(there)
+
+
+def _tables_asked(asked: str) -> str | None:
+    """Return the SQL of the views that are asked for, whose tables are made; None for all, or if tables are asked."""
+    made = read_by(asked, views())
+    is_about_tables = "store" in words_of(asked)
+    return "\n".join(view.query for view in made) if made and not is_about_tables else None
 
 
 def _chosen(results: Results, there: list[str], environment: str | None, preferred: str | None) -> list[str]:

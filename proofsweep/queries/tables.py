@@ -4,13 +4,14 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from itertools import chain
 
 import duckdb
 import pyarrow as pa
 
+from proofsweep.config.threads import some_at_once
 from proofsweep.domain.reasons import about, reason_entries
 from proofsweep.domain.runs import Plan
 from proofsweep.store import layout
@@ -39,6 +40,7 @@ _RUN_ID = r"regexp_extract({}, '([^-/\\]+)-[0-9-]+\.parquet$', 1) AS run_id"
 _RUN_DATE = "regexp_extract(filename, 'run_date=([0-9-]{10})/[^/]+$', 1)::DATE AS run_date"
 _PARTS = "{}/*/[!.]*.parquet"  # without hidden files, which a copying tool or a file manager may leave behind
 _LISTINGS = ("run_id", "environment", "identity", "catalog")  # of each catalog the newest run that listed all of it
+_NAMED = re.compile(r"\bstore\.(\w+)")
 _PRUNED = ("run_id", "environment", "identity")
 _OF_PLAN = {
     **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
@@ -60,36 +62,47 @@ _COMMON_VIEWS = {
 def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked: str | None = None) -> list[Plan]:
     """Make or remake the schema `store`, and return the plans, the newest first; queries read what is there then.
 
-    Of the tables with parts only those that are `asked` in SQL, None for all: each takes a listing of each of its days.
+    Of what takes a listing of each day or run only that which is `asked` in SQL, None for all.
     """
     latest = Latest(results)
     runs = list(latest.index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
-    for table in SCHEMAS:
-        if asked is not None and not re.search(rf"\bstore\.{table}\b", asked):
-            continue
-        has_parts = next(results.all_parts(table), None) is not None
-        location = _location_of(results, _PARTS.format(table))
-        _create_view(connection, table, _reading_parts(table, [location]) if has_parts else _empty_table(table))
-    if asked is None or "store.verdicts_files" in asked:
+    named = None if asked is None else frozenset(_NAMED.findall(asked))
+    tables = [table for table in SCHEMAS if named is None or table in named]
+    has_parts = some_at_once(tables, partial(_has_parts, results), REQUESTS_AT_ONCE)
+    for table, is_filled in zip(tables, has_parts, strict=True):
+        parts = _location_of(results, _PARTS.format(table))
+        _create_view(connection, table, _reading_parts(table, [parts]) if is_filled else _empty_table(table))
+    if named is None or "verdicts_files" in named:
         every = quoted(_location_of(results, _PARTS.format("verdicts")))
         _create_view(
             connection, "verdicts_files", f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
         )
-    listings = [(run, names) for run in newest_listings(runs).values() if (names := listing_objects(results, run))]
-    listed = [_location_of(results, name) for _, names in listings for name in names]
-    _create_view(connection, "listing", _items_in(listed, ITEMS))
-    newest = [{name: getattr(run.plan, name) for name in _LISTINGS} for run, _ in listings]
-    _create_from(connection, "listings", newest, dict.fromkeys(_LISTINGS, "VARCHAR"))
-    folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
-    gone = [_location_of(results, name) for folder in folders for name in results.store.names(folder)]
-    _create_view(connection, "gone", _items_in(gone, GONE))
+    _create_listings(connection, results, runs)
+    if named is None or "gone" in named:
+        folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
+        gone = chain.from_iterable(some_at_once(folders, results.store.names, REQUESTS_AT_ONCE))
+        _create_view(connection, "gone", _items_in([_location_of(results, name) for name in gone], GONE))
     _create_from(connection, "plans", map(_plan_row, runs), _PLAN_COLUMNS)
     _create_from(connection, "pruned", _pruned(results, latest.index), dict.fromkeys(_PRUNED, "VARCHAR"))
     _create_newest(connection, results, latest)
     for name, query in {**_advice(), **_COMMON_VIEWS}.items():
         _create_view(connection, name, query)
     return [run.plan for run in runs]
+
+
+def _has_parts(results: Results, table: str) -> bool:
+    return next(results.all_parts(table), None) is not None
+
+
+def _create_listings(connection: duckdb.DuckDBPyConnection, results: Results, runs: Sequence[RunRecord]) -> None:
+    """Make `store.listing`, the items of the newest whole listing of each catalog, and `store.listings`, their runs."""
+    newest = [*newest_listings(runs).values()]
+    names = list(some_at_once(newest, partial(listing_objects, results), REQUESTS_AT_ONCE))
+    _create_view(connection, "listing", _items_in([_location_of(results, name) for name in chain(*names)], ITEMS))
+    listed = [run.plan for run, objects in zip(newest, names, strict=True) if objects]
+    rows = [{name: getattr(plan, name) for name in _LISTINGS} for plan in listed]
+    _create_from(connection, "listings", rows, dict.fromkeys(_LISTINGS, "VARCHAR"))
 
 
 def read_by_us(store: Store) -> bool:
@@ -153,9 +166,8 @@ def _create_newest(connection: duckdb.DuckDBPyConnection, results: Results, late
 def _parts_of_runs(results: Results, plans: Sequence[Plan]) -> list[str]:
     """Name the parts of some runs from listings of their days alone."""
     runs, days = {plan.run_id for plan in plans}, {layout.table_folder("verdicts", plan.run_date) for plan in plans}
-    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        names = chain.from_iterable(pool.map(results.store.names, sorted(days)))
-        return [name for name in names if layout.run_of(name) in runs]
+    names = chain.from_iterable(some_at_once(sorted(days), results.store.names, REQUESTS_AT_ONCE))
+    return [name for name in names if layout.run_of(name) in runs]
 
 
 def _reading_parts(table: str, locations: Sequence[str]) -> str:

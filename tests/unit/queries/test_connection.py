@@ -4,14 +4,16 @@ import errno
 import resource
 from datetime import date
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from obstore.store import MemoryStore
 
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.exchanges import Call
-from proofsweep.queries.connection import open_views, opened, tables_of
+from proofsweep.queries.connection import answering, open_views, opened, tables_of
 from proofsweep.store.bucket_store import BucketStore
+from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results, parquet_of
 
 from ...worlds.ended_nights import ACCEPTED, MONDAY, REJECTED, TUESDAY, night
@@ -60,6 +62,39 @@ def test_operations_and_probes_are_seen_without_a_run(results: Results) -> None:
         seen("rows", environment="sandbox")
     leave_operation(results, inventory, [call_of(inventory, "r-2")])
     assert seen("calls", environment="sandbox") == 1
+
+
+class MeetingStore(FolderStore):
+    """A store that answers a listing of what is gone only while it is asked for another one."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.listed: list[str] = []
+        self._meeting = Barrier(2, timeout=20)
+
+    def names(self, folder: str) -> list[str]:
+        if folder.endswith("/gone"):
+            self.listed.append(folder)
+            self._meeting.wait()
+        return super().names(folder)
+
+
+def test_nights_of_changed_files_are_listed_side_by_side_and_only_for_what_needs_them(results: Results) -> None:
+    """Each run that left rows out has a list of what is gone: a bucket takes some time for each."""
+    nights = [f"202611{day}T020000Z_000aaaaaa" for day in range(16, 20)]
+    for run_id in nights:
+        night(results, run_id, {"a": ACCEPTED}, skipped=1, listed="ab")
+    store = MeetingStore(Path(results.store.url))
+    counts = {}
+
+    for asked in ("FROM rejects", "FROM coverage", "FROM verdicts", "FROM changes"):
+        with opened(Results(store), asked=asked) as views_of:
+            views_of.execute(asked).fetchall()
+        counts[asked], store.listed = len(store.listed), []
+    with answering(Results(store), ["beta"], "coverage"):
+        counts["status"] = len(store.listed)
+
+    assert counts == {"FROM rejects": 0, "FROM coverage": 0, "FROM verdicts": 0, "FROM changes": 4, "status": 0}
 
 
 def test_a_full_disk_is_an_error_of_the_system(results: Results) -> None:
