@@ -11,6 +11,7 @@ import pyarrow as pa
 import typer
 from rich.cells import cell_len
 
+from proofsweep.config.notices import say
 from proofsweep.domain.errors import UsageError
 from proofsweep.domain.text import counted, printable, shown_value, text_of_file
 from proofsweep.queries.connection import opened
@@ -57,7 +58,7 @@ def query(
             raise UsageError("The query on stdin is not UTF-8: save it so.") from error
     if not sql or not sql.strip():
         raise UsageError('Give a query, for example: proofsweep query "FROM rejects"')
-    with opened(app.results, environment, preferred=app.environment, asked=sql) as views_of:
+    with opened(app.results, environment, preferred=app.environment, asked=sql, note=say) as views_of:
         _answer(views_of, sql, form)
     return ExitCode.ACCEPTED
 

@@ -1,8 +1,9 @@
 """Open a results store in DuckDB, with the views over it."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
@@ -32,23 +33,33 @@ _SETTINGS = (
     # Late materialization ends with an internal error of DuckDB 2.0, if a query with LIMIT has a condition on the run.
     "SET disabled_optimizers = 'join_order,build_side_probe_side,late_materialization'",
 )
-_OF_OPERATIONS = {"exchanges", *(name for name, table in TABLES.items() if table.written_by == "operation")}
+_OF_OPERATIONS = {name for name, table in TABLES.items() if table.written_by == "operation"}
 _FULL = {os.strerror(code): code for code in DISK_IS_FULL}
 
 
 def open_views(
-    results: Results, environment: str | None = None, *, preferred: str | None = None, asked: str = ""
+    results: Results,
+    environment: str | None = None,
+    *,
+    preferred: str | None = None,
+    asked: str = "",
+    note: Callable[[str], object] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Open the views over a results store in DuckDB; `close` is for its end.
 
     The views show one environment of those that have what is `asked`: None takes the only one, or `preferred` if it is
     among them; `all` shows all. Only the views are made that are asked for, if any is: to make all takes a second.
-    ResultsError if there is none, or not this one, or none is named and there are several.
+    A `note` is told if others have what is asked, and this one has not. ResultsError if there is none, or not this one,
+    or none is named and there are several.
     """
     connection = duckdb.connect(config=OFFLINE)
     try:
         plans = _prepare(connection, results, _tables_asked(asked))
-        chosen = _chosen(results, _environments_in(results, plans, asked), environment, preferred)
+        runs = list(dict.fromkeys(plan.environment for plan in plans))
+        there = _environments_with(results, runs, asked)
+        chosen = _chosen(results, list(dict.fromkeys(chain(runs, *there.values()))), environment, preferred)
+        if note is not None and words_of(asked) & {*NAMES}:
+            _tell_of_others(note, chosen, there)
         shown = (plan for plan in plans if plan.environment in chosen)
         known = views(dict.fromkeys(name for plan in shown for name in plan.tag_names))
         _show(connection, chosen)
@@ -62,10 +73,15 @@ def open_views(
 
 @contextmanager
 def opened(
-    results: Results, environment: str | None = None, *, preferred: str | None = None, asked: str = ""
+    results: Results,
+    environment: str | None = None,
+    *,
+    preferred: str | None = None,
+    asked: str = "",
+    note: Callable[[str], object] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the views for the work inside, as `open_views` does."""
-    connection = open_views(results, environment, preferred=preferred, asked=asked)
+    connection = open_views(results, environment, preferred=preferred, asked=asked, note=note)
     try:
         yield connection
     finally:
@@ -122,18 +138,29 @@ def _show(connection: duckdb.DuckDBPyConnection, environments: Iterable[str]) ->
     connection.execute(f"SET VARIABLE environments = [{', '.join(map(quoted, environments))}]")
 
 
-def _environments_in(results: Results, plans: Iterable[Plan], asked: str) -> list[str]:
-    """Name the environments that have what is asked: operations and probes are of some that have no run perhaps.
+def _environments_with(results: Results, runs: Sequence[str], asked: str) -> dict[str, list[str]]:
+    """Name the environments that have what is asked, by what it is; those of `runs` are known.
 
-    A question about runs alone does not see these: its answer would be empty there.
+    Some have operations or probes and no run. A question about runs alone does not see these: it would be empty there.
     """
     named = words_of(asked) & {*NAMES} or {*NAMES}
-    there = dict.fromkeys(plan.environment for plan in plans)
+    there: dict[str, list[str]] = {}
+    if named - _OF_OPERATIONS - {"exchanges", "probes"}:
+        there["run"] = [*runs]
+    operations = sorted(environments_of_operations(results)) if named & {"exchanges", *_OF_OPERATIONS} else []
+    if "exchanges" in named:
+        there["call"] = [*runs, *operations]
     if named & _OF_OPERATIONS:
-        there |= dict.fromkeys(sorted(environments_of_operations(results)))
+        there["operation"] = operations
     if "probes" in named:
-        there |= dict.fromkeys(sorted(environments_of_probes(results)))
-    return list(there)
+        there["probe"] = sorted(environments_of_probes(results))
+    return there
+
+
+def _tell_of_others(note: Callable[[str], object], chosen: Sequence[str], there: Mapping[str, Sequence[str]]) -> None:
+    for kind, environments in there.items():
+        if environments and not {*environments} & {*chosen}:
+            note(f"There is no {kind} of {', '.join(chosen)}, but of {', '.join(environments)} (--environment).")
 
 
 def _tables_asked(asked: str) -> str | None:

@@ -62,6 +62,17 @@ def test_operations_and_probes_are_seen_without_a_run(results: Results) -> None:
         seen("rows", environment="sandbox")
     leave_operation(results, inventory, [call_of(inventory, "r-2")])
     assert seen("calls", environment="sandbox") == 1
+    said: list[str] = []
+    with opened(results, "beta", asked="FROM probes", note=said.append):
+        assert said == ["There is no probe of beta, but of sandbox (--environment)."]
+    for asked, shown in (
+        ("FROM probes", "sandbox"),
+        ("FROM exchanges", "beta"),
+        ("FROM verdicts", "beta"),
+        ("", "beta"),
+    ):
+        with opened(results, shown, asked=asked, note=said.append):
+            assert len(said) == 1
 
 
 class MeetingStore(FolderStore):
