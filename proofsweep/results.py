@@ -24,7 +24,7 @@ from proofsweep.queries.views import NAMES
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import SCHEMAS, Results
 from proofsweep.store.runs import RunIndex, newest_whole
-from proofsweep.store.sql import quoted
+from proofsweep.store.sql import quoted, quoted_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -138,7 +138,9 @@ class ResultsStore:
         answer = self.sql(f"FROM {name}", environment or (None if plan is None else plan.environment))
         self._refuse_unknown(name, {*(columns or ()), *(["run_id"] if plan else [])}.difference(answer.columns))
         chosen = answer if plan is None else answer.filter(f"run_id = {quoted(plan.run_id)}")
-        rows: pa.Table = (chosen if columns is None else chosen.select(*columns)).to_arrow_table()
+        if columns is not None:
+            chosen = chosen.select(*map(quoted_name, columns))  # DuckDB reads a text as SQL
+        rows: pa.Table = chosen.to_arrow_table()
         return rows
 
     @staticmethod

@@ -147,6 +147,7 @@ def _environments_with(results: Results, runs: Sequence[str], asked: str) -> dic
     there: dict[str, list[str]] = {}
     if named - _OF_OPERATIONS - {"exchanges", "probes"}:
         there["run"] = [*runs]
+    # To know the environments of operations takes a request for each of them: only who asks for one pays that.
     operations = sorted(environments_of_operations(results)) if named & {"exchanges", *_OF_OPERATIONS} else []
     if "exchanges" in named:
         there["call"] = [*runs, *operations]
@@ -167,7 +168,9 @@ def _tables_asked(asked: str) -> str | None:
     """Return the SQL of the views that are asked for, whose tables are made; None for all, or if tables are asked."""
     made = read_by(asked, views())
     is_about_tables = "store" in words_of(asked)
-    return "\n".join(view.query for view in made) if made and not is_about_tables else None
+    if not made or is_about_tables:
+        return None
+    return "\n".join(view.query for view in made)
 
 
 def _chosen(results: Results, there: list[str], environment: str | None, preferred: str | None) -> list[str]:

@@ -194,6 +194,7 @@ def _rows_by_outcome(files: ChosenFiles, runs: Sequence[RunRecord]) -> dict[str,
         told = counts[run.plan.run_id] = Counter()
         for leg in run.legs:
             told.update({outcome: leg.count(outcome) for outcome in OUTCOMES})
+    # A receipt that is missing is the rare case: then the parts of these runs alone are read.
     untold = [run for run in runs if counts[run.plan.run_id].total() < run.plan.items - run.remaining]
     found = files.connection.execute(_OUTCOMES, [[run.plan.run_id for run in untold]]).fetchall() if untold else []
     read: dict[str, Counter[str]] = {}

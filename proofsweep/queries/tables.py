@@ -67,6 +67,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     latest = Latest(results)
     runs = list(latest.index.newest_first())
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
+    # In a bucket each listing is a request, and a year has hundreds of days and runs.
     named = None if asked is None else frozenset(_NAMED.findall(asked))
     tables = [table for table in SCHEMAS if named is None or table in named]
     has_parts = some_at_once(tables, partial(_has_parts, results), REQUESTS_AT_ONCE)

@@ -42,6 +42,7 @@ def views(tags: Iterable[str] = ()) -> list[View]:
 
 def _tag_columns(tags: Iterable[str], taken: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the column of each tag, and the expression for its value."""
+    # Two columns of one name would mean something else in each view; one without a name would break them all.
     used = {"", *taken}
     for _, spellings in sorted(spellings_by_key(tags).items()):
         name = spellings[0].replace("\0", "\N{SYMBOL FOR NULL}")  # Arrow ends a name at a NUL

@@ -9,6 +9,7 @@ from proofsweep.domain.items import WorkItem
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.queries.connection import opened
 from proofsweep.queries.views import NAMES, views
+from proofsweep.results import ResultsStore
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
 
@@ -237,6 +238,8 @@ def test_no_name_of_a_column_breaks_a_view(results: Results) -> None:
             (row,) = store.sql(f"FROM {view}").to_arrow_table().to_pylist()
             assert (view, {name: row.get(name) for name in expected}) == (view, expected)
         assert store.execute("SELECT need_attention FROM coverage").fetchall() == [(1,)]
+    odd = ResultsStore(results).table("rejects", columns=[*expected])
+    assert odd.to_pylist() == [expected]
     for view in ("rejects", "coverage"):  # with the views that they read alone
         with opened(results, asked=f"FROM {view}") as store:
             assert len(store.execute(f"FROM {view}").fetchall()) == 1

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,6 +180,19 @@ def test_a_part_that_is_missing_is_one_clear_line_where_a_base_is_made(results: 
 
     with pytest.raises(ResultsError, match=r"^The newest rows of .* cannot be worked out \(IOException\): [^\n]*$"):
         refresh(results)
+
+
+def test_a_folder_for_temporary_files_may_have_any_name(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is put into SQL, as are those of items."""
+    (tmp_path / 'it\'s "tmp"').mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / 'it\'s "tmp"'))
+    end(results, RUNS[0], ("it's", "accepted"))
+
+    refresh(results)
+
+    assert newest(results) == [("it's", "accepted", RUNS[0])]
 
 
 def test_a_process_of_its_own_makes_the_base(results: Results) -> None:
