@@ -47,8 +47,8 @@ def open_views(
 ) -> duckdb.DuckDBPyConnection:
     """Open the views over a results store in DuckDB; `close` is for its end.
 
-    The views show one environment of those that have what is `asked`: None takes the only one, or `preferred` if it is
-    among them; `all` shows all. Only the views are made that are asked for, if any is: to make all takes a second.
+    The views show one environment of those that have what is `asked`: None takes `preferred` if it is among them, or
+    the only one; `all` shows all. Only the views are made that are asked for, if any is: to make all takes a second.
     A `note` is told if others have what is asked, and this one has not. ResultsError if there is none, or not this one,
     or none is named and there are several.
     """
@@ -57,7 +57,7 @@ def open_views(
         plans = _prepare(connection, results, _tables_asked(asked))
         runs = list(dict.fromkeys(plan.environment for plan in plans))
         there = _environments_with(results, runs, asked)
-        chosen = _chosen(results, list(dict.fromkeys(chain(runs, *there.values()))), environment, preferred)
+        chosen = _chosen(results, runs, there, environment, preferred)
         if note is not None and words_of(asked) & {*NAMES}:
             _tell_of_others(note, chosen, there)
         shown = (plan for plan in plans if plan.environment in chosen)
@@ -173,13 +173,25 @@ def _tables_asked(asked: str) -> str | None:
     return "\n".join(view.query for view in made)
 
 
-def _chosen(results: Results, there: list[str], environment: str | None, preferred: str | None) -> list[str]:
+def _chosen(
+    results: Results,
+    runs: Sequence[str],
+    there: Mapping[str, Sequence[str]],
+    environment: str | None,
+    preferred: str | None,
+) -> list[str]:
     """Return which environments the views show; no run that comes later changes that silently."""
-    if environment == "all" and there:
-        return there
-    if environment in {None, "all"}:
-        return [environment_in(results, there, preferred)]
-    if there and environment not in there:
-        none = f"no run of the environment {environment}: there are {', '.join(there)}"
-        raise ResultsError(f"{results.store.url} holds {none}; name one of them, or all (--environment).")
-    return [str(environment)]  # without a run, it may have operations
+    every = list(dict.fromkeys(chain(runs, *there.values())))
+    if environment == "all" and every:
+        return every
+    if environment not in {None, "all"}:
+        if every and environment not in every:
+            none = f"no run of the environment {environment}: there are {', '.join(every)}"
+            raise ResultsError(f"{results.store.url} holds {none}; name one of them, or all (--environment).")
+        return [str(environment)]  # without a run, it may have operations
+    # Of several that one is meant which has all that is asked, else the one with runs.
+    kinds = [frozenset(environments) for environments in there.values() if environments]
+    for meant in (frozenset(every).intersection(*kinds), runs):
+        if preferred not in every and len(meant) == 1:
+            return [*meant]
+    return [environment_in(results, every, preferred)]

@@ -56,8 +56,7 @@ def test_operations_and_probes_are_seen_without_a_run(results: Results) -> None:
         seen("rows")
     night(results, MONDAY, {"a": ACCEPTED}, environment="beta")
     assert (seen("probes", preferred="sandbox"), seen("rows", preferred="sandbox"), seen("rows")) == (1, 1, 1)
-    with pytest.raises(ResultsError, match="holds the environments beta, sandbox; name one"):
-        seen("probes")
+    assert seen("probes") == 1
     with pytest.raises(ResultsError, match="no run of the environment sandbox: there are beta"):
         seen("rows", environment="sandbox")
     leave_operation(results, inventory, [call_of(inventory, "r-2")])
