@@ -207,7 +207,9 @@ def share_with_folder(path: Path) -> None:
     is_of_group = folder.st_mode & stat.S_IWGRP and not folder.st_mode & stat.S_ISVTX  # /tmp is everybody's
     if not is_of_root and not is_of_group:
         return
-    rights = _RIGHTS_OF_FOLDER if stat.S_ISDIR(own.st_mode) else _RIGHTS_OF_FILE
+    rights = _RIGHTS_OF_FILE
+    if stat.S_ISDIR(own.st_mode):
+        rights = _RIGHTS_OF_FOLDER
     with suppress(OSError):  # a file system without owners, or a group that we are no member of
         os.chown(path, folder.st_uid if is_of_root else -1, folder.st_gid)
         path.chmod(stat.S_IMODE(own.st_mode) | folder.st_mode & rights)
