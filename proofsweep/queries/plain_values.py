@@ -10,6 +10,8 @@ from math import isfinite
 import duckdb
 import pyarrow as pa
 
+from proofsweep.store.sql import quoted_name
+
 _BATCH_ROWS = 10_000
 _WHOLE = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
 _LARGE = {"hugeint", "uhugeint", "bignum"}  # Arrow has them as decimals, or not at all
@@ -77,13 +79,9 @@ def _plain_type(kind: duckdb.sqltypes.DuckDBPyType) -> str:
             return f"MAP(VARCHAR, {_plain_type(_child(kind, 'value'))})"
         case "struct":
             names = [name for name, _ in kind.children]
-            fields = [f"{_identifier(name)} {_plain_type(_child(kind, name))}" for name in names]
+            fields = [f"{quoted_name(name)} {_plain_type(_child(kind, name))}" for name in names]
             return f"STRUCT({', '.join(fields)})"
     return str(kind) if kind.id in _AS_THEY_ARE else "VARCHAR"
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _child(kind: duckdb.sqltypes.DuckDBPyType, name: str) -> duckdb.sqltypes.DuckDBPyType:
