@@ -128,6 +128,7 @@ class ManifestRow:
     sidecar_facts: FileFacts | Unlisted | None = None
     refused: Ineligible | None = None  # why a file could not be inspected, or must not be
     where: str = ""  # the manifest and the line that say so, for a person; empty for a scan
+    instead: str = ""  # of the first of its files that is not there: what is, in sentences after a blank
     contested_sidecar: str | None = None  # the name of a sidecar that this and other audio of the folder claim
     declared: Declared | None = None  # what the delivery says of the audio's bytes
     # batch, release: the folders of the delivery's batch and release; None outside of one.
@@ -161,6 +162,7 @@ class WorkItem:
     declared: Declared | None = None  # what the delivery says of the audio's bytes
     is_delivered: bool = False  # whether it is of a delivery, whose messages say which files there are
     ineligible: Ineligible | None = None
+    audio_format: str | None = None  # of audio that was looked into and is not sent
     is_touched: bool = False  # as of its row
     earlier: Mapping[str, object] | None = field(default=None, compare=False)  # then the `verdicts` row of its answer
 

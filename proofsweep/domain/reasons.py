@@ -25,6 +25,8 @@ class Reason(StrEnum):
     UNLISTED_FORMAT = "unlisted_format"
     DAMAGED_IN_DELIVERY = "damaged_in_delivery"
     NO_CREDENTIAL = "no_credential"
+    UNFINISHED = "unfinished"
+    STAND_IN = "stand_in"
     NOT_IN_MESSAGE = "not_in_message"
     UNREADABLE_MESSAGE = "unreadable_message"
     TEST_MESSAGE = "test_message"

@@ -23,7 +23,10 @@ IN_BATCH = "batch"  # the tag that all files of a delivery have, and no others i
 # The name of a batch's folder in the standard: YYYYMMDDhhmmssnnn, with a letter for its priority or without.
 _BATCH_ID = re.compile(r"(?:[PMNL]_)?\d{17}")
 _APART = {Reason.TEST_MESSAGE, Reason.WITHDRAWN}  # rows that nobody waits for, takes or moves
-_NOT_THERE = {Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED}
+_NOT_THERE = {
+    *(Reason.MISSING_AUDIO, Reason.UNREADABLE_MESSAGE, Reason.SOURCE_CHANGED),
+    *(Reason.UNFINISHED, Reason.STAND_IN),
+}
 
 
 @dataclass(slots=True)

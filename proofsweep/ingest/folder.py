@@ -31,7 +31,11 @@ from proofsweep.ingest.state import IngestContext
 from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.folder import FolderScan
+from proofsweep.sources.names import Cause
 from proofsweep.sources.preflight import work_item_of
+
+# Rows of files whose sidecars are on their way, and what such a file waits for.
+_AWAITED = {Reason.UNFINISHED: Cause.UNFINISHED, Reason.STAND_IN: Cause.NOT_DOWNLOADED}
 
 
 @dataclass(slots=True)
@@ -135,6 +139,9 @@ class Scan:
             is_away = row.refused is not None and row.refused.reason is Reason.MISSING_AUDIO
             if (is_away and row.batch is None) or any(is_within(audio, at) for at in half_moved):
                 continue  # it was moved, or is still on its way
+            if row.batch is None and row.refused is not None and row.refused.reason in _AWAITED:
+                self.waiting.append(waiting_row(row.audio, _AWAITED[row.refused.reason], row.refused.detail))
+                continue
             yield row
 
     def _is_complete(self, row: ManifestRow) -> bool:

@@ -261,8 +261,7 @@ class IngestPass:
                 scan.read(catalog, self.state.sightings, self._past_answers, self.records.half_moved)
             finally:
                 self.report.ignored = ignored_entries(catalog)
-                lone = catalog.orphans if isinstance(catalog, FolderScan) else []
-                self.report.waiting = scan.waiting + [waiting_row(each, Cause.ORPHAN_SIDECARS) for each in lone]
+                self.report.waiting = [*scan.waiting, *_waiting_for_others(catalog)]
         self.state.sightings = scan.sightings
         self.state.save()
         return scan
@@ -289,6 +288,14 @@ class IngestPass:
             self.state.close_run(run_id)
             raise
         return run_id
+
+
+def _waiting_for_others(catalog: Catalog) -> list[Row]:
+    """Return the files that are no rows yet: sidecars without audio, and what is still written."""
+    if not isinstance(catalog, FolderScan):
+        return []
+    waiting = [waiting_row(each, Cause.ORPHAN_SIDECARS) for each in catalog.orphans]
+    return waiting + [waiting_row(each, Cause.UNFINISHED) for each in catalog.unfinished]
 
 
 def _refuse_unmounted(disposal: Disposal, lease: Lease) -> None:

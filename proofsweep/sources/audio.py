@@ -12,7 +12,7 @@ from proofsweep.domain.items import Mode
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.files import Files
 from proofsweep.sources.formats import HEAD_BYTES, AudioFormat, Credential, credential_in, format_of, tag_bytes
-from proofsweep.sources.preflight import judge_content
+from proofsweep.sources.preflight import judge_content, judge_stand_in
 from proofsweep.sources.source import OpenFile
 
 # Measured: reads of 256 KiB to 1 MiB are the fastest to hash and send.
@@ -37,6 +37,7 @@ class AudioFile:
         self.facts = file.facts()  # size and version when it was opened
         front, tagged = _front(file)
         self.audio_format = format_of(front, tagged=tagged)  # judged by the content
+        self.stand_in = judge_stand_in(front)  # why it is not sent, if another file is meant
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the whole file in pieces, from its start and at most `facts.size_bytes` in all.
@@ -122,7 +123,10 @@ def open_audio(location: str, source: Files = _LOCAL, *, is_sent: bool = False) 
 
 
 def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> bytes:
-    """Read a whole sidecar; SourceError: `missing_sidecar` (empty, too), `sidecar_too_large` or `unreadable_file`."""
+    """Read a whole sidecar.
+
+    SourceError: `missing_sidecar` (empty, too), `stand_in`, `sidecar_too_large` or `unreadable_file`.
+    """
     file = source.open(location, is_whole=True)
     if file is None:
         raise SourceError("There is no sidecar at this location.", reason=Reason.MISSING_SIDECAR)
@@ -130,6 +134,8 @@ def read_sidecar(location: str, most_bytes: int, source: Files = _LOCAL) -> byte
         content = _read_up_to(file, most_bytes + 1)
     if not content:
         raise SourceError("The sidecar file holds no bytes.", reason=Reason.MISSING_SIDECAR)
+    if (stand_in := judge_stand_in(content, "sidecar")) is not None:
+        raise SourceError(stand_in.detail, reason=stand_in.reason)
     if len(content) > most_bytes:
         raise SourceError(f"The sidecar has more than {most_bytes:,} bytes.", reason=Reason.SIDECAR_TOO_LARGE)
     return content

@@ -19,7 +19,7 @@ from proofsweep.config.locations import one_line, root_and_key
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule
+from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, without_marked
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -113,6 +113,20 @@ class BucketFiles:
             below = ((key.removeprefix(prefix), facts) for key, facts in self.listed(location, bad=bad))
             return {name: facts for name, facts in below if "/" not in name}
         return {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in objects}
+
+    def entries(self, location: str) -> dict[str, FileFacts | None]:
+        """Return the names right in a prefix, those of folders without facts; SourceError if it cannot be listed."""
+        store, key = self.store_and_key(location)
+        prefix = f"{key.rstrip('/')}/" if key else ""
+        try:
+            found = obstore.list_with_delimiter(store, prefix or None)
+        except FAILURES as error:
+            if _bad_key_of(error) is None:
+                raise source_error(error) from error
+            below = ((key.removeprefix(prefix), facts) for key, facts in self.listed(location, bad=set()))
+            return {name.partition("/")[0]: None if "/" in name else facts for name, facts in below}
+        names = {each.rstrip("/").rpartition("/")[2]: None for each in found["common_prefixes"]}
+        return names | {meta["path"].rpartition("/")[2]: facts_of(meta) for meta in found["objects"]}
 
     def create(self, location: str, pieces: Iterable[bytes], sha256: str) -> None:
         """Put an object of exactly these bytes, which are held in memory: a conditional create is one request.
@@ -285,7 +299,8 @@ def folders_below(
                 else:
                     left_out[Cause(why)].append(name)
             folder = location + path.replace(_STEP, "/")
-            yield Folder(location=folder, files=[*files], left_out=left_out, known=files)
+            whole = without_marked([*files], left_out)
+            yield Folder(location=folder, files=whole, left_out=left_out, known=files)
 
 
 def _pages(store: "ObjectStore", prefix: str, after: str | None = None) -> Iterator[tuple[str, FileFacts]]:

@@ -6,7 +6,8 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -15,26 +16,38 @@ from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.items import Declared, ManifestRow, algorithm_named, hex_digest, raw_bytes
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.catalog import CatalogBase
+from proofsweep.sources.file_lookup import names_in
 from proofsweep.sources.files import Files, below
-from proofsweep.sources.names import Cause, composed
+from proofsweep.sources.names import Cause, composed, is_audio_name
 from proofsweep.sources.readers import encoding_of, text_of
 from proofsweep.sources.source import OpenFile, buffered
+from proofsweep.sources.spelling import Match, Spellings, loose
 
-_TABLE = "CREATE TABLE declared (file BLOB, algorithm TEXT, digest TEXT, PRIMARY KEY (file, algorithm)) WITHOUT ROWID"
-# The list that was read first counts: those that a person names, then those of the upper folders.
-_ADD = "INSERT OR IGNORE INTO declared VALUES (?, ?, ?)"
-_FIND = "SELECT algorithm, digest FROM declared WHERE file = ?"
+# Each spelling of each line's path; `number` counts the lines of all lists. The list that was read first counts: those
+# that a person names, then those of the upper folders.
+_TABLE = """
+    CREATE TABLE declared (form BLOB, number INTEGER, named BLOB, algorithm TEXT, digest TEXT,
+        PRIMARY KEY (form, number)) WITHOUT ROWID;
+    CREATE TABLE line (number INTEGER PRIMARY KEY, list INTEGER, location BLOB, other BLOB);
+"""
+_ADD = "INSERT OR IGNORE INTO declared VALUES (?, ?, ?, ?, ?)"
+_ADD_LINE = "INSERT INTO line VALUES (?, ?, ?, ?)"
+_FIND = "SELECT number, named, algorithm, digest FROM declared WHERE form = ? ORDER BY number"
+_LINE = "SELECT list, location, other FROM line WHERE number = ?"
 
 _BY_LENGTH: Final = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
 _BAG_NAME = re.compile(r"manifest-(\w+)\.txt", re.IGNORECASE)
 _LIST_NAME = re.compile(rf"(?:(md5|sha\d+)[-_]?sums?|checksums?)(?:\.txt)?|{_BAG_NAME.pattern}", re.IGNORECASE)
 _ESCAPE = re.compile("%(?:25|0A|0D)", re.IGNORECASE)  # those that a bag's paths have (RFC 8493)
+_BAG_DECLARATION = "bagit.txt"
+_OLD_BAG = re.compile(rb"\s*BagIt-Version:\s*0\.", re.IGNORECASE)  # before version 1.0, most tools escaped nothing
 _COMMENTS = ("#", ";", "//")
 # algorithm (path) = digest, as BSD, `md5sum --tag` and OpenSSL write it.
 _TAGGED = re.compile(r"([A-Za-z][\w/-]{0,20}) ?\((.+)\) ?= ?([0-9A-Fa-f]+)\s*")
 # digest, and its path, as md5sum and shasum write it; others write a tab, and some the digest alone.
 _PLAIN = re.compile(r"([0-9A-Fa-f]{32,})(?:(?: [ *]|[ \t]+)(.+)|\s*)")
 
+_FOLDERS_KEPT = 256  # whose names are kept
 # Half a million files of 200 letters each: a larger file is no list.
 MOST_BYTES = 128 * 1024 * 1024
 
@@ -43,6 +56,24 @@ class ChecksumLine(NamedTuple):
     algorithm: str
     digest: str  # in lower-case hex
     path: str  # as written; empty if the line names none
+
+
+@dataclass(slots=True)
+class ReadList:
+    """A list that was read."""
+
+    location: str
+    top: str  # the folder in which its files lie
+    is_of_bag: bool
+    first_line: int  # the number of its first line
+    end: int  # the number after its last one
+
+
+class UnmetLine(NamedTuple):
+    """A line that names a file that is not there."""
+
+    location: str
+    detail: str  # what names it, and what is there, in sentences
 
 
 class Checksums:
@@ -54,8 +85,11 @@ class Checksums:
         self._ignored = ignored
         self._looked_into: set[str] = set()
         self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
-        self._table.execute(_TABLE)
-        self._has_any = False  # most catalogs have no list, and need not ask for each row
+        self._table.executescript(_TABLE)
+        self._lists: list[ReadList] = []
+        self._met = bytearray()  # of each line, whether it is of a row
+        self._names = lru_cache(_FOLDERS_KEPT)(partial(names_in, source))
+        self._spellings = Spellings(self._names)
 
     def close(self) -> None:
         self._table.close()
@@ -92,8 +126,9 @@ class Checksums:
         while folder.startswith("/") and folder not in self._looked_into:
             self._looked_into.add(folder)
             folders.append(folder)
-            if folder != self._base.root and is_within(folder, self._base.root):
-                folder = posixpath.dirname(folder)
+            if self._base.named(folder).startswith("/"):  # it is the root, or lies outside it
+                break
+            folder = posixpath.dirname(folder)
         for each in reversed(folders):
             with suppress(SourceError):
                 names = sorted(self._source.in_folder(each))
@@ -101,10 +136,67 @@ class Checksums:
 
     def with_declared(self, row: ManifestRow) -> ManifestRow:
         """Return a row with what the lists declare of its audio, beside what it has already."""
-        digests = dict(self._table.execute(_FIND, (_key(row.named_audio),))) if row.audio and self._has_any else {}
+        if not self._met or not row.audio:  # most catalogs have no list
+            return row
+        digests: dict[str, str] = {}
+        for number, named, algorithm, digest in self._table.execute(_FIND, (_form_of(row.named_audio),)).fetchall():
+            if named == _key(row.named_audio) or self._meant_by(number) == row.named_audio:
+                self._met[number] = True
+                digests.setdefault(algorithm, digest)
         if not digests:
             return row
         return replace(row, declared=(row.declared or Declared()).with_others(Declared(digests=digests)))
+
+    def unmet(self) -> Iterator[UnmetLine]:
+        """Yield each file that a list names and that is not there, once; call it after the last row.
+
+        Of a list that was made in another folder, nothing is there: its lines are counted as unused, as those are that
+        name no audio.
+        """
+        told: set[bytes] = set()
+        for read in self._lists:
+            fits = read.is_of_bag or any(self._met[read.first_line : read.end])
+            for number in range(read.first_line, read.end):
+                match = None if self._met[number] else self._match_of(number)
+                if match is None or match.location is not None:
+                    continue
+                location = self._written_by(number)[0]
+                folder = self._names(posixpath.dirname(location))
+                is_row = _may_be_audio(location, read) and (fits or bool(folder and folder.known))
+                self._ignored[Cause.UNUSED_CHECKSUMS] += not is_row
+                if is_row and (key := _form_of(self._base.named(location))) not in told:
+                    told.add(key)
+                    shown = one_line(self._base.named(read.location))
+                    yield UnmetLine(location, f"{shown} names this file, and it is not there.{match.words}")
+
+    def count_unused(self) -> None:
+        """Count the lines of the lists that say nothing of any row; call it after the last row."""
+        for read in self._lists:
+            if not any(self._met[read.first_line : read.end]):
+                self._ignored[Cause.UNUSED_CHECKSUMS] += read.end - read.first_line
+
+    def _written_by(self, number: int) -> tuple[str, ...]:
+        """Return the locations that a line may mean, the likeliest first."""
+        _, location, other = self._table.execute(_LINE, (number,)).fetchone()
+        return tuple(each.decode("utf-8", "surrogateescape") for each in (location, other) if each is not None)
+
+    def _match_of(self, number: int) -> Match:
+        """Find the file that a line names by any spelling."""
+        first = Match()
+        for at, location in enumerate(self._written_by(number)):
+            match = self._spellings.match(location, self._top_of(number))
+            if match.location is not None:
+                return match
+            first = first if at else match
+        return first
+
+    def _meant_by(self, number: int) -> str | None:
+        location = self._match_of(number).location
+        return None if location is None else self._base.named(location)
+
+    def _top_of(self, number: int) -> str:
+        at = int(self._table.execute(_LINE, (number,)).fetchone()[0])
+        return self._lists[at].top
 
     def _read(self, location: str, source: Files, folder: str, within: str | None, checked: str | None = None) -> None:
         """Take what a list says of files `within`, or nothing if it cannot be read; CatalogError if it has no checksum.
@@ -113,27 +205,72 @@ class Checksums:
         """
         name, has_any = posixpath.basename(location), False
         usual, is_of_bag = algorithm_of_list(name), _BAG_NAME.fullmatch(name) is not None
+        is_escaped_first = is_of_bag and not _is_old_bag(posixpath.dirname(location), source)
+        first_line = len(self._met)
+        read = ReadList(location, folder if within is None else within, is_of_bag, first_line, first_line)
         with self._table:
             for line in lines_of_list(location, source):
                 found = line_of(line, usual)
                 if found is None:
                     self._ignored[Cause.UNUSED_CHECKSUMS] += bool(line.strip()) and not line.startswith(_COMMENTS)
                     continue
-                has_any = self._has_any = True
+                has_any = True
                 path = found.path.replace("\\", "/")
-                path = _ESCAPE.sub(lambda escape: unquote(escape[0]), path) if is_of_bag else path
                 path = checked if checked and posixpath.basename(path) in {"", checked} else path
-                file = below(folder, path)
-                if path and (within is None or is_within(file, within)):
-                    self._table.execute(_ADD, (_key(self._base.named(file)), found.algorithm, found.digest))
+                spellings = _spellings_of(path, is_escaped_first=is_escaped_first) if is_of_bag else [path]
+                files = [below(folder, each) for each in spellings if each]
+                files = [each for each in files if within is None or is_within(each, within)]
+                if files:
+                    self._add(files, found, len(self._lists))
                 else:
                     self._ignored[Cause.UNUSED_CHECKSUMS] += 1
         if not has_any:
             raise CatalogError(f"{one_line(location)}: there is no checksum in it that can be compared")
+        read.end = len(self._met)
+        self._lists.append(read)
+
+    def _add(self, files: Sequence[str], line: ChecksumLine, of_list: int) -> None:
+        number = len(self._met)
+        self._met.append(False)
+        first, other = _bytes_of(files[0]), _bytes_of(files[1]) if files[1:] else None
+        self._table.execute(_ADD_LINE, (number, of_list, first, other))
+        for at, file in enumerate(files):
+            named = self._base.named(file)
+            # Another spelling counts only if no file has the first one, which is looked up then.
+            exact = b"" if at else _key(named)
+            self._table.execute(_ADD, (_form_of(named), number, exact, line.algorithm, line.digest))
 
 
 def _key(named: str) -> bytes:
     return raw_bytes(composed(named))
+
+
+def _form_of(named: str) -> bytes:
+    return raw_bytes(loose(named))
+
+
+def _bytes_of(location: str) -> bytes:
+    return location.encode("utf-8", "surrogateescape")
+
+
+def _may_be_audio(location: str, read: ReadList) -> bool:
+    """Whether a named file is missed as audio: by its name, or in a bag, whose files may have names without endings."""
+    return is_audio_name(location) or (read.is_of_bag and not posixpath.splitext(location)[1])
+
+
+def _spellings_of(path: str, *, is_escaped_first: bool) -> list[str]:
+    """Return the paths that a bag's line may mean: as it is written, and without its escapes."""
+    spellings = list(dict.fromkeys((path, _ESCAPE.sub(lambda escape: unquote(escape[0]), path))))
+    return spellings[::-1] if is_escaped_first else spellings
+
+
+def _is_old_bag(folder: str, source: Files) -> bool:
+    with suppress(SourceError):
+        file = source.open(posixpath.join(folder, _BAG_DECLARATION))
+        if file is not None:
+            with file:
+                return _OLD_BAG.match(file.read_at(0, 64).removeprefix(b"\xef\xbb\xbf")) is not None
+    return False
 
 
 def algorithm_of_list(name: str) -> str | None:

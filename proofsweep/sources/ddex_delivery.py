@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -23,11 +22,11 @@ from proofsweep.sources.ddex_message import (
     XmlFile,
     is_completion_name,
     messages_named,
-    xml_in,
 )
 from proofsweep.sources.files import Files, below
 from proofsweep.sources.names import Cause, composed
 from proofsweep.sources.source import Folder
+from proofsweep.sources.spelling import KnownPaths, Likeness, Match
 
 _RESOURCES: Final = ("resources", "Resources")
 """Folders beside a message in which its files lie, when it gives their names alone."""
@@ -94,7 +93,10 @@ class Deliveries:
         self._top = top
         self._source = source
         self._packed: dict[str, bytes] = {}  # messages by their locations, compressed: there may be ten thousand
-        self._listed: dict[str, str] = {}  # the files of releases; by their locations in one form of Unicode
+        self._listed = KnownPaths()  # the files of releases
+        self._names: defaultdict[str, list[str]] = defaultdict(list)  # of these, by their folders
+        self._unfinished: set[str] = set()  # of these, those that are still written
+        self._likeness = Likeness()
         self._releases: dict[str, _ReleaseFolder] = {}
         self._threads: dict[str, list[ErnMessage]] = {}  # by each message, all of its release, the newest last
         self._withdrawn: dict[tuple[str, ...], tuple[float, str, str]] = {}  # when releases were, by their keys
@@ -105,9 +107,8 @@ class Deliveries:
     def are_there(self) -> bool:
         return bool(self._releases)
 
-    def take(self, folder: Folder) -> tuple[Folder | None, list[XmlFile]]:
+    def take(self, folder: Folder, xml: Sequence[XmlFile]) -> tuple[Folder | None, list[XmlFile]]:
         """Keep a folder of a delivery, or return it without XML that cannot be audio; and the messages in it."""
-        xml = list(xml_in(folder, self._source))
         messages = [each for each in xml if each.is_message]
         completions = [posixpath.join(folder.location, name) for name in folder.files if is_completion_name(name)]
         completions += [each.location for each in xml if each.is_completion]
@@ -125,8 +126,10 @@ class Deliveries:
             return left, messages
         left_out = (name for names in folder.left_out.values() for name in names)
         for name in (*folder.files, *left_out):
-            location = posixpath.join(folder.location, name)
-            self._listed[composed(location)] = location
+            self._listed.add(posixpath.join(folder.location, name))
+            self._names[folder.location].append(name)
+        unfinished = folder.left_out.get(Cause.UNFINISHED, ())
+        self._unfinished.update(posixpath.join(folder.location, name) for name in unfinished)
         above.folders.append(left)
         return None, messages
 
@@ -239,10 +242,21 @@ class Deliveries:
 
     def _located_in(self, message: ErnMessage, written: str) -> list[str]:
         """Return where the file lies that a message names, in its folder; nothing if it is not there."""
+        matches = self._matches_of(message, written)
+        found = [match.location for match in matches if match.location is not None]
+        return found[:1]
+
+    def _matches_of(self, message: ErnMessage, written: str) -> list[Match]:
+        """Return what a named location finds in its message's folder, the likeliest first.
+
+        The very name in another folder goes before another spelling of the name in the likeliest one.
+        """
         folder = posixpath.dirname(message.location)
-        paths = (below(folder, path) for path in candidates(written))
-        found = (self._listed.get(composed(path)) for path in paths if is_within(path, folder))
-        return [*islice(filter(None, found), 1)]
+        paths = [below(folder, path) for path in candidates(written)]
+        inside = [path for path in paths if is_within(path, folder)]
+        matches = [self._listed.match(path) for path in inside]
+        exact = [match for path, match in zip(inside, matches, strict=True) if match.location == path]
+        return exact or matches
 
     def _unnamed(self, row: ManifestRow, release: _ReleaseFolder) -> ManifestRow:
         if row.refused is not None:
@@ -261,9 +275,20 @@ class Deliveries:
         elif row.audio_facts is None:
             self.counts.missing += 1
             where = one_line(path_within(naming.message.location, self._top))
-            because = f"{where} names this file, and it is not in the delivery."
+            because = f"{where} names this file, and it is not in the delivery.{self._nearest_words(row, naming)}"
             refused = refused or Ineligible(Reason.MISSING_AUDIO, because)
+        elif row.audio in self._unfinished:
+            refused = Ineligible(Reason.UNFINISHED, "A mark beside the file says that its download is not finished.")
         return self._placed(row, self._finding(naming.message) or refused, release, naming)
+
+    def _nearest_words(self, row: ManifestRow, naming: Naming) -> str:
+        several = [match for match in self._matches_of(naming.message, naming.file.location) if match.several]
+        if several:
+            return several[0].words
+        folder, absent = posixpath.dirname(naming.message.location), posixpath.basename(row.audio or "")
+        folders = (folder, *(posixpath.join(folder, each) for each in _RESOURCES), posixpath.dirname(row.audio or ""))
+        names = [name for each in dict.fromkeys(folders) for name in self._names.get(each, ())]
+        return Match(absent=absent, nearest=self._likeness.nearest(absent, names)).words
 
     def _placed(
         self, row: ManifestRow, refused: Ineligible | None, release: _ReleaseFolder, naming: Naming | None = None
@@ -299,7 +324,7 @@ class Deliveries:
         with suppress(SourceError), self._source.open(batch.completion or "") or nullcontext() as file:
             named = filter(None, () if file is None else messages_named(file))
             absent = [words[0] for words in named if known.isdisjoint(map(composed, words))]
-            return [each for each in absent if composed(below(batch.location, each)) not in self._listed]
+            return [each for each in absent if not self._listed.alike(below(batch.location, each))]
         return []
 
 
@@ -320,6 +345,8 @@ def _expected(naming: Naming) -> str:
 def candidates(written: str) -> Iterator[str]:
     """Yield the paths that a location may mean, as seen from the message's folder, the likeliest first.
 
+    A backslash is a slash, unless a file is named with it.
+
     An absolute path and a URL are those of another machine: only their file names are looked for.
     """
     seen: set[str] = set()
@@ -337,4 +364,6 @@ def candidates(written: str) -> Iterator[str]:
 
 def _spellings(written: str) -> Iterator[str]:
     plain = written.partition("?")[0] if _URL.match(written) else written
-    return (each.replace("\\", "/") for each in (plain, unquote(plain, errors="surrogateescape")))
+    spellings = dict.fromkeys((plain, unquote(plain, errors="surrogateescape")))
+    yield from (each.replace("\\", "/") for each in spellings)
+    yield from (each for each in spellings if not is_windows(each))

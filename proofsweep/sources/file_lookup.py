@@ -4,13 +4,14 @@ Files of this machine are looked at one by one; objects in listings, since one r
 would take hours.
 """
 
+import os
 import posixpath
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import (
@@ -27,12 +28,17 @@ from proofsweep.domain.items import NO_PROOF_IDS, FileFacts, Unlisted, proof_id_
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.catalog import CatalogBase
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import caseless, composed
+from proofsweep.sources.names import caseless
+from proofsweep.sources.spelling import FolderNames, Match, Spellings, loose, match_of
 
 if TYPE_CHECKING:
     from proofsweep.sources.bucket import BucketFiles
 
-_FOLDERS_KEPT = 64  # whose names are kept
+_FOLDERS_KEPT = 256  # whose names are kept
+_LOOKED_UP_LAST = 8  # locations of which is remembered what was found: those of one row are asked for several times
+# A prefix of a bucket is listed again for another spelling of its name; of so many, since each costs a request.
+_MOST_PREFIXES_SEARCHED = 200
+_MOST_KEYS_SEARCHED = 10_000
 # Rows in more folders of a bucket are looked up in the folder above all of them, among keys that nobody wants.
 MOST_LISTINGS = 100
 # A listing ends after so many keys, and so many more for each wanted row; then what it has not met stays unknown until
@@ -49,7 +55,7 @@ _KEEP = """
     INSERT OR REPLACE INTO object SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM wanted WHERE form = ?1)
 """
 _FACTS = "SELECT size, version, modified FROM object WHERE form = ? AND location = ?"
-_SPELLED = "SELECT min(location) FROM object WHERE form = ?"
+_ALIKE = "SELECT location FROM object WHERE form = ?"
 
 
 class CellLocations:
@@ -94,16 +100,51 @@ def _forward(written: str) -> str:
 
 
 class FileLookup:
-    """Finds files by what cells mean; the first object causes the listing of all objects that are `wanted`."""
+    """Finds files by what cells mean; the first object causes the listing of all objects that are `wanted`.
 
-    def __init__(self, files: Files, wanted: Callable[[], Iterable[str]], catalog: str) -> None:
+    A file that has the written name costs one look at it. Folders are listed only for other spellings.
+    """
+
+    def __init__(self, files: Files, wanted: Callable[[], Iterable[str]], catalog: str, top: str | None = None) -> None:
+        """Take the folder or prefix `top` in which other spellings are looked for; None for anywhere."""
         self._files = files
         self._catalog = catalog
         self._wanted = wanted
+        self._top = top
+        self._prefixes_searched = 0
+        self._facts = lru_cache(_LOOKED_UP_LAST)(self._facts_of)
+        self._match = lru_cache(_LOOKED_UP_LAST)(self._match_of)
         self._names = lru_cache(_FOLDERS_KEPT)(self._names_in)
+        self._listed_folder = lru_cache(_FOLDERS_KEPT)(self._as_listed)
+        self._spellings = Spellings(self._names)
 
     def facts(self, location: str) -> FileFacts | Unlisted | None:
         """Return what is known of a file; CatalogError if objects cannot be listed, SourceError if it is this file."""
+        return self._facts(location)
+
+    def found(self, location: str | None) -> str | None:
+        """Return a location as it is spelled there.
+
+        A backslash is a slash, unless a file is named with it.
+        """
+        if location is None or self._is_there(location):
+            return location
+        return self._match(location).location or _forward(location)
+
+    def missing_words(self, location: str) -> str:
+        """Return what is there in place of a missing file, as sentences after a blank; empty if that is not known."""
+        return self._match(location).words
+
+    def listed(self, location: str) -> str:
+        """Return the location of a file that is there as the listings of its folders spell it.
+
+        A share that finds names in any case opens a file by a name that no listing has, and what lies beside the file
+        is found by listings alone.
+        """
+        is_local = location.startswith("/")
+        return self._listed_folder(location) if is_local and self._is_there(location) else location
+
+    def _facts_of(self, location: str) -> FileFacts | Unlisted | None:
         if location.startswith("/"):
             return self._files.facts(location)
         if proof_id_of(location) is not None:
@@ -111,28 +152,46 @@ class FileLookup:
         self._files.refuse_outside(location)
         return self._objects.facts(location)
 
-    def found(self, location: str | None) -> str | None:
-        """Return a location as it is spelled there.
-
-        A backslash is a slash, unless a file is named with it. File systems and archives change the form of Unicode.
-        """
-        if location is None or (location.isascii() and "\\" not in location) or self._is_there(location):
-            return location
+    def _match_of(self, location: str) -> Match:
         location = _forward(location)
-        return self._objects.spelled(location) if is_bucket(location) else self._spelled(location)
+        if location.startswith("/"):
+            return self._spellings.match(location, "") if self._top is None else self._match_inside(location, self._top)
+        if not is_bucket(location) or (self._top is not None and not is_within(location, self._top)):
+            return Match()
+        found = self._objects.match(location)
+        if found or not self._objects.may_be_searched(location):
+            return found
+        found = self._spellings.match(location, self._top or root_and_key(location)[0])
+        if found.location is not None:
+            folder, name = posixpath.split(found.location)
+            if (names := self._names(folder)) is not None:
+                self._objects.keep(found.location, names.known.get(name))
+        return found
 
-    def _spelled(self, path: str) -> str:
-        folder = _certain_folder(path)
-        for name in path[len(folder) + 1 :].split("/"):
-            names = self._names(folder or "/")
-            folder = f"{folder}/{names.get(name) or names.get(composed(name), name)}"
-        return folder
+    def _match_inside(self, path: str, top: str) -> Match:
+        """Look below the top alone; a path that leads there by a link above it is looked for where it leads."""
+        if not is_within(path, top):
+            with suppress(ValueError):  # no file can have such a name
+                path = os.path.realpath(path)
+        return self._spellings.match(path, top) if is_within(path, top) else Match()
 
-    def _names_in(self, folder: str) -> Mapping[str, str]:
-        with suppress(SourceError):
-            names = self._files.in_folder(folder)
-            return {composed(name): name for name in names} | {name: name for name in names}
-        return {}
+    def _as_listed(self, path: str) -> str:
+        """Look for each name of a path in the listing of its folder, from the top down."""
+        folder, name = posixpath.split(path)
+        if path in {self._top, "/"} or not name:
+            return path
+        folder = self._listed_folder(folder)
+        names = self._names(folder)
+        if names is None or name in names.known:
+            return posixpath.join(folder, name)
+        return posixpath.join(folder, match_of(name, names.alike(name)).location or name)
+
+    def _names_in(self, folder: str) -> FolderNames | None:
+        if is_bucket(folder):
+            self._prefixes_searched += 1
+            if self._prefixes_searched > _MOST_PREFIXES_SEARCHED:
+                return None
+        return names_in(self._files, folder)
 
     def _is_there(self, location: str) -> bool:
         with suppress(SourceError):
@@ -155,21 +214,28 @@ class FileLookup:
                 yield location
 
 
+def names_in(files: Files, folder: str) -> FolderNames | None:
+    """Return the names in a folder or prefix; None if it cannot be listed."""
+    with suppress(SourceError):
+        return FolderNames(files.entries(folder))
+    return None
+
+
 class ObjectLookup:
-    """The facts of the objects that rows name, in any form of Unicode; on local disk, since there may be millions."""
+    """The facts of the objects that rows name, in any spelling; on local disk, since there may be millions."""
 
     def __init__(self, locations: Iterable[str], files: "BucketFiles") -> None:
         """List the prefixes in which the locations lie; SourceError if a bucket can neither be listed nor read."""
         self._files = files
-        self._listed: list[str] = []  # prefixes that were listed to their end
+        self._listed: dict[str, int] = {}  # prefixes that were listed to their end, with the number of their keys
         self._table = sqlite3.connect("", check_same_thread=False)  # an unnamed file, deleted when closed
         self._table.executescript(_TABLES)
         folders: defaultdict[str, dict[str, str]] = defaultdict(dict)  # of each bucket, each with a location in it
         for location in locations:
             with suppress(UnicodeEncodeError):  # a bucket holds only UTF-8 keys
-                self._table.execute(_WANT, (composed(location),))
+                self._table.execute(_WANT, (_form_of(location),))
                 root, key = root_and_key(location)
-                folders[root][_certain_folder(key)] = location
+                folders[root][posixpath.dirname(key)] = location
         [(rows,)] = self._table.execute("SELECT count(*) FROM wanted")
         for root, found in folders.items():
             for prefix in prefixes_of(found, MOST_LISTINGS):
@@ -184,28 +250,39 @@ class ObjectLookup:
 
         refuse_bad_key(root_and_key(location)[1])
         with suppress(UnicodeEncodeError):
-            if found := self._table.execute(_FACTS, (composed(location), location)).fetchone():
+            if found := self._table.execute(_FACTS, (_form_of(location), location)).fetchone():
                 return FileFacts(*found)
             if not any(is_within(location, prefix) for prefix in self._listed):
                 return Unlisted.UNLISTED
         return None
 
-    def spelled(self, location: str) -> str:
-        """Return the URL of an object that has a missing one's key in another form; else that of the missing one."""
+    def match(self, location: str) -> Match:
+        """Find the object that is meant by a missing one's URL, among those in the listed prefixes."""
         with suppress(UnicodeEncodeError):
-            [(found,)] = self._table.execute(_SPELLED, (composed(location),))
-            return found or location
-        return location
+            rows = self._table.execute(_ALIKE, (_form_of(location),))
+            return match_of(location, (url for (url,) in rows))
+        return Match()
+
+    def may_be_searched(self, location: str) -> bool:
+        """Whether a missing object's folder is known to be small, or not to be there: listing it again costs little."""
+        return any(keys <= _MOST_KEYS_SEARCHED for at, keys in self._listed.items() if is_within(location, at))
+
+    def keep(self, location: str, facts: FileFacts | None) -> None:
+        if facts is not None:
+            with suppress(UnicodeEncodeError):
+                row = (_form_of(location), location, facts.size_bytes, facts.version, facts.modified)
+                self._table.execute(_KEEP, row)
 
     def _list(self, root: str, prefix: str, most_keys: int, example: str) -> None:
         location = f"{root}/{prefix}".rstrip("/")
         try:
             listed = self._files.listed(location)
-            found = ((f"{root}/{key}", facts) for key, facts in islice(listed, most_keys))
-            rows = ((composed(url), url, each.size_bytes, each.version, each.modified) for url, each in found)
-            self._table.executemany(_KEEP, rows)
+            keys = 0
+            for key, facts in islice(listed, most_keys):
+                self.keep(f"{root}/{key}", facts)
+                keys += 1
             if next(listed, None) is None:  # else what is not listed may be there
-                self._listed.append(location)
+                self._listed[location] = keys
         except SourceError as error:
             if error.reason == Reason.SOURCE_FORBIDDEN:
                 self._must_be_readable(example)
@@ -232,6 +309,7 @@ def prefixes_of(folders: Iterable[str], most: int) -> list[str]:
     return ["/".join(posixpath.commonprefix([each.split("/") for each in chosen]))]
 
 
-def _certain_folder(key: str) -> str:
-    """Return the folders of a key up to the first whose name may have another form of Unicode in the bucket."""
-    return "/".join(takewhile(str.isascii, key.split("/")[:-1]))
+def _form_of(url: str) -> str:
+    """Return the same of URLs whose keys may mean the same object; a bucket has one name."""
+    root, key = root_and_key(url)
+    return f"{root}/{loose(key)}"

@@ -15,7 +15,7 @@ from proofsweep.config.locations import is_bucket, is_within, one_line, path_wit
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule
+from proofsweep.sources.names import USUAL_RULE, Cause, ListingRule, without_marked
 from proofsweep.sources.source import FOLDERS_KEPT, Folder, OpenFile
 
 if TYPE_CHECKING:
@@ -120,6 +120,13 @@ class Files:
             _raise_unless_missing(error, "folder")
             return {}
 
+    def entries(self, folder: str) -> Mapping[str, FileFacts | None]:
+        """Return the names of files and folders in a folder or prefix; SourceError if it cannot be listed."""
+        if not is_bucket(folder):
+            return self.in_folder(folder)
+        self.refuse_outside(folder)
+        return self.buckets.entries(folder)
+
     def refuse_outside(self, location: str) -> None:
         """Raise SourceError if a bucket URL lies outside the root; links are seen only when they are used."""
         root = self._root
@@ -195,7 +202,7 @@ def _walked(top: str, root: str | None, rule: ListingRule) -> Iterator[Folder]:
                 else:
                     (folders if name in below else files).append(name)
             links += filter(posixpath.islink, (posixpath.join(path, name) for name in folders))
-            yield Folder(location=path, files=files, left_out=left_out)
+            yield Folder(location=path, files=without_marked(files, left_out), left_out=left_out)
         yield from map(_unreadable_folder, errors)
         errors.clear()
 

@@ -3,34 +3,35 @@
 import hashlib
 import posixpath
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from types import MappingProxyType
 
 from proofsweep.config.locations import path_within
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
-from proofsweep.domain.errors import EmptyCatalog, ResourceShortage, SourceError
+from proofsweep.domain.errors import EmptyCatalog, SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, raw_bytes, utf8_text
-from proofsweep.domain.reasons import Reason
+from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import checksum_lists_in
-from proofsweep.sources.audio import is_audio, open_audio
 from proofsweep.sources.catalog import Catalog, CatalogBase, SupplierFolder, refusal, with_facts
-from proofsweep.sources.checksums import Checksums, is_list_name
+from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
-from proofsweep.sources.ddex_message import TAG_NAMES, xml_in
-from proofsweep.sources.files import Files, refuse_unavailable
-from proofsweep.sources.names import Cause, SidecarNames, Sidecars, ignored_words, is_audio_name
+from proofsweep.sources.ddex_message import TAG_NAMES, XmlFile, xml_in
+from proofsweep.sources.files import Files
+from proofsweep.sources.names import Cause, SidecarNames, ignored_words
+from proofsweep.sources.pairing import NOTHING_BESIDE, AwaitedFiles, Beside, FolderPairs, looked_into, why_no_audio
 from proofsweep.sources.source import Folder
+
+_MOST_SHOWN = 100
 
 
 class FolderScan(Catalog):
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
 
-    Folders of deliveries come after all others. After the last row their batches are known, by location, and the first
-    sidecars that no audio beside them has (`orphans`).
+    Folders of deliveries come after all others. After the last row their batches are known, by location, the first
+    sidecars that no audio beside them has (`orphans`), and the first files that are still written (`unfinished`).
     """
 
     kind = "folder"
@@ -56,6 +57,7 @@ class FolderScan(Catalog):
         self.ignored = Counter(dict.fromkeys(Cause, 0))
         self.batches: Mapping[str, Batch] = {}
         self.orphans: list[str] = []
+        self.unfinished: list[str] = []
         self.deliveries = None
         self._numbers, self._listing, self._walked = count(), hashlib.sha256(), False
 
@@ -84,9 +86,8 @@ class FolderScan(Catalog):
         if self._walked:
             are_there = self.deliveries is not None
         else:
-            xml = (each for folder in self._source.walk(self._path) for each in xml_in(folder, self._source))
             try:
-                are_there = any(each.is_message for each in xml)
+                are_there = any(each.is_message for _, xml in self._folders() for each in xml)
             except SourceError as error:
                 raise refusal(self._path, f"cannot be listed. {error.message}") from error
         return self._supplier.among(TAG_NAMES if are_there else ())
@@ -104,16 +105,9 @@ class FolderScan(Catalog):
             name = posixpath.join(self._base.named(path), "")
             yield ManifestRow(number=next(self._numbers), audio=path, named_audio=name, refused=folder.refused)
         self.ignored[Cause.REPEATED_FOLDERS] += folder.is_repeated
-        is_sidecar = self._sidecar_names.covers
         audio: list[str] = []
         lists: list[str] = []
-        for name in folder.files:
-            path = posixpath.join(folder.location, name)
-            if is_sidecar(name):
-                continue
-            cause = named.no_rows.get(path)  # what messages say goes first
-            if cause is None and path not in named.here:
-                cause = why_no_audio(path, self._source)
+        for name, cause in self._judged(folder, named):
             if cause is None:
                 audio.append(name)
             elif cause is Cause.CHECKSUM_LISTS:
@@ -121,27 +115,49 @@ class FolderScan(Catalog):
             else:
                 self.ignored[cause] += 1
         self._checksums.read_folder(folder.location, lists, folder.files)
-        found = filter(is_sidecar, folder.files)
-        may_need = partial(needs_sidecar, self._source, folder.location)
-        sidecars = Sidecars(self._sidecar_names, found, audio, may_need)
+        sidecars = filter(self._sidecar_names.covers, folder.files)
+        awaited = AwaitedFiles(folder.left_out)
+        pairs = FolderPairs(
+            folder.location, audio, sidecars, awaited, patterns=self._sidecar_names, source=self._source
+        )
+        there = folder.known or dict.fromkeys(folder.files)
         for name in audio:
-            path, sidecar = posixpath.join(folder.location, name), sidecars.of_audio.get(name)
-            beside = None if sidecar is None else posixpath.join(folder.location, sidecar)
-            yield self.row_at(path, beside, sidecars.contested.get(name), folder.known)
+            yield self.row_at(posixpath.join(folder.location, name), pairs.beside(name, there), folder.known)
         for why, names in folder.left_out.items():
             self.ignored[why] += len(names)
-        self.ignored[Cause.ORPHAN_SIDECARS] += len(sidecars.orphans)
-        shown = sidecars.orphans[: 100 - len(self.orphans)]
-        self.orphans += [posixpath.join(folder.location, name) for name in shown]
+        self.ignored[Cause.ORPHAN_SIDECARS] += len(pairs.orphans)
+        _show(self.orphans, folder, pairs.orphans)
+        _show(self.unfinished, folder, folder.left_out.get(Cause.UNFINISHED, ()))
+
+    def _judged(self, folder: Folder, named: NamedFiles) -> Iterator[tuple[str, Cause | None]]:
+        """Yield the files of a folder that are no sidecars, each with why it is no audio; what messages say goes first.
+
+        Objects are looked into side by side.
+        """
+        names = [name for name in folder.files if not self._sidecar_names.covers(name)]
+
+        def look(name: str) -> Cause | None:
+            path = posixpath.join(folder.location, name)
+            if path in named.here:
+                return None
+            said = named.no_rows.get(path)
+            return said if said is not None else why_no_audio(path, self._source, folder.known.get(name))
+
+        return zip(names, looked_into(folder.location, names, look), strict=True)
 
     def row_at(
         self,
         location: str,
-        sidecar: str | None = None,
-        contested: str | None = None,
+        beside: Beside = NOTHING_BESIDE,
         known: Mapping[str, FileFacts] = MappingProxyType({}),
     ) -> ManifestRow:
-        row = ManifestRow(number=next(self._numbers), audio=location, sidecar=sidecar, contested_sidecar=contested)
+        row = ManifestRow(
+            number=next(self._numbers),
+            audio=location,
+            sidecar=beside.sidecar,
+            contested_sidecar=beside.contested,
+            refused=beside.refused,
+        )
         return with_facts(row, lambda path: known.get(posixpath.basename(path)) or self._source.facts(path), self._base)
 
     def has_no_row(self, location: str) -> bool:
@@ -151,8 +167,8 @@ class FolderScan(Catalog):
 
     def _walked_rows(self) -> Iterator[ManifestRow]:
         deliveries = Deliveries(self._path, self._source)
-        for folder in self._source.walk(self._path):
-            left, messages = deliveries.take(folder)
+        for folder, xml in self._folders():
+            left, messages = deliveries.take(folder, xml)
             for message in messages:
                 named = path_within(message.location, self._path), message.facts.version
                 self._listing.update(b"\0".join(map(raw_bytes, named)) + b"\0\0")
@@ -163,6 +179,18 @@ class FolderScan(Catalog):
             self.deliveries = deliveries.counts
             yield from deliveries.rows(self.rows_in, self.row_at, self.has_no_row)
             self.batches = deliveries.batches
+        # `rows` marks what the lists say of each row above before it asks for the next one.
+        for line in self._checksums.unmet():
+            row = self.row_at(line.location)
+            yield replace(row, refused=row.refused or Ineligible(Reason.MISSING_AUDIO, line.detail))
+
+    def _folders(self) -> Iterator[tuple[Folder, list[XmlFile]]]:
+        """Walk the folders, each with its XML files; those of a bucket are read side by side."""
+
+        def look(folder: Folder) -> tuple[Folder, list[XmlFile]]:
+            return folder, list(xml_in(folder, self._source))
+
+        return looked_into(self._path, self._source.walk(self._path), look)
 
     def _listed(self, row: ManifestRow) -> bytes:
         """Join a row's names, sizes and times so that different listings give different bytes, whatever the root is."""
@@ -171,47 +199,6 @@ class FolderScan(Catalog):
         return b"\0".join(map(raw_bytes, facts)) + b"\0\0"
 
 
-def why_no_audio(path: str, source: Files) -> Cause | None:
-    """Judge by the name's ending; if that is not audio's, read the content."""
-    if is_audio_name(path):
-        return None
-    if is_list_name(posixpath.basename(path)):
-        return Cause.CHECKSUM_LISTS
-    try:
-        file = source.open(path)
-        if file is None:
-            return Cause.UNREADABLE
-        with file:
-            return None if is_audio(file) else Cause.NOT_AUDIO
-    except ResourceShortage:
-        raise
-    except SourceError:
-        return Cause.UNREADABLE
-
-
-def needs_sidecar(source: Files, folder: str, name: str) -> bool:
-    """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
-    location = posixpath.join(folder, name)
-    try:
-        with open_audio(location, source) as audio:
-            return audio.needs_sidecar()
-    except SourceError as error:
-        refuse_unavailable(error, location)
-        return error.reason != Reason.OUTSIDE_CATALOG
-
-
-def sidecars_in(folder: str, names: SidecarNames, files: Files) -> Mapping[str, tuple[str, FileFacts | None]]:
-    """Return the one sidecar of each audio file in a folder with what its listing says, by the audio's location."""
-    known = files.in_folder(folder) if names.patterns and folder else {}
-    sidecars = Sidecars(
-        names,
-        filter(names.covers, known),
-        (
-            name
-            for name in known
-            if not names.covers(name) and why_no_audio(posixpath.join(folder, name), files) is None
-        ),
-        partial(needs_sidecar, files, folder),
-    )
-    paired = ((posixpath.join(folder, audio), sidecar) for audio, sidecar in sidecars.of_audio.items())
-    return {audio: (posixpath.join(folder, sidecar), known[sidecar]) for audio, sidecar in paired}
+def _show(shown: list[str], folder: Folder, names: Sequence[str]) -> None:
+    """Add the first of some files to those that a person is shown."""
+    shown += [posixpath.join(folder.location, name) for name in names[: _MOST_SHOWN - len(shown)]]

@@ -6,6 +6,7 @@ from enum import Enum, StrEnum
 from typing import NamedTuple
 
 HEAD_BYTES = 4096  # bytes that `format_of` needs from the front of a file
+LEAST_AUDIO_BYTES = 4  # of the shortest content that is taken for audio: one header of MPEG, or a magic
 
 
 class AudioFormat(StrEnum):
@@ -44,6 +45,9 @@ _CHUNKED = {
 }
 _MAGIC = {b"caff": AudioFormat.CAF, b"fLaC": AudioFormat.FLAC, b"OggS": AudioFormat.OGG}
 
+_GIT_POINTER = b"version https://git-lfs.github.com/spec/"
+GIT_POINTER_BYTES = range(100, 1025)  # its specification: less than 1,024 bytes; a version, an ID and a size
+
 _PICTURE_BRANDS = frozenset({b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 
 # The header of an MPEG audio frame holds version, layer, bitrate and sample rate. The numbers are those of
@@ -73,6 +77,11 @@ _PLAIN = {
 # What such a chunk holds, in lower case and without zero bytes, if it speaks of a manifest, or has XMP or an ID3 frame
 # for any content (GEOB, PRIV; ID3v2.2 has shorter names).
 _HINTS = (b"c2pa", b"jumb", b"provenance", b"xmpmeta", b"rdf:rdf", b"geob", b"priv", b"id3\2")
+
+
+def is_git_pointer(head: bytes) -> bool:
+    """Whether a file is a pointer of Git LFS, which stands for another file until that is fetched."""
+    return head.startswith(_GIT_POINTER)
 
 
 def format_of(head: bytes, *, tagged: bool = False) -> AudioFormat:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from proofsweep.config.locations import one_line
 from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
-from proofsweep.domain.items import Declared, FileFacts, ManifestRow, id_without_audio, proof_id_of, utf8_text
+from proofsweep.domain.items import Declared, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
 from proofsweep.sources.catalog import Catalog, CatalogBase, ListFacts, SupplierFolder, refusal, with_facts
@@ -27,11 +27,12 @@ from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.columns import Columns, cell_at
 from proofsweep.sources.file_lookup import CellLocations, FileLookup
 from proofsweep.sources.files import Files
-from proofsweep.sources.folder import sidecars_in
 from proofsweep.sources.names import Cause, SidecarNames, composed
 from proofsweep.sources.notes_below import MOST_NOTES, NotesBelow
+from proofsweep.sources.pairing import NOTHING_BESIDE, Beside, sidecars_in
 from proofsweep.sources.readers import ManifestFile, Note
 from proofsweep.sources.source import FOLDERS_KEPT
+from proofsweep.sources.spelling import loose
 
 _ENCODING_WORDS = {"cp1252": "Windows-1252", "utf-8": "UTF-8", "utf-16": "UTF-16"}  # others have the codec's name
 
@@ -91,7 +92,7 @@ class Manifests(Catalog):
         """
         digest, self._digest, self.ignored, self.lists = hashlib.sha256(), None, Counter[Cause](), []
         numbers, ids = count(), RepeatedIds()
-        lookup = FileLookup(self._files, self._wanted, self.location)
+        lookup = FileLookup(self._files, self._wanted, self.location, self._base.boundary)
         in_several_pairs = self._in_several_pairs()
         with closing(Checksums(self._base, self._files, self.ignored)) as checksums:
             checksums.read_named(checksum_lists_in(self._settings.checksums))
@@ -103,13 +104,14 @@ class Manifests(Catalog):
                     self.ignored[Cause.EXCLUDED] += 1
                     continue
                 row = self._row(next(numbers), line, lookup)
-                if in_several_pairs and line.audio and hash(composed(line.audio)) in in_several_pairs:
+                if in_several_pairs and line.audio and hash(loose(line.audio)) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
                 if line.item_id is not None:
                     ids.add(line.item_id, row.named_audio or line.where)
                 if row.audio and row.audio_facts is not None:
                     checksums.read_beside(row.audio)
                 yield checksums.with_declared(row)
+            checksums.count_unused()
         if next(numbers) == 0:
             raise EmptyCatalog(f"{one_line(self.location)}: there is no row in it", catalog=self.location)
         if suspects := ids.hashes():
@@ -143,11 +145,12 @@ class Manifests(Catalog):
         if columns.supplier in tags:
             supplier = tags[columns.supplier]
             tags[columns.supplier] = self._suppliers.setdefault(key_of_value(supplier), supplier)
-        facts: FileFacts | None = None
-        unlisted: SourceError | None = None
+        found, unlisted = NOTHING_BESIDE, None
         if audio and columns.sidecar is None and line.refused is None:
+            audio = lookup.listed(audio)
             beside, unlisted = self._beside(posixpath.dirname(audio))
-            sidecar, facts = beside.get(audio, (None, None))
+            found = beside.get(audio, found)
+            sidecar = found.sidecar
             self.ignored[Cause.SIDECARS_BESIDE] += sidecar is not None
         item_id = line.item_id or (id_without_audio(self.name, number) if audio is None else None)
         named = ManifestRow(
@@ -156,10 +159,12 @@ class Manifests(Catalog):
             sidecar=sidecar,
             item_id=item_id,
             tags=tags,
-            refused=line.refused,
+            refused=line.refused or found.refused,
             where=line.where,
+            contested_sidecar=found.contested,
         )
-        row = with_facts(named, lambda location: (location == sidecar and facts) or lookup.facts(location), self._base)
+        row = with_facts(named, lambda at: (at == sidecar and found.facts) or lookup.facts(at), self._base)
+        row = _with_nearest(row, lookup)
         if unlisted is not None and row.refused is None:
             otherwise = "If no audio has one, set catalog.columns.sidecar to 'none'."
             because = f"{line.where}: its folder cannot be listed for sidecars. {unlisted.message} {otherwise}"
@@ -188,8 +193,8 @@ class Manifests(Catalog):
         except SourceError:
             return True
 
-    def _sidecars_in(self, folder: str) -> tuple[Mapping[str, tuple[str, FileFacts | None]], SourceError | None]:
-        """Return the sidecars of a folder by their audio; or why they are not known, so that no audio is sent alone."""
+    def _sidecars_in(self, folder: str) -> tuple[Mapping[str, Beside], SourceError | None]:
+        """Return what lies beside the audio of a folder; or why that is not known, so that no audio is sent alone."""
         try:
             return sidecars_in(folder, self._sidecar_names, self._files), None
         except ResourceShortage as error:
@@ -218,7 +223,7 @@ class Manifests(Catalog):
         if any(columns.sidecar is not None for columns in self._headers()):
             for line in self._lines():
                 if line.item_id is None and line.audio:
-                    pairs.add(composed(line.audio), composed(line.sidecar or ""))
+                    pairs.add(loose(line.audio), composed(line.sidecar or ""))
         return pairs.hashes()
 
     def _wanted(self) -> Iterator[str]:
@@ -300,6 +305,16 @@ def _located(line: _Line, lookup: FileLookup) -> tuple[str | None, str | None]:
     if line.refused is None:
         return lookup.found(line.audio), lookup.found(line.sidecar)
     return line.audio, line.sidecar
+
+
+def _with_nearest(row: ManifestRow, lookup: FileLookup) -> ManifestRow:
+    """Return a row that says what is there in place of its first file that is not there."""
+    if row.refused is not None:
+        return row
+    for location, facts in ((row.audio, row.audio_facts), (row.sidecar, row.sidecar_facts)):
+        if location and facts is None:
+            return replace(row, instead=lookup.missing_words(location))
+    return row
 
 
 class RepeatedIds:

@@ -16,11 +16,24 @@ _CODED = {".mp3", ".m4a", ".m4b", ".mp4", ".flac", ".ogg", ".oga", ".opus", ".mp
 _UNLISTED = {".wv", ".dsf", ".dff", ".mpc", ".tta", ".ofr", ".mka", ".ac3", ".eac3", ".ec3", ".dts", ".amr"}
 _AUDIO_EXTENSIONS = frozenset(_PCM | _CODED | _UNLISTED)
 
+_WAVE_EXTENSIONS = frozenset({".wav", ".wave", ".bwf", ".rf64", ".bw64"})
+_PAIR_EXTENSIONS = _WAVE_EXTENSIONS | {".aif", ".aiff", ".aifc", ".afc", ".caf", ".mp3", ".m4a", ".m4b", ".mp4"}
+
 # Endings that producers give to files which they still write.
 _UNFINISHED = (
     *(".part", ".partial", ".tmp", ".temp", ".filepart", ".crdownload", ".aria2", ".!ut", ".!qb", ".opdownload"),
     *(".lftp-pget-status", "~"),
 )
+
+# Of these, and of others, those by which a downloader marks the file of the name before them, which has its full name
+# and perhaps its full size already. A program's copy for safety (`~`, `.tmp`) says nothing of the file beside it.
+_MARKS = (
+    *(".part", ".partial", ".filepart", ".crdownload", ".aria2", ".!ut", ".!qb", ".!bt", ".opdownload", ".download"),
+    *(".lftp-pget-status", ".st"),
+)
+# What lies in the folder of a cloud in place of a file that is not downloaded: iCloud, Nextcloud, ownCloud, odrive,
+# Dropbox.
+_PLACEHOLDER = re.compile(r"\.(.+)\.icloud|(.+)\.(?:nextcloud|owncloud|cloud|dropbox)", re.IGNORECASE | re.DOTALL)
 
 # Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs; and
 # the folder for answers to the senders of deliveries.
@@ -45,6 +58,16 @@ def is_audio_name(path: str) -> bool:
     return posixpath.splitext(path)[1].lower() in _AUDIO_EXTENSIONS
 
 
+def is_wave_name(path: str) -> bool:
+    """Whether a file may be sent alone, by its name."""
+    return posixpath.splitext(path)[1].lower() in _WAVE_EXTENSIONS
+
+
+def is_pair_name(path: str) -> bool:
+    """Whether a file may be sent with a sidecar, by its name."""
+    return posixpath.splitext(path)[1].lower() in _PAIR_EXTENSIONS
+
+
 class Cause(StrEnum):
     """Why an entry of a folder became no row."""
 
@@ -52,7 +75,8 @@ class Cause(StrEnum):
     HIDDEN = "hidden"  # its name begins with one dot
     SYSTEM_FOLDERS = "system_folders"
     EXCLUDED = "excluded"
-    UNFINISHED = "unfinished"  # its name says that it is still written
+    UNFINISHED = "unfinished"  # its name, or a mark beside it, says that it is still written
+    NOT_DOWNLOADED = "not_downloaded"  # a cloud's folder holds its placeholder
     ORPHAN_SIDECARS = "orphan_sidecars"  # no audio beside the sidecar has its name
     UNREADABLE = "unreadable"  # without an ending of audio; also devices, and links out of the catalog's root
     REPEATED_FOLDERS = "repeated_folders"  # links to folders that are walked elsewhere; each file is a row once
@@ -89,6 +113,8 @@ class ListingRule:
             return Cause.SYSTEM_FOLDERS
         if self._names.fullmatch(caseless(name)) or self._paths.fullmatch(caseless(path)):
             return Cause.EXCLUDED
+        if not is_folder and _PLACEHOLDER.fullmatch(name):
+            return Cause.NOT_DOWNLOADED
         if name.startswith(".") and not name.startswith(".."):
             return Cause.HIDDEN
         return Cause.UNFINISHED if not is_folder and name.lower().endswith(_UNFINISHED) else None
@@ -102,6 +128,31 @@ class ListingRule:
 
 
 USUAL_RULE: Final = ListingRule()
+
+
+def awaited_name(name: str) -> str:
+    """Return the name that a file has once it is whole, of one that is unfinished or not downloaded; else its own."""
+    if (placeholder := _PLACEHOLDER.fullmatch(name)) is not None:
+        return placeholder[1] or placeholder[2]
+    ending = next(filter(name.lower().endswith, (*_UNFINISHED, *_MARKS)), "")
+    return name[: len(name) - len(ending)] or name
+
+
+def marks_in(names: Iterable[str]) -> Mapping[str, str]:
+    """Return the marks that downloaders keep beside files, by the names of these files in one case."""
+    marks = (name for name in names if name.lower().endswith(_MARKS))
+    return {caseless(awaited_name(mark)): mark for mark in marks}
+
+
+def without_marked(files: list[str], left_out: dict[Cause, list[str]]) -> list[str]:
+    """Return the files of a folder that nobody still writes; the others join those that are left out."""
+    marks = marks_in([*files, *left_out.get(Cause.UNFINISHED, ())])
+    if not marks:
+        return files
+    whole = [name for name in files if caseless(name) not in marks]
+    if len(whole) < len(files):
+        left_out.setdefault(Cause.UNFINISHED, []).extend(name for name in files if caseless(name) in marks)
+    return whole
 
 
 class SidecarNames:
@@ -124,8 +175,9 @@ class SidecarNames:
 class Sidecars:
     """The sidecars of one folder, each with the one audio file that it belongs to.
 
-    A full name belongs to one file. If several files share a stem, their sidecar belongs to the only one of them that
-    needs one; if there are more, it is nobody's. The very name goes before one in another case or form of Unicode.
+    A full name belongs to one file: to the one that has it exactly, if others differ from it in case or in their form
+    of Unicode. If several files share a stem, their sidecar belongs to the only one of them that needs one; if there
+    are more, it is nobody's. The very name goes before one in another case or form of Unicode.
     """
 
     def __init__(
@@ -147,14 +199,29 @@ class Sidecars:
         for pattern in names.patterns:
             claims: dict[str, list[str]] = defaultdict(list)
             for audio_name in waiting:
-                stem = posixpath.splitext(audio_name)[0]
-                wanted = pattern.replace(STEM, stem) if STEM in pattern else pattern.replace(NAME, audio_name)
+                wanted = _sidecar_name(pattern, audio_name)
                 sidecar = wanted if wanted in there else alike.get(caseless(wanted))
                 if sidecar in free:
                     claims[sidecar].append(audio_name)
-            for sidecar, claimants in claims.items():
+            for sidecar, all_claimants in claims.items():
+                claimants = all_claimants if STEM in pattern else _with_the_name(pattern, sidecar, all_claimants)
                 needy = claimants if len(claimants) == 1 else [name for name in claimants if needs_one(name)]
                 (self.of_audio if len(needy) == 1 else self.contested).update(dict.fromkeys(needy, sidecar))
                 waiting.difference_update(claimants)
                 free -= {sidecar} if needy else set()
         self.orphans = sorted(free)
+
+
+def _sidecar_name(pattern: str, audio_name: str) -> str:
+    if STEM in pattern:
+        return pattern.replace(STEM, posixpath.splitext(audio_name)[0])
+    return pattern.replace(NAME, audio_name)
+
+
+def _with_the_name(pattern: str, sidecar: str, claimants: list[str]) -> list[str]:
+    """Return the one file whose full name a sidecar has, exactly or at least in its case; else all that claim it."""
+    for form in (str, composed):
+        exact = [name for name in claimants if form(_sidecar_name(pattern, name)) == form(sidecar)]
+        if len(exact) == 1:
+            return exact
+    return claimants

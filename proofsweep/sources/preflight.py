@@ -19,7 +19,7 @@ from proofsweep.domain.items import (
     utf8_text,
 )
 from proofsweep.domain.reasons import Ineligible, Reason
-from proofsweep.sources.formats import AudioFormat
+from proofsweep.sources.formats import AudioFormat, is_git_pointer
 
 # The contract states no size: this finds a wrong file in the sidecar's place before a call.
 SIDECAR_BYTES = 1024 * 1024
@@ -58,7 +58,7 @@ def _judge_listing(row: ManifestRow, sidecar_field: str | None) -> Ineligible | 
     if row.refused is not None:
         return row.refused
     if row.audio_facts is None:
-        return Ineligible(Reason.MISSING_AUDIO, "There is no audio at this location.")
+        return Ineligible(Reason.MISSING_AUDIO, f"There is no audio at this location.{utf8_text(row.instead)}")
     if row.contested_sidecar is not None:
         claimed = f"Several audio files claim the sidecar {utf8_text(row.contested_sidecar)}"
         return Ineligible(Reason.AMBIGUOUS_SIDECAR, f"{claimed}: name it after its audio's full name.")
@@ -71,7 +71,7 @@ def _judge_listing(row: ManifestRow, sidecar_field: str | None) -> Ineligible | 
     unfit = judge_size(row.audio_facts, row.declared) if isinstance(row.audio_facts, FileFacts) else None
     if unfit is not None or row.sidecar is None or isinstance(row.sidecar_facts, Unlisted):
         return unfit
-    return _judge_sidecar(row.sidecar_facts)
+    return _judge_sidecar(row.sidecar_facts, utf8_text(row.instead))
 
 
 def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None:
@@ -92,6 +92,14 @@ def judge_size(facts: FileFacts, declared: Declared | None) -> Ineligible | None
             f"{size:,} bytes.",
         )
     return None
+
+
+def judge_stand_in(head: bytes, role: str = "audio") -> Ineligible | None:
+    """Return why a file that begins so is not sent: only a pointer of Git LFS lies there; None of any other file."""
+    if not is_git_pointer(head):
+        return None
+    detail = f"The {role} is a pointer of Git LFS, which stands for the file: fetch it by git lfs pull."
+    return Ineligible(Reason.STAND_IN, detail)
 
 
 def judge_content(audio_format: AudioFormat, mode: Mode) -> Ineligible | None:
@@ -126,9 +134,9 @@ def judge_content(audio_format: AudioFormat, mode: Mode) -> Ineligible | None:
     )
 
 
-def _judge_sidecar(facts: FileFacts | None) -> Ineligible | None:
+def _judge_sidecar(facts: FileFacts | None, instead: str) -> Ineligible | None:
     if facts is None:
-        return Ineligible(Reason.MISSING_SIDECAR, "There is no sidecar at this location.")
+        return Ineligible(Reason.MISSING_SIDECAR, f"There is no sidecar at this location.{instead}")
     if facts.size_bytes == 0:
         return Ineligible(Reason.MISSING_SIDECAR, "The sidecar file holds no bytes.")
     if facts.size_bytes > SIDECAR_BYTES:

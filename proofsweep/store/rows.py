@@ -29,7 +29,7 @@ from proofsweep.store.tables import TABLES, TIME
 
 # Cells of `verdicts` and of a planned item that a work item has under the same name.
 _OF_ITEM = (
-    *("manifest_row", "item_id", "audio_bytes", "audio_version"),
+    *("manifest_row", "item_id", "audio_format", "audio_bytes", "audio_version"),
     *("sidecar_version", "relative_path", "manifest_line"),
 )
 _AS_PLANNED = (*_OF_ITEM, "is_delivered", "is_touched")

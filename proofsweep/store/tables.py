@@ -311,6 +311,7 @@ def _of_verdicts(names: str) -> list[Column]:
 
 PLANNED_ITEMS = _of_verdicts("""
     manifest_row item_id audio_bytes audio_version tags reason detail sidecar_version relative_path manifest_line
+    audio_format
 """) + _columns("""
     audio                binary!    location as exact bytes, because a file name may not be UTF-8
     sidecar              binary     location of the sidecar

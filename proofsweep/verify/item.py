@@ -227,7 +227,7 @@ class ItemWork:
 
         Damage explains content that is not recognised. Of a format that is not sent, no digest is read.
         """
-        unfit = judge_size(audio.facts, self._item.declared)
+        unfit = audio.stand_in or judge_size(audio.facts, self._item.declared)
         if unfit is not None:
             return unfit
         unfit = judge_content(audio.audio_format, self._item.mode)

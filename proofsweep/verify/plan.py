@@ -10,20 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from itertools import tee
 
 from proofsweep import __version__
 from proofsweep.config.locations import is_bucket, one_line, resolved_location, url_of
 from proofsweep.config.sections import CatalogSettings, ServiceSettings
-from proofsweep.config.threads import some_at_once
 from proofsweep.domain import runs
-from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, SourceError
+from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
 from proofsweep.domain.items import ManifestRow, Mode, WorkItem, sidecar_key, utf8_text
-from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.reasons import Reason
 from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
-from proofsweep.sources.audio import open_audio
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
@@ -38,13 +35,9 @@ from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.check_file import known_good_items
+from proofsweep.verify.first_look import FirstLook
 from proofsweep.verify.item import Clock
 
-_AT_ONCE = 16  # files that are open at once: each waits for its disk or bucket
-_NO_CREDENTIAL = Ineligible(
-    Reason.NO_CREDENTIAL,
-    "The WAV has no sidecar, and its chunks hold no manifest: catalog.skip_without_credential leaves such files out.",
-)
 _LAST = datetime.max.replace(tzinfo=UTC)
 # An answer that is later than that was given by a wrong clock, and may be of any age. The clocks of machines
 # differ by minutes.
@@ -102,12 +95,11 @@ class Planner:
         return self.catalogs.name or resolved_location(listing.location)
 
     def items(self, listing: Catalog, rows: Iterable[ManifestRow] | None = None) -> Iterator[WorkItem]:
-        """Yield chosen rows as items, each judged by its listing, and a WAV perhaps by a look for its credential."""
+        """Yield chosen rows as items, each judged by its listing, and by a look into what its name makes doubtful."""
         rows = listing.rows() if rows is None else rows
-        items = (work_item_of(row, listing.name, self.service.sidecar_field) for row in rows)
-        if not self.catalogs.skip_without_credential or listing.kind == INGEST:  # a pass asks for each file
-            return items
-        return some_at_once(items, partial(_with_credential, Files(listing.root)), _AT_ONCE)
+        items = ((row, work_item_of(row, listing.name, self.service.sidecar_field)) for row in rows)
+        skips = self.catalogs.skip_without_credential and listing.kind != INGEST  # a pass asks for each file
+        return FirstLook(Files(listing.root), skips_without_credential=skips).looked(items)
 
     def survey(self, listing: Catalog) -> Survey:
         """Read chosen rows once; NothingDue if there is none, ConfigError if none could ever be sent."""
@@ -202,19 +194,6 @@ class Planner:
                 f"{listing.location}: every row ({survey.items:,}) leads outside the catalog's root {root}: if that is "
                 'meant, set catalog.root to the folder that holds the files, or to "anywhere"'
             )
-
-
-def _with_credential(files: Files, item: WorkItem) -> WorkItem:
-    """Return an item, ineligible if it is a WAV that carries no credential for sure."""
-    if item.ineligible is not None or item.mode is not Mode.ONE_FILE:
-        return item
-    try:
-        with open_audio(item.audio, files) as audio:
-            is_as_listed = item.audio_version in (None, audio.facts.version)  # another one may still be written
-            is_bare = is_as_listed and audio.is_bare()
-    except SourceError:  # it may be readable when its turn comes
-        return item
-    return replace(item, ineligible=_NO_CREDENTIAL) if is_bare else item
 
 
 def _versions_of(item: WorkItem) -> tuple[str, str | None, str | None]:

@@ -94,7 +94,8 @@ def reasons(items: Iterable[WorkItem]) -> list[Reason | None]:
 def test_only_a_wav_without_a_credential_is_left_out(skipping: Planner, tmp_path: Path) -> None:
     """A file that carries one is asked, and so is one that may carry one; the sentence names the option.
 
-    A file of another version than was listed may still be written, and its credential comes last.
+    A file of another version than was listed may still be written, and its credential comes last. The look also finds
+    what is no WAV.
     """
     catalog = folder_of(tmp_path, a_wav=WAV, b_wav=SIGNED, c_wav=WAV + b"more", d_wav=b"fLaC")
     changed = replace(next(iter(catalog.rows())), audio_facts=FileFacts(len(WAV), "as it was listed"))
@@ -102,7 +103,7 @@ def test_only_a_wav_without_a_credential_is_left_out(skipping: Planner, tmp_path
     items = list(skipping.items(catalog))
 
     assert reasons(skipping.items(catalog, [changed])) == [None]
-    assert reasons(items) == [Reason.NO_CREDENTIAL, None, None, None]
+    assert reasons(items) == [Reason.NO_CREDENTIAL, None, None, Reason.UNLISTED_FORMAT]
     assert "catalog.skip_without_credential" in items[0].ineligible.detail  # type: ignore[union-attr]  # it has one
 
 

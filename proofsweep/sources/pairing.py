@@ -1,0 +1,162 @@
+"""Which sidecar lies beside which audio of a folder, by one rule for scans and lists."""
+
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, TypeVar
+
+from proofsweep.config.locations import is_bucket, one_line
+from proofsweep.config.threads import some_at_once
+from proofsweep.domain.errors import ResourceShortage, SourceError
+from proofsweep.domain.items import FileFacts
+from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.sources.audio import is_audio, open_audio
+from proofsweep.sources.checksums import is_list_name
+from proofsweep.sources.files import Files, refuse_unavailable
+from proofsweep.sources.formats import LEAST_AUDIO_BYTES
+from proofsweep.sources.names import (
+    USUAL_RULE,
+    Cause,
+    SidecarNames,
+    Sidecars,
+    awaited_name,
+    caseless,
+    is_audio_name,
+    marks_in,
+)
+
+_AT_ONCE = 8  # objects, and folders of them, that are looked into at once: each waits for its bucket
+_AWAITED_WORDS: Final[Mapping[Cause, tuple[Reason, str]]] = {
+    Cause.UNFINISHED: (Reason.UNFINISHED, "is still being written"),
+    Cause.NOT_DOWNLOADED: (Reason.STAND_IN, "is not downloaded: only its placeholder lies there"),
+}
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What lies beside one audio file."""
+
+    sidecar: str | None = None  # its location
+    facts: FileFacts | None = None  # the sidecar's, if the folder's listing gave them
+    contested: str | None = None  # the name of a sidecar that other audio claims too
+    refused: Ineligible | None = None  # why the audio must not be sent, with this sidecar or without it
+
+
+NOTHING_BESIDE: Final = Beside()
+
+
+def looked_into(location: str, items: Iterable[Item], look: Callable[[Item], Result]) -> Iterator[Result]:
+    """Look into files one after another on this machine, and side by side in a bucket, in the items' order."""
+    return some_at_once(items, look, _AT_ONCE) if is_bucket(location) else map(look, items)
+
+
+def why_no_audio(path: str, source: Files, facts: FileFacts | None = None) -> Cause | None:
+    """Judge by the name's ending; if that is not audio's, read the content, unless its size says enough."""
+    if is_audio_name(path):
+        return None
+    if is_list_name(posixpath.basename(path)):
+        return Cause.CHECKSUM_LISTS
+    if facts is not None and facts.size_bytes < LEAST_AUDIO_BYTES:
+        return Cause.NOT_AUDIO
+    try:
+        file = source.open(path)
+        if file is None:
+            return Cause.UNREADABLE
+        with file:
+            return None if is_audio(file) else Cause.NOT_AUDIO
+    except ResourceShortage:
+        raise
+    except SourceError:
+        return Cause.UNREADABLE
+
+
+def needs_sidecar(source: Files, folder: str, name: str) -> bool:
+    """Look into a file that shares a sidecar's name with others; one that cannot be read may need it."""
+    location = posixpath.join(folder, name)
+    try:
+        with open_audio(location, source) as audio:
+            return audio.needs_sidecar()
+    except SourceError as error:
+        refuse_unavailable(error, location)
+        return error.reason != Reason.OUTSIDE_CATALOG
+
+
+class AwaitedFiles:
+    """The files of a folder that are not whole yet, or not downloaded: each by the name that it will have."""
+
+    def __init__(self, left_out: Mapping[Cause, Iterable[str]]) -> None:
+        self._causes = {awaited_name(name): cause for cause in _AWAITED_WORDS for name in left_out.get(cause, ())}
+
+    def names(self) -> Iterable[str]:
+        return self._causes
+
+    def refused(self, name: str) -> Ineligible | None:
+        """Return why audio is not sent for which a file of this name is waited for; None if it is there."""
+        cause = self._causes.get(name)
+        if cause is None:
+            return None
+        reason, words = _AWAITED_WORDS[cause]
+        return Ineligible(reason, f"Its sidecar {one_line(name)} {words}.")
+
+
+class FolderPairs:
+    """The audio of one folder, each with what lies beside it."""
+
+    def __init__(
+        self,
+        folder: str,
+        audio: Iterable[str],
+        sidecars: Iterable[str],
+        awaited: AwaitedFiles,
+        *,
+        patterns: SidecarNames,
+        source: Files,
+    ) -> None:
+        there = {*sidecars}
+        expected = {name for name in awaited.names() if name not in there and patterns.covers(name)}
+        self._folder = folder
+        self._awaited = awaited
+        self._sidecars = Sidecars(patterns, there | expected, audio, partial(needs_sidecar, source, folder))
+        self.orphans = [name for name in self._sidecars.orphans if name in there]
+
+    def beside(self, name: str, known: Mapping[str, FileFacts | None]) -> Beside:
+        contested = self._sidecars.contested.get(name)
+        sidecar = self._sidecars.of_audio.get(name)
+        if sidecar is None:
+            return Beside(contested=contested)
+        refused = self._awaited.refused(sidecar) if sidecar not in known else None
+        location = posixpath.join(self._folder, sidecar)
+        return Beside(sidecar=location, facts=known.get(sidecar), refused=refused)
+
+
+def sidecars_in(folder: str, patterns: SidecarNames, files: Files) -> Mapping[str, Beside]:
+    """Return what lies beside each audio file in a folder, by the audio's location."""
+    if not (folder and patterns.patterns):
+        return {}
+    known = files.in_folder(folder)
+    left_out: dict[Cause, list[str]] = {}
+    for name in known:
+        if (why := USUAL_RULE.why(name, is_folder=False)) is not None:
+            left_out.setdefault(why, []).append(name)
+    others = [name for name in known if not patterns.covers(name)]
+
+    def look(name: str) -> Cause | None:
+        return why_no_audio(posixpath.join(folder, name), files, known[name])
+
+    causes = zip(others, looked_into(folder, others, look), strict=True)
+    audio = [name for name, cause in causes if cause is None]
+    awaited, sidecars = AwaitedFiles(left_out), filter(patterns.covers, known)
+    pairs = FolderPairs(folder, audio, sidecars, awaited, patterns=patterns, source=files)
+    marks = marks_in(known)
+    found: dict[str, Beside] = {}
+    for name in audio:
+        beside = pairs.beside(name, known)
+        if (mark := marks.get(caseless(name))) is not None:
+            detail = f"Beside it lies {one_line(mark)}: its download is not finished."
+            beside = replace(beside, refused=Ineligible(Reason.UNFINISHED, detail))
+        found[posixpath.join(folder, name)] = beside
+    return found
