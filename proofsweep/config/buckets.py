@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from obstore import exceptions
@@ -23,7 +24,7 @@ FAILURES = (exceptions.BaseError, OSError, ValueError)
 """All that a call of obstore raises for a failing store or an impossible key."""
 
 _STATUS = re.compile(r"status code: (\d{3})|status: (\d{3})")
-_CODE = re.compile(r"<Code>\s*(\w+)\s*</Code>")
+_CODE = re.compile(r"<Code>\s*([\w.]+)\s*</Code>")
 # botocore renews credentials ten minutes before they expire.
 _KEPT = timedelta(minutes=5)
 # An endpoint that is down is reported after about 30 s. A whole stream may last as long as a slow upload.
@@ -50,6 +51,7 @@ class FailureKind(StrEnum):
     UNCONDITIONAL = "the store cannot refuse to overwrite an object, as a results store must"
     BAD_KEY = "a key with an empty part, a dot part or a control character cannot be requested"
     EMPTY_RANGE = "the object holds no bytes there"
+    NOT_GIVEN = "the store does not give this object"
     AWAY = "the store does not answer as it should"
 
 
@@ -65,6 +67,11 @@ _CODES = {
         *("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"),
     ),
     FailureKind.UNCONDITIONAL: ("NotImplemented",),
+    # The object's own fault: it is encrypted with a key that is its owner's, or is gone.
+    FailureKind.NOT_GIVEN: (
+        *("KMS.DisabledException", "KMS.NotFoundException", "KMS.KMSInvalidStateException"),
+        *("BlobUsesCustomerSpecifiedEncryption", "ResourceIsEncryptedWithCustomerEncryptionKey"),
+    ),
 }
 _BY_CODE = {code: kind for kind, codes in _CODES.items() for code in codes}
 _BY_STATUS = {
@@ -101,9 +108,12 @@ _BY_EXCEPTION: tuple[tuple[type[Exception], FailureKind], ...] = (
 class StoreFailure:
     kind: FailureKind
     status: int | None = None
+    word: str = ""  # the store's code for an object that it does not give
 
     @property
     def sentence(self) -> str:
+        if self.word:
+            return f"{self.kind} ({self.word})"
         if self.kind is not FailureKind.AWAY:
             return str(self.kind)
         return f"{self.kind} ({f'status {self.status}' if self.status else 'check its endpoint and the network'})"
@@ -115,13 +125,17 @@ def failure_of(error: Exception) -> StoreFailure:
     status = next((int(number) for found in _STATUS.finditer(text) for number in found.groups() if number), None)
     code = _CODE.search(text)
     if code and code[1] in _BY_CODE:
-        return StoreFailure(_BY_CODE[code[1]], status)
+        kind = _BY_CODE[code[1]]
+        return StoreFailure(kind, status, code[1] if kind is FailureKind.NOT_GIVEN else "")
     for kind, words in _WORDS.items():
         if any(each in text for each in words):
             return StoreFailure(kind, status)
     for exception, kind in _BY_EXCEPTION:
         if isinstance(error, exception):
             return StoreFailure(kind, status)
+    if status == HTTPStatus.BAD_REQUEST and code:
+        # Such as an object that is encrypted with a key of its owner: the request is refused, and the store is well.
+        return StoreFailure(FailureKind.NOT_GIVEN, status, code[1])
     return StoreFailure(_BY_STATUS.get(status or 0, FailureKind.AWAY), status)
 
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from functools import lru_cache, partial
+from http import HTTPStatus
 from itertools import groupby, starmap
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
@@ -38,6 +39,7 @@ _REASONS = {
     FailureKind.BAD_KEY: Reason.UNREADABLE_FILE,
     FailureKind.CHANGED: Reason.SOURCE_CHANGED,
     FailureKind.FORBIDDEN: Reason.SOURCE_FORBIDDEN,
+    FailureKind.NOT_GIVEN: Reason.UNREADABLE_FILE,
 }
 
 # Replaces the slash: no character of a key sorts before it, so that a folder comes right before its subfolders.
@@ -67,7 +69,7 @@ class BucketFiles:
         self._lock = threading.Lock()
 
     def facts(self, location: str) -> FileFacts | None:
-        return self._found(location, lambda store, key: facts_of(obstore.head(store, key)))
+        return self._found(location, _head)
 
     def open(self, location: str, *, is_whole: bool = False) -> "BucketFile | None":
         return self._found(location, partial(BucketFile, is_whole=is_whole))
@@ -187,6 +189,16 @@ class BucketFiles:
                 except FAILURES as error:
                     raise source_error(error) from error
             return self._stores[root], key
+
+
+def _head(store: "ObjectStore", key: str) -> FileFacts:
+    """Ask for an object's facts; of one that is refused, the answer to HEAD has no body, and that to GET says why."""
+    try:
+        return facts_of(obstore.head(store, key))
+    except FAILURES as error:
+        if failure_of(error).status != HTTPStatus.BAD_REQUEST:
+            raise
+        return BucketFile(store, key).facts()
 
 
 class BucketFile(OpenFile):
@@ -314,7 +326,11 @@ def _around_bad_keys(store: "ObjectStore", prefix: str, bad: set[str]) -> Iterat
         found = obstore.list_with_delimiter(store, prefix or None)
         yield from ((meta["path"], facts_of(meta)) for meta in found["objects"])
         for each in found["common_prefixes"]:
-            yield from _around_bad_keys(store, f"{each}/", bad)
+            below = f"{each}/"
+            if len(below) <= len(prefix) or below == "/":  # the key has a slash too many, which obstore drops
+                bad.add(f"{prefix}/")
+            else:
+                yield from _around_bad_keys(store, below, bad)
     except FAILURES as error:
         key, before, after = _bad_key_of(error), "", ""
         while key is not None:

@@ -38,21 +38,23 @@ def planned(
 
 @pytest.mark.parametrize("slash", ["/", "\\"])
 @pytest.mark.parametrize("there", ["NFC", "NFD"])
-def test_a_list_may_have_another_form_of_unicode_than_the_keys(
-    planned: Planned, s3_bucket: Bucket, there: str, slash: str
-) -> None:
-    """In each part of a key, and with the slashes of Windows."""
+def test_a_list_may_spell_keys_otherwise(planned: Planned, s3_bucket: Bucket, there: str, slash: str) -> None:
+    """In another form of Unicode or another case, in each part of a key, and with the slashes of Windows.
+
+    Of a key that is not there, the nearest name is told.
+    """
     listed = normalize({"NFC": "NFD", "NFD": "NFC"}[there], "Björk/Jóga.wav").replace("/", slash)
     s3_bucket.put("lists/" + normalize(there, "Björk/Jóga.wav"), WAV)
     s3_bucket.put("lists/" + normalize(there, "Björk/Jóga.wav.sidecar"), b"proof")
     s3_bucket.put("lists/Alba/Song.wav", WAV)
-    rows = f"{listed},{listed}.sidecar\nalba{slash}song.WAV,\nnone.wav,\n"
+    rows = f"{listed},{listed}.sidecar\nalba{slash}song.WAV,\nAlba/Songs.wav,\n"
     s3_bucket.put("lists/list.csv", f"audio,sidecar\n{rows}".encode())
 
     found = planned(f"{s3_bucket.url}/lists/list.csv")
 
-    assert (found["eligible"], found["pairs"], found["audio_bytes"]) == (1, 1, len(WAV))
-    assert found["reasons"] == {"missing_audio": 2}
+    assert (found["eligible"], found["pairs"], found["audio_bytes"]) == (2, 1, 2 * len(WAV))
+    assert found["reasons"] == {"missing_audio": 1}
+    assert "There is no 'Songs.wav'; the nearest is 'Song.wav'." in str(found["examples"])
 
 
 def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, s3_bucket: Bucket, moto: S3Server) -> None:

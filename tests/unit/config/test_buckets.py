@@ -67,6 +67,9 @@ def answer(status: int, code: str) -> str:
         (exceptions.GenericError(answer(301, "PermanentRedirect")), FailureKind.OTHER_REGION),
         (exceptions.GenericError(answer(501, "NotImplemented")), FailureKind.UNCONDITIONAL),
         (exceptions.GenericError(answer(503, "SlowDown")), FailureKind.AWAY),
+        (exceptions.GenericError(answer(400, "InvalidRequest")), FailureKind.NOT_GIVEN),
+        (exceptions.GenericError(answer(400, "KMS.DisabledException")), FailureKind.NOT_GIVEN),
+        (exceptions.GenericError("Server returned non-2xx status code: 400 Bad Request: "), FailureKind.AWAY),
         (exceptions.GenericError("HTTP error: error sending request"), FailureKind.AWAY),
         (exceptions.GenericError("PUT http://169.254.169.254/latest/api/token"), FailureKind.NO_CREDENTIALS),
         (exceptions.GenericError("reqwest::Error { kind: Builder, source: BadScheme }"), FailureKind.PLAIN_HTTP),
@@ -81,3 +84,10 @@ def test_a_failure_has_one_meaning(error: Exception, kind: FailureKind) -> None:
 
     assert failure.kind is kind
     assert "secret" not in failure.sentence
+
+
+def test_a_store_that_does_not_give_an_object_is_quoted() -> None:
+    """Its code is what a person looks for in its manual."""
+    failure = failure_of(exceptions.GenericError(answer(400, "InvalidRequest")))
+
+    assert failure.sentence == "the store does not give this object (InvalidRequest)"
