@@ -1,5 +1,6 @@
 """The `proofsweep` command: its subcommands, and how an error becomes one line and an exit code."""
 
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
@@ -136,8 +137,22 @@ def _proofsweep(
     """Read the options that come before a command."""
 
 
+def _restart_in_utf8() -> None:
+    """Start this program again if the locale has another encoding for file names than UTF-8.
+
+    Names would be read wrongly, and stored so: the same file would be another item than on other machines. The streams
+    keep the terminal's encoding.
+    """
+    if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
+        return
+    os.environ["PYTHONUTF8"] = "1"  # for the processes that this one starts, too
+    os.environ.setdefault("PYTHONIOENCODING", getattr(sys.stdout, "encoding", "utf-8"))
+    os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 -- this program itself
+
+
 def main() -> NoReturn:
     """Run the command line; every expected error ends in one line on stderr."""
+    _restart_in_utf8()
     open_closed_streams()
     show_unknown_letters()
     code = run(sys.argv[1:])

@@ -26,7 +26,7 @@ from proofsweep.sources.ddex_message import (
 from proofsweep.sources.files import Files, below
 from proofsweep.sources.names import Cause, composed
 from proofsweep.sources.source import Folder
-from proofsweep.sources.spelling import KnownPaths, Likeness, Match
+from proofsweep.sources.spelling import KnownPaths, Likeness, Match, by_stem
 
 _RESOURCES: Final = ("resources", "Resources")
 """Folders beside a message in which its files lie, when it gives their names alone."""
@@ -288,7 +288,7 @@ class Deliveries:
         folder, absent = posixpath.dirname(naming.message.location), posixpath.basename(row.audio or "")
         folders = (folder, *(posixpath.join(folder, each) for each in _RESOURCES), posixpath.dirname(row.audio or ""))
         names = [name for each in dict.fromkeys(folders) for name in self._names.get(each, ())]
-        return Match(absent=absent, nearest=self._likeness.nearest(absent, names)).words
+        return Match(absent=absent, nearest=self._likeness.nearest(absent, by_stem(names))).words
 
     def _placed(
         self, row: ManifestRow, refused: Ineligible | None, release: _ReleaseFolder, naming: Naming | None = None

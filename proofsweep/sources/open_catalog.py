@@ -3,6 +3,7 @@
 import glob
 import os
 import posixpath
+import sys
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -52,6 +53,10 @@ def open_catalog(
     """
     if not location:
         raise CatalogError("the catalog's location is empty")
+    if (encoding := sys.getfilesystemencoding()) != "utf-8":  # the command line starts again in UTF-8 by itself
+        raise CatalogError(
+            f"file names would be read as {encoding} and stored wrongly: set PYTHONUTF8=1 for this process"
+        )
     here = str(Path.cwd())
     path = CatalogBase(here).without_dots(path_of(location, here))
     is_confined = settings.root != ANYWHERE

@@ -7,7 +7,8 @@ exactly one name is the same decides; several that are the same are never told a
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -28,8 +29,10 @@ _MARK = "\x01"
 _LAST_LETTERS = str.maketrans({"\uf028": " ", "\uf029": "."})
 
 _LEAST_LIKENESS = 0.6
-# So many comparisons of names take some three seconds; a list whose names are all wrong needs no more examples.
-_MOST_COMPARISONS = 200_000
+# Of a large folder, only so many names are compared, those next to the written one in the order of the alphabet.
+_COMPARED_OF_FOLDER = 200
+# So many comparisons take a second or two; a list whose names are all wrong needs no more examples.
+_MOST_COMPARISONS = 20_000
 _MOST_NAMES_SHOWN = 5
 
 
@@ -116,6 +119,10 @@ class FolderNames:
     def _paths(self) -> KnownPaths:
         return KnownPaths(self.known)
 
+    @cached_property
+    def by_stem(self) -> list[tuple[str, str]]:
+        return by_stem(self.known)
+
     def alike(self, written: str) -> list[str]:
         return self._paths.alike(written)
 
@@ -126,15 +133,23 @@ class Likeness:
     def __init__(self) -> None:
         self._left = _MOST_COMPARISONS
 
-    def nearest(self, written: str, names: Iterable[str]) -> str | None:
-        there = [*names]
-        if len(there) > self._left:
+    def nearest(self, written: str, names: Sequence[tuple[str, str]]) -> str | None:
+        """Choose among names as `by_stem` gives them: equal endings make no likeness."""
+        stem = _stem(written)
+        middle = bisect_left(names, (stem,))
+        near = names[max(0, middle - _COMPARED_OF_FOLDER // 2) : middle + _COMPARED_OF_FOLDER // 2]
+        if len(near) > self._left:
             return None
-        self._left -= len(there)
-        # By their stems: equal endings make no likeness.
-        by_stem = {_stem(name): name for name in there}
-        found = get_close_matches(_stem(written), by_stem, 1, _LEAST_LIKENESS)
-        return by_stem[found[0]] if found else None
+        self._left -= len(near)
+        stems = get_close_matches(stem, dict.fromkeys(each for each, _ in near), 1, _LEAST_LIKENESS)
+        same = [name for each, name in near if each in stems]
+        found = get_close_matches(written, same, 1, 0)
+        return found[0] if found else None
+
+
+def by_stem(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the names of a folder sorted by their stems in one case, each after this stem."""
+    return sorted((_stem(name), name) for name in names)
 
 
 def _stem(name: str) -> str:
@@ -179,6 +194,6 @@ class Spellings:
                 break
             name = match_of(part, names.alike(part)).location
             if name is None:
-                return Match(absent=part, nearest=self._likeness.nearest(part, names.known))
+                return Match(absent=part, nearest=self._likeness.nearest(part, names.by_stem))
             folder = f"{folder}/{name}"
         return Match()
