@@ -73,6 +73,16 @@ def test_a_key_that_cannot_be_requested_is_a_row(planned: Planned, s3_bucket: Bu
     assert (found["pairs"], listed["pairs"]) == (1, 1)
 
 
+def test_a_key_that_begins_with_slashes_is_a_row(planned: Planned, s3_bucket: Bucket, moto: S3Server) -> None:
+    """At the top of the bucket, where there is no folder above it."""
+    for key in ("//x.wav", "a/1.wav", "z/2.wav"):
+        moto.client.put_object(Bucket=s3_bucket.url.removeprefix("s3://"), Key=key, Body=WAV)
+
+    found = planned(s3_bucket.url)
+
+    assert (found["eligible"], found["reasons"]) == (2, {"unreadable_file": 1})
+
+
 @pytest.mark.usefixtures("planned")
 def test_a_pass_goes_on_around_a_key_that_cannot_be_requested(
     s3_bucket: Bucket,

@@ -234,3 +234,18 @@ def test_a_pair_is_moved_whole_or_not_at_all_wherever_a_pass_is_killed(
         return KilledMove(LocalSite(folder / "files"), Results(FolderStore(folder / "results")))
 
     assert check_every_line(make, meanwhile) > 100
+
+
+def test_what_is_still_written_is_named_and_waits(watched: Watched) -> None:
+    """A mark beside a file of full size, or in place of its sidecar; nothing is sent without the rest."""
+    for name in ("acme/a.wav", "acme/a.wav.aria2", "acme/b.wav", "acme/b.wav.sidecar.part", "acme/c.wav"):
+        watched.deliver(name)
+
+    one = watched.run_pass()
+
+    waiting = {(Path(str(row["file"])).name, row["why"]) for row in one.report.waiting}
+    assert waiting >= {("a.wav", "unfinished"), ("b.wav", "unfinished")}
+    assert names_in(watched.root / "ok") == ["acme/c.wav"]
+    (watched.folder / "acme" / "a.wav.aria2").unlink()
+    watched.run_pass()
+    assert names_in(watched.root / "ok") == ["acme/a.wav", "acme/c.wav"]

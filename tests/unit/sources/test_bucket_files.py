@@ -12,10 +12,12 @@ import obstore
 import pytest
 from obstore.store import MemoryStore, S3Store
 
-from proofsweep.domain.errors import SourceError
+from proofsweep.domain.errors import CatalogError, SourceError
 from proofsweep.domain.reasons import Reason
 from proofsweep.sources.audio import open_audio, read_sidecar
 from proofsweep.sources.bucket import PIECE_BYTES, BucketFiles
+from proofsweep.sources.files import Files
+from proofsweep.sources.folder import FolderScan
 
 WAVE = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
@@ -167,3 +169,59 @@ def test_a_bucket_is_opened_once_and_again_when_it_is_told_so(store: MemoryStore
         files.reopen("s3://b/x")
 
     assert opened == ["s3://b", "s3://b"]
+
+
+class RefusedObject(BaseHTTPRequestHandler):
+    """An object of S3 that is encrypted with a key of its owner."""
+
+    def do_HEAD(self) -> None:
+        """Refuse without a body, as HTTP demands."""
+        self.send_response(400)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        """Refuse, and say why."""
+        body = b"<Error><Code>InvalidRequest</Code><Message>It was stored using encryption.</Message></Error>"
+        self.send_response(400)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.mark.parametrize("ask", ["facts", "open"])
+def test_an_object_that_its_bucket_does_not_give_is_at_fault_itself(server: ObjectServer, ask: str) -> None:
+    """The store is well, and its code is told, also where only the object's size was asked for."""
+    server.RequestHandlerClass = RefusedObject
+
+    with pytest.raises(SourceError, match=r"does not give this object \(InvalidRequest\)") as refused:
+        getattr(server.files, ask)("s3://bucket/a.wav")
+
+    assert refused.value.reason == Reason.UNREADABLE_FILE
+
+
+def test_objects_are_looked_into_side_by_side(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those without an ending of audio, in one folder or in many; an empty one is not requested."""
+    for number in range(4):
+        obstore.put(store, f"in/one/{number}.bin", b"no audio")
+        obstore.put(store, f"in/many/{number}/x.xml", b"<a/>")
+    obstore.put(store, "in/empty.bin", b"")
+    both, asked = threading.Barrier(2, timeout=20), list[str]()
+    get = obstore.get
+
+    def in_pairs(store: MemoryStore, key: str, **options: Any) -> Any:  # noqa: ANN401 - as obstore has them
+        asked.append(key)
+        both.wait()
+        return get(store, key, **options)
+
+    monkeypatch.setattr(obstore, "get", in_pairs)
+    catalog = FolderScan("s3://bucket/in", Files(buckets=BucketFiles(lambda _root: store)))
+
+    with pytest.raises(CatalogError, match="no audio"):
+        list(catalog.rows())
+
+    assert sorted(asked) == [f"in/many/{number}/x.xml" for number in range(4)] + [
+        f"in/one/{number}.bin" for number in range(4)
+    ]

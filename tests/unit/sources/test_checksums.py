@@ -8,6 +8,7 @@ import pytest
 
 from proofsweep.config.sections import CatalogSettings
 from proofsweep.domain.errors import CatalogError
+from proofsweep.domain.reasons import Reason
 from proofsweep.domain.tags import checksums_of
 from proofsweep.sources import checksums
 from proofsweep.sources.catalog import Catalog
@@ -248,3 +249,73 @@ def test_a_bag_escapes_percent_signs_and_line_ends(tmp_path: Path) -> None:
 
     assert [*digests(opened(tmp_path / "bag")).values()] == [{"md5": MD5_B}, {"md5": MD5_A}]
     assert [*digests(opened(tmp_path / "list")).values()] == [{"md5": MD5_A}]
+
+
+def test_a_named_file_that_is_not_there_is_a_row(tmp_path: Path) -> None:
+    """Of a bag and of a list, once whatever names it; what is no audio by its name is counted instead."""
+    lists = {
+        "bag/manifest-md5.txt": f"{MD5_A}  data/a.wav\n{MD5_B}  data/b.wav\n{MD5_B}  data/x.jpg\n{MD5_B}  data/7\n",
+        "bag/manifest-sha1.txt": f"{digest('sha1', B)}  data/b.wav\n",
+        "list/MD5SUMS": f"{MD5_A}  a.wav\n{MD5_A}  aa.wav\n",
+        "one/gone.wav.md5": MD5_A,
+    }
+    catalog = opened(written(tmp_path, {"bag/data/a.wav": A, "list/a.wav": A, **lists}))
+
+    missing = {row.named_audio: row.refused for row in catalog.rows() if row.refused}
+
+    assert {refused.reason for refused in missing.values()} == {Reason.MISSING_AUDIO}
+    assert [*missing] == ["bag/data/b.wav", "bag/data/7", "list/aa.wav"]
+    assert missing["list/aa.wav"].detail == (
+        "list/MD5SUMS names this file, and it is not there. There is no 'aa.wav'; the nearest is 'a.wav'."
+    )
+    assert catalog.ignored[Cause.UNUSED_CHECKSUMS] == 2
+
+
+def test_a_list_of_another_folder_names_no_missing_files(tmp_path: Path) -> None:
+    """Its lines are counted: nothing is compared with them."""
+    lines = [f"{MD5_A}  delivery/Alba/{number}.wav" for number in range(3)]
+    files = {"Alba/0.wav": A, "Alba/1.wav": A, "MD5SUMS": "\n".join(lines)}
+
+    catalog = opened(written(tmp_path / "drop", files | {"m.csv": "audio\nAlba/0.wav\n"}))
+
+    for each in (catalog, opened(tmp_path / "drop" / "m.csv")):
+        assert not [row for row in each.rows() if row.refused or row.declared]
+        assert each.ignored[Cause.UNUSED_CHECKSUMS] == 3
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "meant", "other"),
+    [
+        ("0.97", "99%25.wav", "99%25.wav", "99%.wav"),
+        ("1.0", "99%25.wav", "99%.wav", "99%25.wav"),
+        ("0.97", "50%25 Aus.wav", "50% Aus.wav", "x.wav"),
+        ("1.0", "50%25 Aus.wav", "50%25 Aus.wav", "x.wav"),
+        ("0.97", "A%252FB.wav", "A%252FB.wav", "A%2FB.wav"),
+    ],
+)
+def test_a_bag_of_either_version_may_have_percent_signs(
+    tmp_path: Path, version: str, line: str, meant: str, other: str
+) -> None:
+    """The spelling of its version goes first, the other one if that is not there; no line is taken for two files."""
+    bag = {"bagit.txt": f"BagIt-Version: {version}\n", "manifest-md5.txt": f"{MD5_A}  data\\{line}\n"}
+    catalog = opened(written(tmp_path, bag | {f"data/{meant}": A, f"data/{other}": B}))
+
+    assert digests(catalog) == {f"data/{meant}": {"md5": MD5_A}, f"data/{other}": {}}
+
+
+def test_a_list_finds_files_as_all_lists_do(tmp_path: Path) -> None:
+    """In another case, and never the digest of a file whose very name another line has."""
+    lines = f"{MD5_A}  ALBA/LIED.WAV\n{MD5_B}  x.wav\n"
+    catalog = opened(written(tmp_path, {"Alba/Lied.wav": A, "x.wav": B, "X.wav": A, "MD5SUMS": lines}))
+
+    assert digests(catalog) == {"Alba/Lied.wav": {"md5": MD5_A}, "x.wav": {"md5": MD5_B}, "X.wav": {}}
+    assert not [row for row in catalog.rows() if row.refused]
+
+
+def test_lists_above_a_file_are_read_behind_a_link(tmp_path: Path) -> None:
+    """The catalog's root has no links in its path, and its manifest was given by a link."""
+    files = {"MD5SUMS": f"{MD5_A}  Alba/CD/a.wav", "m.csv": "audio\nAlba/CD/a.wav\n", "Alba/CD/a.wav": A}
+    written(tmp_path / "disk", files)
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+
+    assert digests(opened(tmp_path / "link" / "m.csv")) == {"Alba/CD/a.wav": {"md5": MD5_A}}

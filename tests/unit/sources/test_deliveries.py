@@ -288,3 +288,44 @@ def test_location_means_a_path(written: str, meant: str) -> None:
     assert meant in candidates(written)
     assert list(islice(candidates("a%20b.wav"), 2)) == ["a%20b.wav", "resources/a%20b.wav"]
     assert list(candidates("")) == []
+
+
+@pytest.mark.parametrize(
+    ("named", "there"),
+    [
+        ("resources/Track1.WAV", "resources/track1.wav"),
+        ("Track1.wav", "Resources/TRACK1.wav"),
+        ("resources/a.wav ", "resources/a.wav"),
+        ("resources/Warum?.wav", "resources/Warum\uf025.wav"),
+        ("back\\slash.wav", "back\\slash.wav"),
+        ("resources/back\\slash.wav", "resources/back\\slash.wav"),
+    ],
+)
+def test_a_named_file_is_found_under_another_spelling(tmp_path: Path, named: str, there: str) -> None:
+    """As lists find theirs; the row has the name that is there."""
+    release(tmp_path / "1", named, put=[there])
+
+    assert told(scan(tmp_path)) == {f"1/{there}": "I1"}
+
+
+def test_the_very_name_elsewhere_goes_before_another_spelling(tmp_path: Path) -> None:
+    """A message may give a name alone, whose file lies in the folder of resources."""
+    release(tmp_path / "1", "a.wav", put=["A.wav", "resources/a.wav"])
+
+    assert told(scan(tmp_path)) == {"1/resources/a.wav": "I1", "1/A.wav": "not_in_message"}
+
+
+def test_the_name_that_is_nearest_to_a_missing_one_is_told(tmp_path: Path) -> None:
+    """Also where the message gives the name alone."""
+    release(tmp_path / "1", "Lied 1.wav", put=["resources/Lied 01.wav"])
+
+    details = [row.refused.detail for row in scan(tmp_path).rows() if row.refused]
+
+    assert "There is no 'Lied 1.wav'; the nearest is 'Lied 01.wav'." in details[1]
+
+
+def test_a_named_file_that_is_still_written_is_not_sent(tmp_path: Path) -> None:
+    """A mark lies beside it."""
+    release(tmp_path / "1", "a.wav", put=["a.wav", "a.wav.aria2"])
+
+    assert told(scan(tmp_path)) == {"1/a.wav": "unfinished"}

@@ -147,3 +147,26 @@ def test_only_who_may_need_a_sidecar_claims_it(tmp_path: Path, other: str) -> No
     found = {(row.named_sidecar, row.contested_sidecar) for row in FolderScan(str(tmp_path / "drop"), files).rows()}
 
     assert found == {("", "song.sidecar")} if other == "gone.wav" else {("", None), ("song.sidecar", None)}
+
+
+@pytest.mark.parametrize("ending", ["aria2", "crdownload", "part", "PARTIAL", "!ut", "lftp-pget-status", "st"])
+def test_a_mark_of_a_downloader_keeps_its_file_back(tmp_path: Path, ending: str) -> None:
+    """A file may have its full name and size before it is whole; a copy for safety (`~`, `.tmp`) marks nothing."""
+    fill(tmp_path, "song.wav", "other.wav", "kept.wav")
+    fill(tmp_path, f"song.wav.{ending}", "other.wav~", "kept.wav.tmp", content=b"x")
+
+    catalog = scan(tmp_path)
+
+    assert [row.named_audio for row in catalog.rows()] == ["kept.wav", "other.wav"]
+    assert str(tmp_path / "song.wav") in catalog.unfinished
+
+
+def test_what_a_cloud_has_not_downloaded_is_counted_by_itself(tmp_path: Path) -> None:
+    """Its placeholders are hidden files, or files with another ending."""
+    fill(tmp_path, "a.wav")
+    fill(tmp_path, ".b.wav.icloud", "c.wav.cloud", "d.wav.nextcloud", ".hidden", content=b"x")
+
+    catalog = scan(tmp_path)
+
+    assert [row.named_audio for row in catalog.rows()] == ["a.wav"]
+    assert +catalog.ignored == {Cause.NOT_DOWNLOADED: 3, Cause.HIDDEN: 1}

@@ -66,6 +66,24 @@ def test_a_full_name_says_whose_a_sidecar_is(
     assert (folder.of_audio, folder.contested, folder.orphans) == (expected, {}, [])
 
 
+@pytest.mark.parametrize(
+    ("audio", "found", "expected"),
+    [
+        (["a.wav", "A.wav"], "a.wav.sidecar", {"a.wav": "a.wav.sidecar"}),
+        (["a.wav", "A.wav"], "A.wav.sidecar", {"A.wav": "A.wav.sidecar"}),
+        ([f"{NFC}.wav", f"{NFD}.wav"], f"{NFD}.wav.sidecar", {f"{NFD}.wav": f"{NFD}.wav.sidecar"}),
+        ([f"{NFC}.wav", f"{NFC}.WAV"], f"{NFD}.wav.sidecar", {f"{NFC}.wav": f"{NFD}.wav.sidecar"}),
+    ],
+)
+def test_a_full_name_belongs_to_the_one_file_that_has_it(
+    audio: list[str], found: str, expected: dict[str, str]
+) -> None:
+    """Not to another that differs from it in case or form of Unicode, which is then on its own."""
+    folder = sidecars(audio, [found])
+
+    assert (folder.of_audio, folder.contested, folder.orphans) == (expected, {}, [])
+
+
 @pytest.mark.parametrize("audio", [["s.mp3", "s.wav", "s.aiff"], [f"{NFC}.wav", f"{NFD}.mp3"]])
 def test_a_sidecar_that_several_claim_is_nobodys(audio: list[str]) -> None:
     """Not even of the one whose name has the same Unicode form: a stem says too little."""

@@ -107,6 +107,31 @@ def test_only_a_wav_without_a_credential_is_left_out(skipping: Planner, tmp_path
     assert "catalog.skip_without_credential" in items[0].ineligible.detail  # type: ignore[union-attr]  # it has one
 
 
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d" * 32 + b"\nsize 3145780\n"
+
+
+def test_what_a_look_shows_costs_no_call_in_the_forecast(planner: Planner, tmp_path: Path) -> None:
+    """By the content, whatever the name says; a WAV by its name is looked into when it is sent."""
+    names = {"a_flac": FLAC, "b_mp3": b"ID3" + bytes(64), "c_mp3": WAV, "d_wav": b"ID3" + bytes(64), "e_wav": POINTER}
+    pairs = {"f_flac": FLAC, "f_flac_sidecar": b"p", "g_mp3": b"ID3" + bytes(64), "g_mp3_sidecar": b"p"}
+    pairs |= {"h_wav": WAV, "h_wav_sidecar": POINTER}
+    catalog = folder_of(tmp_path, **names, **pairs)
+
+    items = list(planner.items(catalog))
+
+    unlisted, stand_in = Reason.UNLISTED_FORMAT, Reason.STAND_IN
+    assert reasons(items) == [unlisted, Reason.NOT_WAV, None, None, stand_in, unlisted, None, stand_in]
+    assert planner.survey(catalog).eligible == 3
+    assert [item.audio_format for item in items[:2]] == ["flac", "mp3"]
+
+
+def test_damage_is_not_taken_for_a_format(planner: Planner, tmp_path: Path) -> None:
+    """Content that is not recognised is compared with its declared digest first, when its turn comes."""
+    catalog = folder_of(tmp_path, a_mp3=b"broken", a_mp3_md5=b"0" * 32)
+
+    assert reasons(planner.items(catalog)) == [None]
+
+
 def test_a_look_goes_only_a_little_ahead(skipping: Planner, tmp_path: Path) -> None:
     """A catalog of a million files is never in memory, and the order stays."""
     catalog, drawn = folder_of(tmp_path, a_wav=WAV), list[int]()
