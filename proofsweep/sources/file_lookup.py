@@ -141,8 +141,10 @@ class FileLookup:
         A share that finds names in any case opens a file by a name that no listing has, and what lies beside the file
         is found by listings alone.
         """
-        is_local = location.startswith("/")
-        return self._listed_folder(location) if is_local and self._is_there(location) else location
+        if not location.startswith("/") or not self._is_there(location):
+            return location
+        folder, name = posixpath.split(location)
+        return self._as_in_listing(self._listed_folder(folder), name)
 
     def _facts_of(self, location: str) -> FileFacts | Unlisted | None:
         if location.startswith("/"):
@@ -180,11 +182,13 @@ class FileLookup:
         folder, name = posixpath.split(path)
         if path in {self._top, "/"} or not name:
             return path
-        folder = self._listed_folder(folder)
+        return self._as_in_listing(self._listed_folder(folder), name)
+
+    def _as_in_listing(self, folder: str, name: str) -> str:
         names = self._names(folder)
-        if names is None or name in names.known:
-            return posixpath.join(folder, name)
-        return posixpath.join(folder, match_of(name, names.alike(name)).location or name)
+        if names is not None and name not in names.known:
+            name = match_of(name, names.alike(name)).location or name
+        return posixpath.join(folder, name)
 
     def _names_in(self, folder: str) -> FolderNames | None:
         if is_bucket(folder):
@@ -194,9 +198,10 @@ class FileLookup:
         return names_in(self._files, folder)
 
     def _is_there(self, location: str) -> bool:
-        with suppress(SourceError):
-            return self.facts(location) is not None
-        return False
+        try:
+            return self._facts(location) is not None
+        except SourceError:
+            return False
 
     @cached_property
     def _objects(self) -> "ObjectLookup":

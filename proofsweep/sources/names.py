@@ -33,6 +33,7 @@ _MARKS = (
 )
 # What lies in the folder of a cloud in place of a file that is not downloaded: iCloud, Nextcloud, ownCloud, odrive,
 # Dropbox.
+_PLACEHOLDER_ENDINGS = (".icloud", ".nextcloud", ".owncloud", ".cloud", ".dropbox")
 _PLACEHOLDER = re.compile(r"\.(.+)\.icloud|(.+)\.(?:nextcloud|owncloud|cloud|dropbox)", re.IGNORECASE | re.DOTALL)
 
 # Recycle bins, snapshots and own data of file systems: Synology, QNAP, NetApp, ZFS, Btrfs, Windows, Linux, Macs; and
@@ -113,11 +114,12 @@ class ListingRule:
             return Cause.SYSTEM_FOLDERS
         if self._names.fullmatch(caseless(name)) or self._paths.fullmatch(caseless(path)):
             return Cause.EXCLUDED
-        if not is_folder and _PLACEHOLDER.fullmatch(name):
-            return Cause.NOT_DOWNLOADED
+        awaited = None if is_folder else why_awaited(name)
+        if awaited is Cause.NOT_DOWNLOADED:
+            return awaited
         if name.startswith(".") and not name.startswith(".."):
             return Cause.HIDDEN
-        return Cause.UNFINISHED if not is_folder and name.lower().endswith(_UNFINISHED) else None
+        return awaited
 
     def is_excluded(self, path: str) -> bool:
         parts = path.split("/")
@@ -128,6 +130,14 @@ class ListingRule:
 
 
 USUAL_RULE: Final = ListingRule()
+
+
+def why_awaited(name: str) -> Cause | None:
+    """Return why a file is not whole yet, by its own name; None if that says nothing."""
+    lower = name.lower()
+    if lower.endswith(_PLACEHOLDER_ENDINGS) and _PLACEHOLDER.fullmatch(name):
+        return Cause.NOT_DOWNLOADED
+    return Cause.UNFINISHED if lower.endswith(_UNFINISHED) else None
 
 
 def awaited_name(name: str) -> str:

@@ -16,7 +16,6 @@ from proofsweep.sources.checksums import is_list_name
 from proofsweep.sources.files import Files, refuse_unavailable
 from proofsweep.sources.formats import LEAST_AUDIO_BYTES
 from proofsweep.sources.names import (
-    USUAL_RULE,
     Cause,
     SidecarNames,
     Sidecars,
@@ -24,6 +23,7 @@ from proofsweep.sources.names import (
     caseless,
     is_audio_name,
     marks_in,
+    why_awaited,
 )
 
 _AT_ONCE = 8  # objects, and folders of them, that are looked into at once: each waits for its bucket
@@ -127,36 +127,39 @@ class FolderPairs:
         contested = self._sidecars.contested.get(name)
         sidecar = self._sidecars.of_audio.get(name)
         if sidecar is None:
-            return Beside(contested=contested)
+            return NOTHING_BESIDE if contested is None else Beside(contested=contested)
         refused = self._awaited.refused(sidecar) if sidecar not in known else None
         location = posixpath.join(self._folder, sidecar)
         return Beside(sidecar=location, facts=known.get(sidecar), refused=refused)
 
 
 def sidecars_in(folder: str, patterns: SidecarNames, files: Files) -> Mapping[str, Beside]:
-    """Return what lies beside each audio file in a folder, by the audio's location."""
+    """Return what lies beside the audio of a folder, by the audio's location; nothing does beside the others."""
     if not (folder and patterns.patterns):
         return {}
     known = files.in_folder(folder)
     left_out: dict[Cause, list[str]] = {}
+    others: list[str] = []
+    sidecars: list[str] = []
     for name in known:
-        if (why := USUAL_RULE.why(name, is_folder=False)) is not None:
+        (sidecars if patterns.covers(name) else others).append(name)
+        if (why := why_awaited(name)) is not None:
             left_out.setdefault(why, []).append(name)
-    others = [name for name in known if not patterns.covers(name)]
 
     def look(name: str) -> Cause | None:
         return why_no_audio(posixpath.join(folder, name), files, known[name])
 
     causes = zip(others, looked_into(folder, others, look), strict=True)
     audio = [name for name, cause in causes if cause is None]
-    awaited, sidecars = AwaitedFiles(left_out), filter(patterns.covers, known)
-    pairs = FolderPairs(folder, audio, sidecars, awaited, patterns=patterns, source=files)
+    pairs = FolderPairs(folder, audio, sidecars, AwaitedFiles(left_out), patterns=patterns, source=files)
     marks = marks_in(known)
     found: dict[str, Beside] = {}
     for name in audio:
         beside = pairs.beside(name, known)
-        if (mark := marks.get(caseless(name))) is not None:
+        mark = marks.get(caseless(name)) if marks else None
+        if mark is not None:
             detail = f"Beside it lies {one_line(mark)}: its download is not finished."
             beside = replace(beside, refused=Ineligible(Reason.UNFINISHED, detail))
-        found[posixpath.join(folder, name)] = beside
+        if beside is not NOTHING_BESIDE:
+            found[posixpath.join(folder, name)] = beside
     return found

@@ -1,6 +1,9 @@
 """Lists, messages and folders write names in different ways, and hold more than deliveries: which file is meant."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from unicodedata import normalize
@@ -147,3 +150,19 @@ def test_a_pass_says_what_it_leaves_out(proofsweep: Command, workdir: Path, monk
     assert "nothing new; ignored: 1 hidden, 7 system folders, 6 unfinished" in told.stdout
     assert document["ignored"] == {"hidden": 1, "system_folders": 7, "unfinished": 6}
     assert not (workdir / "results" / "verdicts").exists()
+
+
+def test_names_are_utf_8_whatever_the_locale(workdir: Path) -> None:
+    """The same files are the same items on each machine; Python would read names as the locale says."""
+    write(workdir / "in", "Björk/Jóga.wav", "Björk/gone.wav")
+    (workdir / "in" / "list.csv").write_text("audio\nBjörk/Jóga.wav\nBjörk/none.wav\n", encoding="utf-8")
+    odd = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "proofsweep_cli", "plan", str(workdir / "in" / "list.csv"), "--list", "--json"]
+
+    usual, other = (
+        subprocess.run(command, check=True, capture_output=True, env=os.environ | more, cwd=workdir).stdout
+        for more in ({}, odd)
+    )
+
+    assert json.loads(other) == json.loads(usual)
+    assert json.loads(other)[0]["file"] == "Björk/none.wav"
