@@ -140,13 +140,14 @@ def _proofsweep(
 def _restart_in_utf8() -> None:
     """Start this program again if the locale has another encoding for file names than UTF-8.
 
-    Names would be read wrongly, and stored so: the same file would be another item than on other machines. The streams
-    keep the terminal's encoding.
+    Names would be read wrongly, and stored so: the same file would be another item than on other machines. A terminal
+    keeps its encoding.
     """
     if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
         return
     os.environ["PYTHONUTF8"] = "1"  # for the processes that this one starts, too
-    os.environ.setdefault("PYTHONIOENCODING", getattr(sys.stdout, "encoding", "utf-8"))
+    if sys.stdout is not None and sys.stdout.isatty():
+        os.environ.setdefault("PYTHONIOENCODING", sys.stdout.encoding)
     os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 -- this program itself
 
 

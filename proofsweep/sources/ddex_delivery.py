@@ -24,7 +24,7 @@ from proofsweep.sources.ddex_message import (
     messages_named,
 )
 from proofsweep.sources.files import Files, below
-from proofsweep.sources.names import Cause, composed
+from proofsweep.sources.names import Cause, composed, why_awaited
 from proofsweep.sources.source import Folder
 from proofsweep.sources.spelling import KnownPaths, Likeness, Match, by_stem
 
@@ -128,8 +128,9 @@ class Deliveries:
         for name in (*folder.files, *left_out):
             self._listed.add(posixpath.join(folder.location, name))
             self._names[folder.location].append(name)
-        unfinished = folder.left_out.get(Cause.UNFINISHED, ())
-        self._unfinished.update(posixpath.join(folder.location, name) for name in unfinished)
+        for name in folder.left_out.get(Cause.UNFINISHED, ()):
+            if why_awaited(name) is None:  # a mark lies beside it; a message that gives an unfinished name means it
+                self._unfinished.add(posixpath.join(folder.location, name))
         above.folders.append(left)
         return None, messages
 

@@ -325,7 +325,7 @@ def test_the_name_that_is_nearest_to_a_missing_one_is_told(tmp_path: Path) -> No
 
 
 def test_a_named_file_that_is_still_written_is_not_sent(tmp_path: Path) -> None:
-    """A mark lies beside it."""
-    release(tmp_path / "1", "a.wav", put=["a.wav", "a.wav.aria2"])
+    """A mark lies beside it; one that the message gives an unfinished name is meant so."""
+    release(tmp_path / "1", "a.wav", "b.wav.tmp", put=["a.wav", "a.wav.aria2", "b.wav.tmp"])
 
-    assert told(scan(tmp_path)) == {"1/a.wav": "unfinished"}
+    assert told(scan(tmp_path)) == {"1/a.wav": "unfinished", "1/b.wav.tmp": "I2"}
