@@ -15,6 +15,7 @@ EMPTY_WORDS = {"common", "data", "handler", "helper", "helpers", "info", "manage
 READERS = {
     "proofsweep/config/load.py",
     "proofsweep/config/buckets.py",  # whether a profile of the AWS tools is asked for
+    "cli/proofsweep_cli/app.py",  # Python's own variables for the encoding of file names
     "cli/proofsweep_cli/embedded_server.py",  # Prefect's own variables, which are not our settings
     "tasks/proofsweep_tasks/this_flow_run.py",  # what a worker of Prefect sets for the process of a flow run
     "cli/proofsweep_cli/demo.py",  # it removes the settings of the person who runs the demo
