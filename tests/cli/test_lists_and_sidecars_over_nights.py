@@ -153,7 +153,7 @@ def titles(label: Label) -> Path:
 
 
 def test_sidecars_beside_the_audio_are_sent_with_it(proofsweep: Command, titles: Path) -> None:
-    """`plan` says so, and each pair is accepted; what two files claim is sent with neither, and neither is sent alone."""
+    """`plan` says so, and each pair is accepted; a sidecar that two files claim keeps both of them back."""
     planned = proofsweep("plan", titles)
     counts = json.loads(proofsweep("plan", titles, "--json").stdout)
     verify_night(titles)
