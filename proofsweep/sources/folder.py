@@ -20,7 +20,7 @@ from proofsweep.sources.checksums import Checksums
 from proofsweep.sources.ddex_delivery import NOTHING_NAMED, Batch, Deliveries, NamedFiles
 from proofsweep.sources.ddex_message import TAG_NAMES, XmlFile, xml_in
 from proofsweep.sources.files import Files
-from proofsweep.sources.names import Cause, SidecarNames, ignored_words
+from proofsweep.sources.names import Cause, SidecarNames, ignored_words, why_awaited
 from proofsweep.sources.pairing import NOTHING_BESIDE, AwaitedFiles, Beside, FolderPairs, looked_into, why_no_audio
 from proofsweep.sources.source import Folder
 
@@ -31,7 +31,8 @@ class FolderScan(Catalog):
     """The audio below a folder, sorted by name: a folder's own files, then its subfolders; linked folders come last.
 
     Folders of deliveries come after all others. After the last row their batches are known, by location, the first
-    sidecars that no audio beside them has (`orphans`), and the first files that are still written (`unfinished`).
+    sidecars that no audio beside them has (`orphans`), and the first files that are still written, as a mark beside
+    them says (`unfinished`).
     """
 
     kind = "folder"
@@ -127,7 +128,8 @@ class FolderScan(Catalog):
             self.ignored[why] += len(names)
         self.ignored[Cause.ORPHAN_SIDECARS] += len(pairs.orphans)
         _show(self.orphans, folder, pairs.orphans)
-        _show(self.unfinished, folder, folder.left_out.get(Cause.UNFINISHED, ()))
+        marked = [name for name in folder.left_out.get(Cause.UNFINISHED, ()) if why_awaited(name) is None]
+        _show(self.unfinished, folder, marked)
 
     def _judged(self, folder: Folder, named: NamedFiles) -> Iterator[tuple[str, Cause | None]]:
         """Yield the files of a folder that are no sidecars, each with why it is no audio; what messages say goes first.
