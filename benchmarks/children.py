@@ -120,7 +120,7 @@ def manifest(folder: Path, audio: Sequence[Path], rows: int) -> Path:
 @contextmanager
 def prefect_server() -> Iterator[int]:
     """Serve Prefect for several runs, with its own home; yield the server's process id."""
-    from proofsweep_cli.embedded_server import prefect_api  # noqa: PLC0415 - other callers stay small
+    from proofsweep_cli.prefect_api import prefect_api  # noqa: PLC0415 - other callers stay small
 
     with tempfile.TemporaryDirectory(prefix="prefect-home-") as home:
         os.environ["PREFECT_HOME"] = home

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 
 from benchmarks.null_service import cpu_seconds_of
-from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
+from proofsweep_cli.embedded_server import EmbeddedServer
+from proofsweep_cli.prefect_api import prefect_api
 
 # The server is idle if it uses less than a quarter of this time in CPU.
 _SETTLED_SECONDS = 2.0

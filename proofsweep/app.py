@@ -68,6 +68,7 @@ class App:
         self.leg: Leg | None = None  # that this process holds and works on, for a display beside the work
         self.run_elsewhere: str | None = None  # whose partitions other processes work on for this one
         self.is_stopped = False  # by a person or a signal, so no other run is begun
+        self.require_runner: Callable[[], object] = lambda: None  # raises if nothing could work on a run
         self._read_block, self._proxies = read_block, Proxies(environment())
         self._service: Service | None = None
 
@@ -124,8 +125,10 @@ class App:
         return closing(self._open_service(lambda: SecretStr("no key"), is_checked=False))
 
     def _open_service(self, key: KeySource | None = None, *, is_checked: bool = True) -> "Service":
+        from proofsweep.config.certificates import require_certificates
         from proofsweep.verify.service import Service, check_key
 
+        require_certificates()
         settings = self.settings
         read = key or key_source(settings.service, environment(), self._read_block)
 
@@ -235,6 +238,7 @@ class App:
             service.awaited(settings.bounds.reserve)
             if is_bucket(settings.results.url):  # a store that speaks S3 may still know no conditional create
                 self.probed_store()
+            self.require_runner()
 
         partitions = partitions or settings.partitions
         return self.planner.plan(listing, selection, refuse_if_unusable, run_id, partitions=partitions)
@@ -488,5 +492,7 @@ class App:
 
     def receivers(self) -> "Receivers | None":
         from proofsweep.alerts.send import receivers_of
+        from proofsweep.config.certificates import OF_ALERTS, require_certificates
 
+        require_certificates(OF_ALERTS)
         return receivers_of(self.settings.alerts, self._read_block)

@@ -107,7 +107,7 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def prefect_url() -> Iterator[str]:
     """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
-    from proofsweep_cli.embedded_server import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
+    from proofsweep_cli.prefect_api import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
 
     with prefect_api() as server:
         assert server is not None

@@ -19,8 +19,9 @@ from proofsweep.domain.text import counted
 from proofsweep.queries.status import describe_run
 from proofsweep.store.sql import quoted
 from proofsweep_cli.command import CommandRequest
-from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
+from proofsweep_cli.embedded_server import EmbeddedServer
 from proofsweep_cli.exit_codes import ExitCode
+from proofsweep_cli.prefect_api import prefect_api
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import report
 from proofsweep_cli.screen import Screen, console

@@ -1,18 +1,16 @@
-"""A Prefect API while a command runs: the configured one, else an embedded server.
+"""The embedded Prefect server: a process with an environment and a folder of its own.
 
-The embedded server has its own process session, so Ctrl-C in the terminal reaches the run and not the server. It ends
-when this process ends, in any way: it reads a pipe whose other end is open here.
+It has its own process session, so Ctrl-C in the terminal reaches the run and not the server. It ends when this process
+ends, in any way: it reads a pipe whose other end is open here.
 """
 
 import os
+import re
 import socket
 import subprocess
 import sys
-import threading
 import time
-import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -20,18 +18,15 @@ from typing import IO
 
 import httpx
 
-from proofsweep.app import App
-from proofsweep.config.proxies import Proxies
-from proofsweep.config.threads import background_thread
 from proofsweep.domain.errors import ConfigError
+from proofsweep_cli.server_process import DATABASE
 
 _START_SECONDS = 90.0
-_HEALTH_SECONDS = 10.0  # for one health request to a configured server
-_LOCAL_HEALTH_SECONDS = 2.0  # for one to the embedded server
+_HEALTH_SECONDS = 2.0  # for one health request
 _POLL_SECONDS = 0.1
 _END_SECONDS = 5.0  # for a regular end, before the server is killed
 
-_QUIET = {
+QUIET = {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_LOGGING_LEVEL": "WARNING",
@@ -41,7 +36,7 @@ _QUIET = {
     "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
-_ONE_RUN = {
+ONE_RUN = {
     # These services look after deployments, work pools and automations, or clean up, every few seconds. A server that
     # lives as long as one command has none of these.
     f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false"
@@ -59,9 +54,13 @@ _ONE_RUN = {
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "500",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }
-_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
-_CHECK_SECONDS = 0.5
-_LOST_SECONDS = 5.0  # of silence, after which a server is lost
+
+_ERROR = re.compile(r"\(?[A-Za-z_][\w.]*(Error|Exception|Timeout|Exit)\b.*")
+"""A line of a log with the name of an exception, as Python writes one at the end of its traceback."""
+
+
+class PrefectIsAway(ConfigError):
+    """No Prefect server can be used now. That may be over at the next try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +68,37 @@ class EmbeddedServer:
     process: subprocess.Popen[bytes]
     url: str
     log: IO[bytes]
+    home: Path
+
+    @classmethod
+    def start(cls, home: Path) -> "EmbeddedServer":
+        """Start a server whose database is in Prefect's home, on any free port of this machine."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        url = f"http://127.0.0.1:{port}/api"
+        log = TemporaryFile()  # noqa: SIM115 - closed with the server
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-P", "-m", "proofsweep_cli.server_process", str(port)],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=home,
+            env=_environment(home, url),
+        )
+        return cls(process, url, log, home)
 
     def wait_until_up(self) -> None:
+        """Return when it answers; PrefectIsAway, with what its log says, if it ends or does not answer in time."""
         deadline = time.monotonic() + _START_SECONDS
-        with httpx.Client(trust_env=False, timeout=_LOCAL_HEALTH_SECONDS) as client:
+        with httpx.Client(trust_env=False, timeout=_HEALTH_SECONDS) as client:
             while self.process.poll() is None and time.monotonic() < deadline:
                 with suppress(httpx.TransportError):
                     if client.get(f"{self.url}/health").is_success:
                         return
                 time.sleep(_POLL_SECONDS)
-        self.log.seek(0)
-        last = self.log.read().decode(errors="replace").strip().splitlines()[-1:] or ["its log is empty"]
-        raise ConfigError(f"The embedded Prefect server did not start: {last[0]}")
+        raise PrefectIsAway(f"The embedded Prefect server did not start: {self._why_not()}")
 
     def close(self) -> None:
         if self.process.stdin is not None:
@@ -90,119 +108,34 @@ class EmbeddedServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self.log.close()
+
+    def _why_not(self) -> str:
+        """Return the line of its log that tells most: the last error, and for one of its database what to do."""
+        self.log.seek(0)
+        lines = [line.strip() for line in self.log.read().decode(errors="replace").splitlines() if line.strip()]
+        errors = [line for line in lines if _ERROR.fullmatch(line)]
+        if not lines:
+            code = self.process.poll()
+            return f"no answer within {_START_SECONDS:.0f} s" if code is None else f"its process ended with {code}"
+        why = (errors or lines)[-1].rstrip(".")
+        if not any(word in line for line in errors for word in ("alembic", "sqlite", "sqlalchemy")):
+            return why
+        other = "if another version of Prefect made it, or it is damaged, let PREFECT_HOME name another folder"
+        return f"{why}. Its database is {self.home / DATABASE}: {other}"
 
 
-@contextmanager
-def prefect_api() -> Iterator[EmbeddedServer | None]:
-    """Provide a Prefect API: the configured one (then yield None), else an embedded server that starts.
+def _environment(home: Path, url: str) -> dict[str, str]:
+    """Return the environment of the server: this process's own, but nothing that Prefect is told there.
 
-    ConfigError if the configured one does not answer.
+    A team's settings are for its server: their database would be written into, and their login would be asked for.
+    The database is named as seen from the home, the folder of the process, since a URL cannot hold each path.
     """
-    for name, value in _QUIET.items():
-        os.environ.setdefault(name, value)
-    _reach_this_machine_directly()
-    if url := configured_url():
-        if not is_there(url):
-            fix = "start it, or unset PREFECT_API_URL to use an embedded one"
-            raise ConfigError(f"No Prefect server answers at {url}; {fix}.")
-        yield None
-        return
-    require_writable_home()
-    with TemporaryFile() as log:
-        server = _start(log)
-        os.environ["PREFECT_API_URL"] = server.url
-        try:
-            yield server
-        finally:
-            os.environ.pop("PREFECT_API_URL", None)
-            server.close()
-
-
-def _reach_this_machine_directly() -> None:
-    """Let no proxy be on the way to this machine for Prefect either; ConfigError if one of the proxies cannot be used.
-
-    Its client reads all of them, whatever it is to reach; networks in NO_PROXY it cannot read.
-    """
-    proxies = Proxies(os.environ)
-    for kind in ("http", "https", "all"):
-        proxies.to(kind, "a.host.elsewhere")
-    direct = ",".join([*_THIS_MACHINE, *proxies.exceptions])
-    os.environ.update({"no_proxy": direct, "NO_PROXY": direct})
-
-
-def is_there(url: str) -> bool:
-    """Return whether a server answers at the address of a Prefect API; Prefect itself checks keys and certificates."""
-    try:
-        httpx.get(f"{url.rstrip('/')}/health", timeout=_HEALTH_SECONDS, verify=False)  # noqa: S501 - see above
-    except (httpx.HTTPError, httpx.InvalidURL):
-        return False
-    return True
-
-
-def configured_url() -> str | None:
-    """Return the server that the environment or the active Prefect profile names, without importing Prefect."""
-    if url := os.environ.get("PREFECT_API_URL"):
-        return url
-    path = Path(os.environ.get("PREFECT_PROFILES_PATH") or _prefect_home() / "profiles.toml")
-    try:
-        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"Prefect's profiles {path} cannot be read ({error}).") from error
-    active = os.environ.get("PREFECT_PROFILE") or profiles.get("active")
-    url = profiles.get("profiles", {}).get(active, {}).get("PREFECT_API_URL")
-    return None if url is None else str(url)
-
-
-def _prefect_home() -> Path:
-    try:
-        return Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
-    except RuntimeError as error:
-        raise ConfigError("This user has no home, where Prefect keeps its database: set PREFECT_HOME.") from error
-
-
-def require_writable_home() -> None:
-    home = _prefect_home()
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=home):
-            return
-    except OSError as error:
-        raise ConfigError(
-            f"Prefect's home {home} cannot be written ({error.strerror}): let PREFECT_HOME name a folder that can be."
-        ) from error
-
-
-def _start(log: IO[bytes]) -> EmbeddedServer:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    url = f"http://127.0.0.1:{port}/api"
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", "proofsweep_cli.server_process", str(port)],
-        stdin=subprocess.PIPE,
-        stdout=log,
-        stderr=log,
-        start_new_session=True,
-        env=_ONE_RUN | os.environ | {"PREFECT_API_URL": url},
-    )
-    return EmbeddedServer(process, url, log)
-
-
-def prefect_watched(app: App, on_lost: Callable[[], object]) -> AbstractContextManager[object]:
-    """Call `on_lost` in another thread if the leg is settled and the work still waits for a server that is lost."""
-    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - seconds to import
-
-    def watch(over: threading.Event) -> None:
-        has_begun, answered_at = False, time.monotonic()
-        while not over.wait(_CHECK_SECONDS):
-            is_active = app.leg is not None or app.run_elsewhere is not None
-            has_begun = has_begun or is_active
-            if not has_begun or is_active or is_there(str(PREFECT_API_URL.value())):
-                answered_at = time.monotonic()
-            elif time.monotonic() - answered_at >= _LOST_SECONDS:
-                on_lost()
-                return
-
-    return background_thread("watch-prefect", watch)
+    others = {name: value for name, value in os.environ.items() if not name.upper().startswith("PREFECT_")}
+    own = {
+        "PREFECT_API_URL": url,
+        "PREFECT_HOME": str(home),
+        "PREFECT_PROFILES_PATH": os.devnull,
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{DATABASE}",
+    }
+    return others | QUIET | ONE_RUN | own

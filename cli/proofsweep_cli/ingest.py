@@ -16,9 +16,10 @@ from proofsweep.domain.runs import Bounds
 from proofsweep.ingest.one_pass import PassReport, WatchedFolder
 from proofsweep.queries.status import describe_run
 from proofsweep_cli.command import CommandRequest, stop_told, with_request
-from proofsweep_cli.embedded_server import prefect_api
+from proofsweep_cli.embedded_server import PrefectIsAway
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
 from proofsweep_cli.options import MaxCalls, Until, print_bounds
+from proofsweep_cli.prefect_api import PrefectApi
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import report
 from proofsweep_cli.screen import print_json
@@ -51,23 +52,26 @@ def ingest(
     bounds = app.bounds(max_calls=max_calls, until=until)
     print_bounds(request.out, bounds, utc_now())
     code, watching = ExitCode.ACCEPTED, app.watched_folder(folder)
-    with _interrupted_by_signals(), stop_told(app, _FLOW), watching as watched:
+    with _interrupted_by_signals(), stop_told(app, _FLOW), watching as watched, PrefectApi() as prefect:
+        app.require_runner = prefect.require
         if not watch:
-            code, _ = _one_pass(request, watched, bounds)
+            code, _ = _one_pass(request, watched, bounds, prefect)
             return code
         with suppress(KeyboardInterrupt):
             is_last = False
             while not is_last:
-                code, is_last = _pass_of_many(request, watched, bounds)
+                code, is_last = _pass_of_many(request, watched, bounds, prefect)
                 is_last = is_last or STOP_ASKED.wait(every)
     return code
 
 
-def _pass_of_many(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> tuple[ExitCode, bool]:
+def _pass_of_many(
+    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi
+) -> tuple[ExitCode, bool]:
     """Make a pass of `--watch`; what may be over at the next one, such as a share that is away, ends only this one."""
     try:
-        with stop_told(request.app, _FLOW):
-            return _one_pass(request, watched, bounds)
+        with stop_told(request.app, _FLOW), _stopped_without_prefect():
+            return _one_pass(request, watched, bounds, prefect)
     except RunMustStop as stop:
         say(stop.message)
         return code_of_error(stop), stop.ended_by in _LAST_PASS
@@ -81,12 +85,22 @@ def _pass_of_many(request: CommandRequest, watched: WatchedFolder, bounds: Bound
         return ExitCode.BREAKER, False
 
 
-def _one_pass(request: CommandRequest, watched: WatchedFolder, bounds: Bounds) -> tuple[ExitCode, bool]:
+@contextmanager
+def _stopped_without_prefect() -> Iterator[None]:
+    """Let a Prefect server that is away end one pass as one that fails during a run does, and not the command."""
+    try:
+        yield
+    except PrefectIsAway as away:
+        raise RunMustStop(away.message, ended_by=EndedBy.KILLED) from away
+
+
+def _one_pass(
+    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi
+) -> tuple[ExitCode, bool]:
     """Make a pass; return its exit code, and whether one of its runs ended in a way that ends `--watch`."""
     code, is_last, one_pass = ExitCode.ACCEPTED, False, watched.one_pass()
     for run_id in one_pass.runs():
-        with prefect_api() as server:
-            run = run_leg(request, describe_run(request.app.results, run_id), bounds, server)
+        run = run_leg(request, describe_run(request.app.results, run_id), bounds, prefect.begin())
         code, is_last = max(code, code_of_run(run)), is_last or (not run.is_over and run.ended_by in _LAST_PASS)
         if not request.as_json:
             report(request, run)

@@ -17,7 +17,8 @@ from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds
 from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep_cli.command import CommandRequest
-from proofsweep_cli.embedded_server import EmbeddedServer, prefect_watched
+from proofsweep_cli.embedded_server import EmbeddedServer
+from proofsweep_cli.prefect_api import prefect_watched
 from proofsweep_cli.run_screen import display, progress_lines, report
 from proofsweep_cli.screen import Screen, flush, styled
 from proofsweep_tasks.stop_on_signals import STOP_ASKED

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import typer
 
+from proofsweep.config.certificates import require_certificates
 from proofsweep.config.locations import new_file, split_url
 from proofsweep.domain.errors import ConfigError, missing_extra
 from proofsweep_cli.command import quoted
@@ -53,6 +54,7 @@ def sandbox(
 
     Example: `proofsweep sandbox --port 9000`
     """
+    require_certificates()
     if context.invoked_subcommand is not None:
         return None
     if find_spec("c2pa") is None:

@@ -16,15 +16,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from proofsweep_tasks.working_folder import without_files_of_the_folder
+
 if TYPE_CHECKING:
     from uvicorn import Server
 
+DATABASE = "prefect.db"  # in Prefect's home, which is the folder of this process
 SCRIPT = Path(__file__).with_name("prefect_tables.sql")
 _GRACE_SECONDS = 3.0  # bounds a regular end; then the process exits
 
 
 def main() -> None:
     """Serve Prefect's API on the loopback port given as the only argument."""
+    without_files_of_the_folder()
     serving: list[Server] = []
     threading.Thread(target=_end_with_parent, args=(serving,), daemon=True).start()
     import uvicorn  # noqa: PLC0415 - the import takes seconds, and the parent may end in them
@@ -48,10 +52,7 @@ def _end_with_parent(serving: "list[Server]") -> None:
 
 @contextmanager
 def tables_made() -> Iterator[None]:
-    """Make the database in Prefect's home if it is missing; let Prefect look for migrations only if it may need them.
-
-    A database that the settings or the active profile name elsewhere is Prefect's business alone.
-    """
+    """Make the database if it is missing; let Prefect look for migrations only if it may need them."""
     from prefect import __version__  # noqa: PLC0415 - seconds to import
     from prefect.settings import (  # noqa: PLC0415
         PREFECT_API_DATABASE_MIGRATE_ON_START,
@@ -59,10 +60,8 @@ def tables_made() -> Iterator[None]:
         temporary_settings,
     )
 
-    settings, script = get_current_settings(), SCRIPT.read_text("utf-8")
-    database, url = settings.home / "prefect.db", settings.server.database.connection_url
-    is_ours = script.startswith(heading(__version__)) and url is not None
-    if is_ours and url is not None and url.get_secret_value() == f"sqlite+aiosqlite:///{database}":
+    database, script = get_current_settings().home / DATABASE, SCRIPT.read_text("utf-8")
+    if script.startswith(heading(__version__)):
         make_database(database, script)
         if is_current(database, script):
             with temporary_settings({PREFECT_API_DATABASE_MIGRATE_ON_START: False}):

@@ -17,8 +17,8 @@ from proofsweep.sources.selection import Selection
 from proofsweep.verify.attempt import settle_last_legs
 from proofsweep_cli import options
 from proofsweep_cli.command import CommandRequest, stop_told, with_request
-from proofsweep_cli.embedded_server import prefect_api
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
+from proofsweep_cli.prefect_api import prefect_api
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import print_forecast, report
 
@@ -137,6 +137,8 @@ def _verified_in_turn(request: CommandRequest, runs: Iterable[tuple[str, Bounds]
     app, code, done = request.app, ExitCode.ACCEPTED, None
     try:
         with prefect_api() as server:
+            if server is not None:  # it starts while the catalog is read, and before a run of it is written
+                app.require_runner = server.wait_until_up
             for run_id, bounds in runs:
                 run = describe_run(app.results, run_id)
                 if run_id == resumed:

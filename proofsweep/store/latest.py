@@ -232,7 +232,7 @@ def refresh_if_due(results: Results) -> None:
     latest = Latest(results)
     rows, base_rows = (sum(each.rows or 0 for each in held) for held in (latest.entered, latest.base.files))
     if rows > max(_LEAST_ROWS, base_rows // _TAIL_SHARE) or len(latest.entered) > _MOST_LEGS:
-        command, quiet = [sys.executable, "-m", "proofsweep.store.latest", results.store.url], subprocess.DEVNULL
+        command, quiet = [sys.executable, "-P", "-m", "proofsweep.store.latest", results.store.url], subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - this module
         _MAKING[results.store.url] = process
 

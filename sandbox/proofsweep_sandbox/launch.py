@@ -62,7 +62,7 @@ def launch(
     chosen = members | {"home": home, "port": port, "storage_port": storage_port, "operator_port": operator_port}
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
     process = subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-m", module, "--ends-with-stdin", *arguments],
+        [sys.executable, "-P", "-m", module, "--ends-with-stdin", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

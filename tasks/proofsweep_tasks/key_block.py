@@ -4,10 +4,13 @@ from collections.abc import Callable
 from contextvars import copy_context
 
 from proofsweep.domain.errors import ConfigError
+from proofsweep_tasks.prefect_home import prefect_home
 
 
 def read_block(name: str) -> str:
     import httpx  # noqa: PLC0415
+
+    prefect_home()  # Prefect cannot be imported without one
     from prefect.blocks.system import Secret  # noqa: PLC0415
     from prefect.settings import PREFECT_API_URL  # noqa: PLC0415
 

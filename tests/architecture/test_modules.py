@@ -14,9 +14,13 @@ EMPTY_WORDS = {"common", "data", "handler", "helper", "helpers", "info", "manage
 
 READERS = {
     "proofsweep/config/load.py",
+    "proofsweep/config/certificates.py",  # what the libraries below read of it, each in its own way
     "proofsweep/config/buckets.py",  # whether a profile of the AWS tools is asked for
     "cli/proofsweep_cli/app.py",  # Python's own variables for the encoding of file names
-    "cli/proofsweep_cli/embedded_server.py",  # Prefect's own variables, which are not our settings
+    "cli/proofsweep_cli/embedded_server.py",  # what the server's process is given of it
+    "cli/proofsweep_cli/prefect_api.py",  # Prefect's own variables, which are not our settings
+    "tasks/proofsweep_tasks/prefect_home.py",  # the same
+    "tasks/proofsweep_tasks/working_folder.py",  # what Python and Prefect are told there of other places
     "tasks/proofsweep_tasks/this_flow_run.py",  # what a worker of Prefect sets for the process of a flow run
     "cli/proofsweep_cli/demo.py",  # it removes the settings of the person who runs the demo
 }

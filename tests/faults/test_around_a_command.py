@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from proofsweep_cli.embedded_server import EmbeddedServer, prefect_api
+from proofsweep_cli.embedded_server import EmbeddedServer
+from proofsweep_cli.prefect_api import prefect_api
 
 from ..servers.foreign_service import Answer, answer_after
 from ..worlds.foreign_world import ForeignWorld

@@ -14,7 +14,7 @@ import httpx
 import pytest
 import yaml
 
-from proofsweep_cli.embedded_server import prefect_api
+from proofsweep_cli.prefect_api import prefect_api
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
 from ..worlds.waiting import wait_for
