@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from proofsweep.app import App
 from proofsweep.config.known_errors import known_error
 from proofsweep.config.load import Settings
+from proofsweep.config.locations import without_secrets
 from proofsweep.domain.errors import ProofsweepError, ResultsError
 from proofsweep.domain.outcomes import Accepted, Failed, Finished, Rejected, Verdict
 from proofsweep.domain.reasons import Ineligible
@@ -16,6 +17,7 @@ from proofsweep.verify.check_file import answered_file
 from proofsweep.verify.service import Service
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
+from proofsweep_cli.prefect_api import PrefectApi, configured_url
 from proofsweep_cli.screen import styled
 
 _ATTEMPTS = 2  # attempts of a call: a person waits
@@ -33,8 +35,8 @@ class Finding:
 
 @with_request()
 def doctor(request: CommandRequest) -> int:
-    """Uses one keyed call, and two more for each file of `service.known_good`. Leaves nothing behind. `plan` says how a
-    catalog is read.
+    """Starts a Prefect server as a run does, or asks the configured one. Uses one keyed call, and two more for each
+    file of `service.known_good`. Leaves nothing behind. `plan` says how a catalog is read.
 
     Example: `proofsweep doctor --config production`
     """
@@ -57,6 +59,7 @@ def _findings(request: CommandRequest) -> Iterator[Finding]:
     store = _finding_about("results", lambda: f"{app.probed_store()} can be written")
     yield store
     yield Finding("pairs", _pairing(app.settings))
+    yield _finding_about("prefect", _check_prefect)
     key = _findings_of_key(app, has_store=not store.code)
     yield from key
     if not any(finding.about == "key" and not finding.code for finding in key):
@@ -99,6 +102,16 @@ def _finding_about(about: str, check: Callable[[], str]) -> Finding:
         if (known := known_error(error)) is None:
             raise
         return Finding(about, known.message, code_of_error(known))
+
+
+def _check_prefect() -> str:
+    """Ask the configured server, or start an embedded one, as a run does."""
+    with PrefectApi() as prefect:
+        prefect.require()
+        server = prefect.begin()
+    if server is not None:
+        return f"a server of its own starts for each command; its records are in {server.home}"
+    return f"the server at {without_secrets(configured_url() or '')} answers"
 
 
 def _pairing(settings: Settings) -> str:

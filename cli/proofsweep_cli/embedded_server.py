@@ -98,7 +98,7 @@ class EmbeddedServer:
                     if client.get(f"{self.url}/health").is_success:
                         return
                 time.sleep(_POLL_SECONDS)
-        raise PrefectIsAway(f"The embedded Prefect server did not start: {self._why_not()}")
+        raise PrefectIsAway(f"The embedded Prefect server did not start: {self._why_not()}.")
 
     def close(self) -> None:
         if self.process.stdin is not None:

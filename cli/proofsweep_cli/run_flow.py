@@ -10,6 +10,7 @@ from functools import partial
 import httpx
 
 from proofsweep.app import App, utc_now
+from proofsweep.config.locations import said_without_secrets
 from proofsweep.config.notices import say
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
@@ -99,7 +100,7 @@ def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[No
             _report_lost_server()
             return
         raise RunMustStop(
-            f"The Prefect server failed ({error}). When it works again: {resume}",
+            f"The Prefect server failed ({said_without_secrets(str(error))}). When it works again: {resume}",
             ended_by=EndedBy.KILLED,
         ) from error
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -23,12 +24,18 @@ if TYPE_CHECKING:
 
 DATABASE = "prefect.db"  # in Prefect's home, which is the folder of this process
 SCRIPT = Path(__file__).with_name("prefect_tables.sql")
+_MIGRATIONS = (
+    "server/database/_migrations/versions/sqlite"  # of Prefect: a file for each, with its revision in its name
+)
 _GRACE_SECONDS = 3.0  # bounds a regular end; then the process exits
 
 
 def main() -> None:
     """Serve Prefect's API on the loopback port given as the only argument."""
     without_files_of_the_folder()
+    database = Path.cwd() / DATABASE
+    if (why := unusable(database)) is not None:
+        sys.exit(f"its database {database} {why}: let PREFECT_HOME name another folder.")
     serving: list[Server] = []
     threading.Thread(target=_end_with_parent, args=(serving,), daemon=True).start()
     import uvicorn  # noqa: PLC0415 - the import takes seconds, and the parent may end in them
@@ -83,6 +90,28 @@ def make_database(database: Path, script: str) -> None:
                 tables.execute("PRAGMA journal_mode = WAL")  # as Prefect sets it: two servers would contend for that
                 tables.executescript(script)
             os.link(new, database)
+
+
+def unusable(database: Path) -> str | None:
+    """Return why Prefect could not use a database; it takes long to find out, and says it in many lines.
+
+    Prefect has a migration for each revision of its own versions and of older ones.
+    """
+    if not database.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True)) as tables:
+            found = tables.execute("SELECT version_num FROM alembic_version").fetchall()
+    except sqlite3.OperationalError:  # no such table yet, or another server makes it
+        return None
+    except sqlite3.DatabaseError as error:
+        return f"cannot be read ({error})"
+    spec = find_spec("prefect")
+    (prefect,) = (spec and spec.submodule_search_locations) or [""]
+    for (revision,) in found:
+        if not any(Path(prefect, _MIGRATIONS).glob(f"*_{revision}_*")):
+            return "was made by another version of Prefect"
+    return None
 
 
 def is_current(database: Path, script: str) -> bool:

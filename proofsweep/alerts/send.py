@@ -15,6 +15,7 @@ import apprise
 from pydantic import SecretStr
 
 from proofsweep.alerts.rules import Alert
+from proofsweep.config.secret_places import shown_file
 from proofsweep.config.sections import AlertsSettings
 from proofsweep.domain.errors import ConfigError, NameTaken, ProofsweepError, ResultsError
 from proofsweep.domain.text import text_of_file
@@ -193,12 +194,13 @@ def _silence_libraries() -> None:
 def receivers_of(alerts: AlertsSettings, read_block: Callable[[str], str] | None) -> Receivers | None:
     """Read who is told; None if the settings name nobody. ConfigError if the URLs cannot be read or used."""
     if (path := alerts.urls_file) is not None:
+        where = shown_file(path, "alerts.urls_file")
         try:
             with path.open("rb") as file:
-                return Receivers.read(text_of_file(file.read(_MOST_URL_BYTES), "replace"), where=f"The file {path}")
+                return Receivers.read(text_of_file(file.read(_MOST_URL_BYTES), "replace"), where=f"The file {where}")
         except OSError as error:
-            why = error.strerror
-            raise ConfigError(f"The file of alert URLs {path} cannot be read ({why}): see alerts.urls_file.") from error
+            unread = f"The file of alert URLs {where} cannot be read ({error.strerror})"
+            raise ConfigError(f"{unread}: see alerts.urls_file.") from error
     if alerts.urls_block is None:
         return None
     if read_block is None:

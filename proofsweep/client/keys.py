@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from proofsweep.config.secret_places import shown_file, shown_name
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.text import text_of_file
@@ -24,7 +25,8 @@ def key_source(
         return key_file(service.api_key_file)
     if service.api_key_env is not None:
         name = service.api_key_env
-        return lambda: usable_key(environ.get(name, ""), where=f"The environment variable {name}")
+        where = shown_name(name, "service.api_key_env", is_there=name in environ)
+        return lambda: usable_key(environ.get(name, ""), where=f"The environment variable {where}")
     if service.api_key_block is not None and read_block is not None:
         block = service.api_key_block
         return lambda: usable_key(read_block(block), where=f"The secret block {block}")
@@ -33,6 +35,7 @@ def key_source(
 
 def key_file(path: Path) -> KeySource:
     """Read the key from a file that holds nothing else."""
+    where = f"The key file {shown_file(path, 'service.api_key_file')}"
 
     def read() -> SecretStr:
         try:
@@ -40,10 +43,10 @@ def key_file(path: Path) -> KeySource:
                 content = file.read(_MOST_KEY_BYTES)
         except OSError as error:
             raise ConfigError(
-                f"The key file {path} cannot be read ({error.strerror}): name a readable key file, "
+                f"{where} cannot be read ({error.strerror}): name a readable key file, "
                 "or start `proofsweep sandbox` first if that is the service."
             ) from error
-        return usable_key(text_of_file(content, "replace"), where=f"The key file {path}")
+        return usable_key(text_of_file(content, "replace"), where=where)
 
     return read
 

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from proofsweep.client.keys import key_file
 from proofsweep.config.locations import sync_file, sync_folder
+from proofsweep.config.secret_places import shown_file
 from proofsweep.config.sections import ServiceSettings
 from proofsweep.domain.errors import ConfigError
 
@@ -39,6 +40,8 @@ class KeyStore:
                 "The settings keep the key in no file, so it cannot be replaced from here: give --new-key-file with a "
                 "path for the new key. Nothing was rotated."
             )
+        if new_key_file is None and (where := shown_file(path, "service.api_key_file")) != str(path):
+            raise ConfigError(f"There is no key file {where}. {_ELSEWHERE}")
         try:
             return cls(path.expanduser().resolve())
         except (OSError, RuntimeError) as error:  # the latter: a circle of links, or no home folder

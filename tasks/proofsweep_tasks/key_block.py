@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextvars import copy_context
 
+from proofsweep.config.secret_places import shown_name
 from proofsweep.domain.errors import ConfigError
 from proofsweep_tasks.prefect_home import prefect_home
 
@@ -20,7 +21,7 @@ def read_block(name: str) -> str:
     try:
         block = Secret.load(name)
     except ValueError as error:
-        raise ConfigError(f"There is no Prefect Secret block {name!r}.") from error
+        raise ConfigError(f"There is no Prefect Secret block {shown_name(name, 'the setting')}.") from error
     except (httpx.HTTPError, RuntimeError) as error:
         raise ConfigError(f"{needs} ({type(error).__name__}).") from error
     return str(block.get())  # type: ignore[union-attr]  # outside an event loop, load gives the block itself

@@ -16,6 +16,7 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
+from proofsweep.config.locations import said_without_secrets
 from proofsweep.config.logs import Event, log
 from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
@@ -55,9 +56,15 @@ def is_cancelled_in_prefect() -> bool:
 
 def tell_alerts(app: App, gather: Gather) -> None:
     """Tell what must be told, each cause once, with the flow run's page. If that fails, one line says so."""
-    for line in app.tell(gather, lambda: flow_run.get_flow_run_ui_url() if is_of_worker() else None):
+    for line in app.tell(gather, _page):
         log(Event.ALERT_MISSED, why=line)
         say(line)
+
+
+def _page() -> str | None:
+    """Return the address of this flow run's page; whoever is told of it has a login of his own."""
+    address = flow_run.get_flow_run_ui_url() if is_of_worker() else None
+    return None if address is None else said_without_secrets(address)
 
 
 def show(key: str, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from prefect.task_runners import TaskRunner
 
+from proofsweep.config.locations import said_without_secrets
 from proofsweep.domain.errors import ConfigError, missing_extra
 
 _FIRST_WORKER_SECONDS = 120.0  # bounds the wait for the first worker process of a cluster
@@ -29,8 +30,8 @@ def started_cluster(address: str | None, processes: int) -> Iterator[TaskRunner[
             runner = stack.enter_context(DaskTaskRunner(address=address, cluster_kwargs=cluster))
             runner.client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
         except (OSError, TimeoutError) as error:
-            where = address or "on this machine"
-            raise ConfigError(f"The Dask cluster {where} cannot be used ({type(error).__name__}: {error}).") from error
+            why = f"{address or 'on this machine'} cannot be used ({type(error).__name__}: {error})"
+            raise ConfigError(f"The Dask cluster {said_without_secrets(why)}.") from error
         yield runner
 
 

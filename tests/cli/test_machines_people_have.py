@@ -1,7 +1,9 @@
-"""Machines as they are: files that Windows wrote, a home that cannot be written."""
+"""Machines as they are: files that Windows wrote, a home that cannot be written, a folder that is gone."""
 
 import os
+import pwd
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -72,3 +74,54 @@ def test_a_home_that_cannot_be_written_is_named(
     assert (done.stderr.count("\n"), list(workdir.glob("results/*"))) == (1, [])
     for command in (["plan", catalog], ["check", next(catalog.rglob("*.wav"))]):
         assert proofsweep(*command).stderr == ""
+
+
+def test_a_working_folder_that_was_deleted_is_named(
+    proofsweep: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every command says so in one line; the list of commands needs no folder."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    for command in (["status"], ["verify", "."], ["query", "SELECT 1"], ["doctor"], ["demo"]):
+        done = proofsweep(*command)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "The working folder is not there any more" in done.stderr
+    assert proofsweep("--version").returncode == 0
+
+
+@pytest.mark.parametrize("command", ["verify", "check", "doctor", "sandbox"])
+def test_certificates_that_lead_nowhere_are_named(
+    proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Exit 2 with the variable, before anything is planned; what only reads the store needs none."""
+    monkeypatch.setenv("SSLKEYLOGFILE", "nowhere/keys.log")
+    arguments = {"verify": [catalog], "check": [next(catalog.rglob("*.wav"))]}
+
+    done = proofsweep(command, *arguments.get(command, []))
+
+    assert done.returncode == 2
+    assert "SSLKEYLOGFILE names nowhere/keys.log, which cannot be used" in done.stdout + done.stderr
+    assert "SSLKEYLOGFILE" not in proofsweep("status").stderr
+
+
+def test_a_user_without_a_home_is_told_to_set_prefects(
+    proofsweep: Command, catalog: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prefect asks for the user's home when it is imported, so nothing is planned without one."""
+    for name in ("PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILES_PATH", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", without_entry)
+
+    done = proofsweep("verify", catalog)
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "This user has no home, where Prefect keeps its database: set PREFECT_HOME." in done.stderr
+    assert list(workdir.glob("results/_runs")) == []
+
+
+def without_entry(number: int) -> NoReturn:
+    """Know no user, as in a container that runs as any number."""
+    raise KeyError(number)

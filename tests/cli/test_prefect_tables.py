@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep_cli.server_process import SCRIPT, heading, is_current, make_database
+from proofsweep_cli.embedded_server import EmbeddedServer, PrefectIsAway
+from proofsweep_cli.server_process import SCRIPT, heading, is_current, make_database, unusable
 
 TABLES = SCRIPT.read_text("utf-8")
 
@@ -84,6 +85,34 @@ def test_what_cannot_be_made_whole_is_left_to_prefect(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     make_database(tmp_path / "home" / "prefect.db", TABLES)
     assert (tmp_path / "home").read_text() == "a file"
+
+
+def test_a_database_of_another_version_is_named_with_what_to_do(tmp_path: Path) -> None:
+    """The server ends at once and says the path, not that an application startup failed; one that is damaged too."""
+    database = tmp_path / "prefect.db"
+    make_database(database, TABLES)
+    assert unusable(database) is None
+
+    with closing(sqlite3.connect(database)) as tables, tables:
+        tables.execute("UPDATE alembic_version SET version_num = 'newer'")
+    assert said_by_server(tmp_path) == (
+        f"The embedded Prefect server did not start: its database {database} was made by another version of Prefect: "
+        "let PREFECT_HOME name another folder."
+    )
+
+    database.write_bytes(b"no database" * 100)
+    assert "cannot be read (file is not a database): let PREFECT_HOME" in said_by_server(tmp_path)
+
+
+def said_by_server(home: Path) -> str:
+    """Start a server that cannot serve, and give what is said of it."""
+    server = EmbeddedServer.start(home)
+    try:
+        with pytest.raises(PrefectIsAway) as raised:
+            server.wait_until_up()
+    finally:
+        server.close()
+    return raised.value.message
 
 
 def test_of_servers_that_begin_at_once_one_makes_the_database(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_doctor_finds_everything_ready(
 
     assert done.returncode == 0
     assert [line.split()[:2] for line in done.stdout.splitlines()] == [
-        ["ok", about] for about in ("config", "results", "pairs", "key", "service", "file")
+        ["ok", about] for about in ("config", "results", "pairs", "prefect", "key", "service", "file")
     ]
     assert f"{pair.audio}: accepted" in done.stdout
     assert list(workdir.iterdir()) == []

@@ -14,6 +14,7 @@ import httpx
 import pytest
 import yaml
 
+from proofsweep_cli.embedded_server import ONE_RUN
 from proofsweep_cli.prefect_api import prefect_api
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -44,9 +45,9 @@ pytestmark = pytest.mark.timeout(1200)  # workers start processes, each with Pre
 def prefect_url() -> Iterator[str]:
     """A server of these tests' own, which looks each second for what did not happen."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY", "PT1S")
+        patch.setitem(ONE_RUN, "PREFECT_SERVER_EVENTS_PROACTIVE_GRANULARITY", "PT1S")
         for service in SERVICES:
-            patch.setenv(f"PREFECT_SERVER_SERVICES_{service}", "true")
+            patch.setitem(ONE_RUN, f"PREFECT_SERVER_SERVICES_{service}", "true")
         with prefect_api() as server:
             assert server is not None
             del os.environ["PREFECT_API_URL"]
