@@ -37,14 +37,17 @@ QUIET = {
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
 ONE_RUN = {
-    # These services look after deployments, work pools and automations, or clean up, every few seconds. A server that
-    # lives as long as one command has none of these.
+    # These services look after deployments, work pools and automations every few seconds. A server that lives as long
+    # as one command has none of these.
     f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false"
     for service in (
-        *("CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "DB_VACUUM", "EVENT_PERSISTER", "FOREMAN", "LATE_RUNS"),
+        *("CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "EVENT_PERSISTER", "FOREMAN", "LATE_RUNS"),
         *("PAUSE_EXPIRATIONS", "REPOSSESSOR", "SCHEDULER", "TRIGGERS"),
     )
 } | {
+    # Prefect forgets no flow run by itself, and nobody else looks after this database: it does so at each start.
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "flow_runs",
+    "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(90 * 86_400),  # seconds
     # Registering Prefect's own types of blocks takes a second. A type is registered too when its first block is saved.
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
     # Else it is written down as done, and a later server of the same home would not do it either.

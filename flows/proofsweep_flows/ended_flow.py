@@ -15,6 +15,7 @@ from proofsweep.config.logs import json_lines
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep_tasks.end_states import state_of_error
 from proofsweep_tasks.key_block import read_block
+from proofsweep_tasks.stop_on_signals import STOP_ASKED
 from proofsweep_tasks.this_flow_run import end_process_soon, is_deployed, tell_alerts
 
 
@@ -34,7 +35,7 @@ def ended_flow(
             state = state_of_error(error)
         else:
             state = _ended(app, work, tells_itself=tells_itself)
-    if is_deployed():
+    if is_deployed() and STOP_ASKED.is_set():
         end_process_soon()  # (3)
     return state
 

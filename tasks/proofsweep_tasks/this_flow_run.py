@@ -20,7 +20,6 @@ from proofsweep.config.locations import said_without_secrets
 from proofsweep.config.logs import Event, log
 from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
-from proofsweep_tasks.stop_on_signals import STOP_ASKED
 
 _ASK_SECONDS = 10.0  # bounds the question whether somebody cancelled the flow run; the run goes on meanwhile
 _REPORT_SECONDS = 5.0  # how long a process that ends may tell Prefect so
@@ -74,11 +73,11 @@ def show(key: str, text: str) -> None:
 
 
 def end_process_soon(seconds: float = 0.0) -> None:
-    """End the process of a deployment's flow run that was asked to stop, in so many seconds, but not in less than five.
+    """End the process of a deployment's flow run in so many seconds, but not in less than five.
 
-    At its exit, Prefect waits without end for a server that does not answer.
+    It was asked to stop, and at its exit Prefect waits without end for a server that does not answer.
     """
-    if STOP_ASKED.is_set() and is_of_worker():
+    if is_of_worker():
         timer = threading.Timer(max(seconds, _REPORT_SECONDS), os._exit, [EndedBy.INTERRUPTED.ending.exit_code])
         timer.daemon = True
         timer.start()

@@ -64,6 +64,21 @@ def test_what_contributing_names_is_in_the_code() -> None:
     assert [name for name in NAMED_IN_CODE.findall(page) if not re.search(rf"\b{name}\b", code)] == []
 
 
+RECIPES = re.findall(r"^## ((?:Add|Change) .+)\n((?:(?!## ).*\n)+)", PAGES[1].read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("recipe", [body for _, body in RECIPES], ids=[title for title, _ in RECIPES])
+def test_what_a_recipe_names_is_in_the_files_that_it_names(recipe: str) -> None:
+    """A name that exists elsewhere too does not tell a newcomer where to write."""
+    words = re.findall(r"`([^`]+)`", recipe)
+    files = [ROOT / word for word in words if re.fullmatch(r"[\w.-]+/[\w/.-]+", word)]
+    names = [word for word in words if re.fullmatch(r"[A-Za-z_][\w.]*", word)]
+
+    assert [file for file in files if not file.exists()] == []
+    there = "\n".join(file.read_text("utf-8") for file in files if file.is_file())
+    assert [name for name in names if not re.search(rf"\b{name.rpartition('.')[2]}\b", there)] == []
+
+
 def test_each_alert_is_on_its_page() -> None:
     """Each once: what it means, what happens without a person, and what to do."""
     from proofsweep.alerts.rules import EVENTS  # noqa: PLC0415 - only this test needs the code

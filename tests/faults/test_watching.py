@@ -5,14 +5,18 @@ It makes three passes with files here, and `make soak` an hour of them; its Pref
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from uuid import UUID
 
 import pytest
+
+from proofsweep_cli.server_process import SCRIPT, make_database
 
 from ..servers.alert_receivers import Webhook
 from ..servers.free_ports import free_ports
@@ -29,11 +33,9 @@ PROGRAMS = ("uvicorn", "sqlite3", "yaml", "prefect_tables", "multiprocessing")
 LOGGING = f"""
 version: 1
 disable_existing_loggers: false
-formatters:
-  planted:
-    (): pathlib.Path.write_text
-    self: !!python/object/apply:pathlib.Path ["{EXECUTED}"]
-root: {{level: DEBUG}}
+handlers:
+  planted: {{class: logging.FileHandler, filename: {EXECUTED}}}
+root: {{handlers: [planted]}}
 """
 
 
@@ -78,6 +80,25 @@ def wait_for_rows(world: ForeignWorld, process: subprocess.Popen[bytes], count: 
     assert process.poll() is None, world.logs
 
 
+def remember_old_run(home: Path) -> None:
+    """Make the database of Prefect's home, with a flow run that ended long ago."""
+    make_database(home / "prefect.db", SCRIPT.read_text("utf-8"))
+    flow, own = str(UUID(int=1)), str(UUID(int=2))
+    flow_run = {"id": own, "flow_id": flow, "name": "old", "run_count": 1, "auto_scheduled": 0}
+    flow_run |= {"parameters": "{}", "context": "{}", "empirical_policy": "{}", "tags": "[]"}
+    flow_run |= {"state_type": "COMPLETED", "state_name": "Completed"}
+    flow_run |= {"end_time": "2026-01-01 00:00:00.000000", "total_run_time": "1970-01-01 00:00:00.000000"}
+    with closing(sqlite3.connect(home / "prefect.db")) as tables, tables:
+        tables.execute("INSERT INTO flow (id, name, tags) VALUES (?, 'old', '[]')", [flow])
+        columns, places = ", ".join(flow_run), ", ".join("?" * len(flow_run))
+        tables.execute(f"INSERT INTO flow_run ({columns}) VALUES ({places})", list(flow_run.values()))  # noqa: S608
+
+
+def names_of_runs(home: Path) -> set[str]:
+    with closing(sqlite3.connect(home / "prefect.db")) as tables:
+        return {name for (name,) in tables.execute("SELECT name FROM flow_run").fetchall()}
+
+
 def server_of(process: int) -> int:
     """Return the number of the process of a command's Prefect server."""
     children = [path.read_text().split() for path in Path(f"/proc/{process}/task").glob("*/children")]
@@ -97,11 +118,13 @@ def test_each_pass_of_one_process_verifies_what_came_and_runs_nothing_of_it(
     """Its own Prefect server is started again when it was killed, and a team's Prefect settings do not reach it.
 
     Nothing in the folder is run or configures anything, though it is the working folder too, and PYTHONPATH has an
-    empty entry. Prefect's home may have any name.
+    empty entry. Prefect's home may have any name, and forgets what is old.
     """
     world, until, count = bare_world, time.monotonic() + SECONDS, 0
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
-    monkeypatch.setenv("PREFECT_HOME", f"{world.folder}/is it? 100% #1")
+    home = world.folder / "is it? 100% #1"
+    monkeypatch.setenv("PREFECT_HOME", str(home))
+    remember_old_run(home)
     monkeypatch.setenv("PYTHONPATH", f"{os.environ['PYTHONPATH']}{os.pathsep}")
     monkeypatch.setenv("PREFECT_SERVER_API_AUTH_STRING", "admin:of-a-team")
     monkeypatch.setenv("PREFECT_API_DATABASE_CONNECTION_URL", f"sqlite+aiosqlite:///{world.folder}/of-a-team.db")
@@ -120,7 +143,8 @@ def test_each_pass_of_one_process_verifies_what_came_and_runs_nothing_of_it(
     assert not (world.folder / EXECUTED).exists()
     assert not (folder / EXECUTED).exists()
     assert not (world.folder / "of-a-team.db").exists()
-    assert (world.folder / "is it? 100% #1" / "prefect.db").is_file()
+    assert "old" not in names_of_runs(home)
+    assert len(names_of_runs(home)) == count
 
 
 def test_a_watch_goes_on_while_its_prefect_server_is_away(

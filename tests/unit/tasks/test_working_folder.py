@@ -1,4 +1,4 @@
-"""The working folder holds data of others: Python finds no module there. And Prefect's home, where Prefect's data is."""
+"""The working folder holds data of others: Python finds no module there. Prefect's data is in Prefect's home."""
 
 import os
 import pwd
