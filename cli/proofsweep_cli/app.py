@@ -48,7 +48,7 @@ _COMMANDS = {
         "service": "Ask how the service is and what the key has spent, and watch both.",
     },
     "Upkeep": {
-        "doctor": "Check config, key, service, quota, results store, pairing and known-good files, and say what to do.",
+        "doctor": "Check config, key, service, quota, Prefect, results, pairing, known-good files, and say what to do.",
         "audit": "Check the tables against the receipts, and rows against planned items.",
         "prune": "Delete what old runs hold besides newest answers: verdicts, exchanges, planned items.",
         "alerts": "Tell somebody of what needs a person.",
