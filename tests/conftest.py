@@ -134,8 +134,8 @@ def without_prefect(monkeypatch: pytest.MonkeyPatch) -> None:
 
     from .worlds import core  # noqa: PLC0415 - the same
 
-    def verify_here(request: Any, run: Any, bounds: Any, server: object) -> None:  # noqa: ANN401 - the core's
-        del server
+    def verify_here(request: Any, run: Any, bounds: Any, server: object, *, goes_on: bool) -> None:  # noqa: ANN401 - the core's
+        del server, goes_on
         core.work(run.plan.run_id, 1, request.config, request.results, bounds=bounds)
 
     monkeypatch.setattr(run_flow, "_run", verify_here)

@@ -36,7 +36,7 @@ QUIET = {
     "PREFECT_LOGGING_EXTRA_LOGGERS": "proofsweep",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
 }
-ONE_RUN = {
+_NO_SERVICES = {
     # These services look after deployments, work pools and automations every few seconds. A server that lives as long
     # as one command has none of these.
     f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false"
@@ -44,7 +44,8 @@ ONE_RUN = {
         *("CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "EVENT_PERSISTER", "FOREMAN", "LATE_RUNS"),
         *("PAUSE_EXPIRATIONS", "REPOSSESSOR", "SCHEDULER", "TRIGGERS"),
     )
-} | {
+}
+ONE_RUN = _NO_SERVICES | {
     # Prefect forgets no flow run by itself, and nobody else looks after this database: it does so at each start.
     "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "flow_runs",
     "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(90 * 86_400),  # seconds
@@ -66,12 +67,12 @@ class PrefectIsAway(ConfigError):
     """No Prefect server can be used now. That may be over at the next try."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EmbeddedServer:
-    process: subprocess.Popen[bytes]
-    url: str
-    log: IO[bytes]
     home: Path
+    port: int
+    log: IO[bytes]
+    process: subprocess.Popen[bytes]
 
     @classmethod
     def start(cls, home: Path) -> "EmbeddedServer":
@@ -79,24 +80,27 @@ class EmbeddedServer:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
-        url = f"http://127.0.0.1:{port}/api"
         log = TemporaryFile()  # noqa: SIM115 - closed with the server
-        process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-P", "-m", "proofsweep_cli.server_process", str(port)],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            cwd=home,
-            env=_environment(home, url),
-        )
-        return cls(process, url, log, home)
+        return cls(home, port, log, _begun(home, port, log))
+
+    @property
+    def url(self) -> str:
+        return _url_at(self.port)
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process.poll() is None
+
+    def restart(self) -> None:
+        """Start it again at the same address, where Prefect's client looks for it for a minute."""
+        self._end()
+        self.process = _begun(self.home, self.port, self.log)
 
     def wait_until_up(self) -> None:
         """Return when it answers; PrefectIsAway, with what its log says, if it ends or does not answer in time."""
         deadline = time.monotonic() + _START_SECONDS
         with httpx.Client(trust_env=False, timeout=_HEALTH_SECONDS) as client:
-            while self.process.poll() is None and time.monotonic() < deadline:
+            while self.is_alive and time.monotonic() < deadline:
                 with suppress(httpx.TransportError):
                     if client.get(f"{self.url}/health").is_success:
                         return
@@ -104,6 +108,10 @@ class EmbeddedServer:
         raise PrefectIsAway(f"The embedded Prefect server did not start: {self._why_not()}.")
 
     def close(self) -> None:
+        self._end()
+        self.log.close()
+
+    def _end(self) -> None:
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
@@ -111,7 +119,6 @@ class EmbeddedServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.log.close()
 
     def _why_not(self) -> str:
         """Return the line of its log that tells most: the last error, and for one of its database what to do."""
@@ -126,6 +133,22 @@ class EmbeddedServer:
             return why
         other = "if another version of Prefect made it, or it is damaged, let PREFECT_HOME name another folder"
         return f"{why}. Its database is {self.home / DATABASE}: {other}"
+
+
+def _begun(home: Path, port: int, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-P", "-m", "proofsweep_cli.server_process", str(port)],
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+        cwd=home,
+        env=_environment(home, _url_at(port)),
+    )
+
+
+def _url_at(port: int) -> str:
+    return f"http://127.0.0.1:{port}/api"
 
 
 def _environment(home: Path, url: str) -> dict[str, str]:

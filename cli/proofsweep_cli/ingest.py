@@ -55,7 +55,7 @@ def ingest(
     with _interrupted_by_signals(), stop_told(app, _FLOW), watching as watched, PrefectApi() as prefect:
         app.require_runner = prefect.require
         if not watch:
-            code, _ = _one_pass(request, watched, bounds, prefect)
+            code, _ = _one_pass(request, watched, bounds, prefect, goes_on=False)
             return code
         with suppress(KeyboardInterrupt):
             is_last = False
@@ -71,7 +71,7 @@ def _pass_of_many(
     """Make a pass of `--watch`; what may be over at the next one, such as a share that is away, ends only this one."""
     try:
         with stop_told(request.app, _FLOW), _stopped_without_prefect():
-            return _one_pass(request, watched, bounds, prefect)
+            return _one_pass(request, watched, bounds, prefect, goes_on=True)
     except RunMustStop as stop:
         say(stop.message)
         return code_of_error(stop), stop.ended_by in _LAST_PASS
@@ -95,12 +95,13 @@ def _stopped_without_prefect() -> Iterator[None]:
 
 
 def _one_pass(
-    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi
+    request: CommandRequest, watched: WatchedFolder, bounds: Bounds, prefect: PrefectApi, *, goes_on: bool
 ) -> tuple[ExitCode, bool]:
     """Make a pass; return its exit code, and whether one of its runs ended in a way that ends `--watch`."""
     code, is_last, one_pass = ExitCode.ACCEPTED, False, watched.one_pass()
     for run_id in one_pass.runs():
-        run = run_leg(request, describe_run(request.app.results, run_id), bounds, prefect.begin())
+        before = describe_run(request.app.results, run_id)
+        run = run_leg(request, before, bounds, prefect.begin(), goes_on=goes_on)
         code, is_last = max(code, code_of_run(run)), is_last or (not run.is_over and run.ended_by in _LAST_PASS)
         if not request.as_json:
             report(request, run)

@@ -25,6 +25,8 @@ _HEALTH_SECONDS = 10.0  # for one health request to a configured server
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 _CHECK_SECONDS = 0.5
 _LOST_SECONDS = 5.0  # of silence, after which a server is lost
+_MOST_RESTARTS = 3  # of an embedded server during one run
+_RESTART_SECONDS = 30.0  # in which an embedded server answers again; Prefect's client tries it for a minute
 
 
 class PrefectApi(AbstractContextManager["PrefectApi"]):
@@ -60,7 +62,7 @@ class PrefectApi(AbstractContextManager["PrefectApi"]):
                     raise PrefectIsAway(f"No Prefect server answers at {without_secrets(url)}; {fix}.")
                 return None
             self._start(home)
-        elif self._own.process.poll() is not None:
+        elif not self._own.is_alive:
             self._own.close()
             self._start(self._own.home)
         return self._own
@@ -133,17 +135,25 @@ def require_writable(home: Path) -> None:
         ) from error
 
 
-def prefect_watched(app: App, on_lost: Callable[[], object]) -> AbstractContextManager[object]:
-    """Call `on_lost` in another thread if the leg is settled and the work still waits for a server that is lost."""
+def prefect_watched(
+    app: App, server: EmbeddedServer | None, on_lost: Callable[[], object]
+) -> AbstractContextManager[object]:
+    """Start an embedded server again if it ends beside the work, a few times.
+
+    Call `on_lost` in another thread if the leg is settled and the work still waits for a server that is lost.
+    """
     from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - seconds to import
 
     def watch(over: threading.Event) -> None:
-        has_begun, answered_at = False, time.monotonic()
+        has_begun, answered_at, restarts = False, time.monotonic(), 0
         while not over.wait(_CHECK_SECONDS):
+            if server is not None and not server.is_alive and restarts < _MOST_RESTARTS:
+                server.restart()
+                answered_at, restarts = time.monotonic() + _RESTART_SECONDS, restarts + 1
             is_active = app.leg is not None or app.run_elsewhere is not None
             has_begun = has_begun or is_active
             if not has_begun or is_active or is_there(str(PREFECT_API_URL.value())):
-                answered_at = time.monotonic()
+                answered_at = max(answered_at, time.monotonic())
             elif time.monotonic() - answered_at >= _LOST_SECONDS:
                 on_lost()
                 return

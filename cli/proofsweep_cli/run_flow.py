@@ -29,8 +29,13 @@ _ELSEWHERE_SECONDS = 1.0  # where other processes work, and tell of it every ten
 _PLAIN_SECONDS = 10.0
 
 
-def run_leg(request: CommandRequest, run: RunStatus, bounds: Bounds, server: EmbeddedServer | None) -> RunStatus:
-    """Verify what remains of a run, and return how it stands then."""
+def run_leg(
+    request: CommandRequest, run: RunStatus, bounds: Bounds, server: EmbeddedServer | None, *, goes_on: bool = False
+) -> RunStatus:
+    """Verify what remains of a run, and return how it stands then.
+
+    A process that `goes_on` with other runs waits until Prefect's client gives a lost server up.
+    """
     if not run.remaining:
         return run
     if server is not None:
@@ -38,11 +43,13 @@ def run_leg(request: CommandRequest, run: RunStatus, bounds: Bounds, server: Emb
             import proofsweep_flows.verify_catalog  # noqa: F401, PLC0415 - seconds to import, in which the server starts
 
             server.wait_until_up()
-    _run(request, run, bounds, server)
+    _run(request, run, bounds, server, goes_on=goes_on)
     return describe_run(request.app.results, run.plan.run_id)
 
 
-def _run(request: CommandRequest, before: RunStatus, bounds: Bounds, server: EmbeddedServer | None) -> None:
+def _run(
+    request: CommandRequest, before: RunStatus, bounds: Bounds, server: EmbeddedServer | None, *, goes_on: bool
+) -> None:
     """Run the flow. If Prefect's server is lost after the leg is settled, exit without waiting for Prefect."""
     from prefect.exceptions import CancelledRun, FailedRun  # noqa: PLC0415 - seconds to import
     from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings  # noqa: PLC0415
@@ -52,6 +59,8 @@ def _run(request: CommandRequest, before: RunStatus, bounds: Bounds, server: Emb
     run_id = before.plan.run_id
 
     def exit_without_prefect() -> None:
+        if goes_on:
+            return
         end_progress()
         _report_lost_server()
         code = report(request, describe_run(request.app.results, run_id))
@@ -66,7 +75,7 @@ def _run(request: CommandRequest, before: RunStatus, bounds: Bounds, server: Emb
         _terminal_kept_quiet(),
         nullcontext() if server is None else without_heartbeats,
         background_thread("progress", partial(_show_progress, request.out, request.app)) as end_progress,
-        prefect_watched(request.app, exit_without_prefect),
+        prefect_watched(request.app, server, exit_without_prefect),
         _errors_explained(request, before),
     ):
         state = verify_catalog(

@@ -1,6 +1,7 @@
 """One process that watches a folder of a supplier for long: each pass verifies, and nothing that lies there is run.
 
-It makes three passes with files here, and `make soak` an hour of them; its Prefect server is killed between two.
+It makes three passes with files here, and `make soak` an hour of them. Its Prefect server is killed during one, and
+between two.
 """
 
 import os
@@ -19,6 +20,7 @@ import pytest
 from proofsweep_cli.server_process import SCRIPT, make_database
 
 from ..servers.alert_receivers import Webhook
+from ..servers.foreign_service import Answer, Change
 from ..servers.free_ports import free_ports
 from ..worlds.command_world import export_settings, wav_of
 from ..worlds.foreign_world import ForeignWorld
@@ -111,11 +113,26 @@ def server_of(process: int) -> int:
     return int(server)
 
 
+def kill_server_of(process: subprocess.Popen[bytes]) -> Change:
+    """Return what kills a command's server at the first verify call from now on, in the middle of a run."""
+    killed: list[int] = []
+
+    def change(_number: int, usual: Answer) -> Answer:
+        if not killed:
+            killed.append(server_of(process.pid))
+            os.kill(killed[0], signal.SIGKILL)
+        return usual
+
+    return change
+
+
 @pytest.mark.timeout(240 + SECONDS)
 def test_each_pass_of_one_process_verifies_what_came_and_runs_nothing_of_it(
     bare_world: ForeignWorld, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own Prefect server is started again when it was killed, and a team's Prefect settings do not reach it.
+    """Its own Prefect server is started again when it was killed, also during a run, which ends as if nothing was.
+
+    A team's Prefect settings do not reach that server.
 
     Nothing in the folder is run or configures anything, though it is the working folder too, and PYTHONPATH has an
     empty entry. Prefect's home may have any name, and forgets what is old.
@@ -133,12 +150,15 @@ def test_each_pass_of_one_process_verifies_what_came_and_runs_nothing_of_it(
     with watching(world, folder) as process:
         while count < PASSES or time.monotonic() < until:
             count += 1
+            if count % PASSES == 1:
+                world.service.changes["verify"] = kill_server_of(process)
             (folder / f"{count}.wav").write_bytes(wav_of(count.to_bytes(4, "big") * 400))
             wait_for_rows(world, process, count)
             if count % PASSES == 2:
                 os.kill(server_of(process.pid), signal.SIGKILL)
 
     assert process.returncode == 0, world.logs
+    assert "is lost" not in world.logs
     assert [row["outcome"] for row in world.table("ingest")] == ["accepted"] * count
     assert not (world.folder / EXECUTED).exists()
     assert not (folder / EXECUTED).exists()
