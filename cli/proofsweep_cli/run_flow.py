@@ -10,12 +10,12 @@ from functools import partial
 import httpx
 
 from proofsweep.app import App, utc_now
-from proofsweep.config.locations import said_without_secrets
 from proofsweep.config.notices import say
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds
+from proofsweep.domain.text import without_logins
 from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep_cli.command import CommandRequest
 from proofsweep_cli.embedded_server import EmbeddedServer
@@ -109,7 +109,7 @@ def _errors_explained(request: CommandRequest, before: RunStatus) -> Iterator[No
             _report_lost_server()
             return
         raise RunMustStop(
-            f"The Prefect server failed ({said_without_secrets(str(error))}). When it works again: {resume}",
+            f"The Prefect server failed ({without_logins(str(error))}). When it works again: {resume}",
             ended_by=EndedBy.KILLED,
         ) from error
 

@@ -24,7 +24,6 @@ _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _BUCKET_NAME = re.compile(r"[A-Za-z0-9._:@$-]+")
 _RIGHTS_OF_FOLDER, _RIGHTS_OF_FILE = 0o2770, 0o660  # that owner and group may pass on
 _PASSWORD = re.compile(r"\A[^/]*:.*@", re.DOTALL)  # that of S3 often has a slash
-_USER_OF_URL = re.compile(r"://[^\s@]*@")
 _SIGNED = re.compile(
     r"[?&](sig|signature|x-amz-(signature|credential|security-token)|x-goog-(signature|credential)|awsaccesskeyid)=",
     re.IGNORECASE,
@@ -108,11 +107,6 @@ def without_secrets(written: str) -> str:
     scheme, has_scheme, rest = written.partition("://")
     authority, slash, path = re.split(r"[?#]", _PASSWORD.sub("", rest), maxsplit=1)[0].partition("/")
     return one_line(f"{scheme}{has_scheme}{authority.rpartition('@')[2]}{slash}{path}")
-
-
-def said_without_secrets(text: str) -> str:
-    """Return what a library says, such as of an error, without the users and passwords of the URLs in it."""
-    return _USER_OF_URL.sub("://", text)
 
 
 def is_bucket(location: str) -> bool:

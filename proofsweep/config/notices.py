@@ -3,11 +3,11 @@
 import sys
 from contextlib import suppress
 
-from proofsweep.domain.text import printable
+from proofsweep.domain.text import printable, without_logins
 
 
 def say(message: str) -> None:
-    """Write one line; a terminal or a pipe that is gone stops no work."""
+    """Write one line, without a login in a URL of it; a terminal or a pipe that is gone stops no work."""
     with suppress(OSError):
-        sys.stderr.write(f"proofsweep: {printable(message)}\n")
+        sys.stderr.write(f"proofsweep: {printable(without_logins(message))}\n")
         sys.stderr.flush()

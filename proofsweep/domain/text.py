@@ -26,6 +26,8 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#|!~$&])")
 _BEGINNING = r"(^|[;|\t\r\n])"
 _FORMULA = r"(?=[\"']*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 - these letters are meant
 _UNSAFE = re.compile(f"{_BEGINNING}{_FORMULA}")
+# What stands before the host of a URL: of http anything, of others a name with a password.
+_LOGIN = re.compile(r"(https?://)[^\s@/]*@|(\w+://)[^\s@/:]*:[^\s@/]*@")
 
 ALIKE = 0.8  # how alike two names are at least, as difflib counts from 0 to 1
 
@@ -164,3 +166,8 @@ def percent_of(part: int, whole: int, decimals: int = 1) -> str:
     step = 10**-decimals
     share = min(max(100 * part / whole, step), 100 - step)
     return f"{share:.{decimals}f}"
+
+
+def without_logins(text: str) -> str:
+    """Return a text without the users and passwords of the URLs in it; Azure's `container@account` is none."""
+    return _LOGIN.sub(lambda found: found[1] or found[2], text)

@@ -16,10 +16,10 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
-from proofsweep.config.locations import said_without_secrets
 from proofsweep.config.logs import Event, log
 from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.text import without_logins
 
 _ASK_SECONDS = 10.0  # bounds the question whether somebody cancelled the flow run; the run goes on meanwhile
 _REPORT_SECONDS = 5.0  # how long a process that ends may tell Prefect so
@@ -63,7 +63,7 @@ def tell_alerts(app: App, gather: Gather) -> None:
 def _page() -> str | None:
     """Return the address of this flow run's page; whoever is told of it has a login of his own."""
     address = flow_run.get_flow_run_ui_url() if is_of_worker() else None
-    return None if address is None else said_without_secrets(address)
+    return None if address is None else without_logins(address)
 
 
 def show(key: str, text: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from prefect.task_runners import TaskRunner
 
-from proofsweep.config.locations import said_without_secrets
 from proofsweep.domain.errors import ConfigError, missing_extra
+from proofsweep.domain.text import without_logins
 
 _FIRST_WORKER_SECONDS = 120.0  # bounds the wait for the first worker process of a cluster
 
@@ -31,7 +31,7 @@ def started_cluster(address: str | None, processes: int) -> Iterator[TaskRunner[
             runner.client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
         except (OSError, TimeoutError) as error:
             why = f"{address or 'on this machine'} cannot be used ({type(error).__name__}: {error})"
-            raise ConfigError(f"The Dask cluster {said_without_secrets(why)}.") from error
+            raise ConfigError(f"The Dask cluster {without_logins(why)}.") from error
         yield runner
 
 

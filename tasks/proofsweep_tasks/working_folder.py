@@ -32,17 +32,24 @@ def distrust_working_folder() -> None:
         _forget_as_python_path(here)
         for name in _PATHS:
             if written := os.environ.get(name):
-                os.environ[name] = os.path.join(here, os.path.expanduser(written))  # noqa: PTH111, PTH118 - no error without a home
+                os.environ[name] = str(here / os.path.expanduser(written))  # noqa: PTH111 - Path's raises without a home
     without_files_of_the_folder()
 
 
 def _forget_as_python_path(here: Path) -> None:
-    """Drop the working folder from where Python finds modules: an empty entry of PYTHONPATH means it."""
-    if here not in _OF_PROGRAM:
-        sys.path[:] = [entry for entry in sys.path if entry and Path(entry) != here]
-    if (given := os.environ.get("PYTHONPATH")) is not None:
-        absolute = [entry for entry in given.split(os.pathsep) if os.path.isabs(entry)]  # noqa: PTH117 - the same
+    """Drop the working folder, and what was given as seen from it, from where Python finds modules.
+
+    An empty entry of PYTHONPATH, which is easily made, means the working folder.
+    """
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    absolute = [entry for entry in given if Path(entry).is_absolute()]
+    if absolute:
         os.environ["PYTHONPATH"] = os.pathsep.join(absolute)
+    else:
+        os.environ.pop("PYTHONPATH", None)
+    if here not in _OF_PROGRAM:
+        relative = {here, *(here / entry for entry in given if entry not in absolute)}
+        sys.path[:] = [entry for entry in sys.path if entry and Path(entry) not in relative]
 
 
 def without_files_of_the_folder() -> None:

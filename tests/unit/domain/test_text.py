@@ -8,7 +8,7 @@ from math import inf, nan
 import pytest
 
 from proofsweep.domain.errors import SourceError
-from proofsweep.domain.text import csv_cell, markdown, percent_of, printable, printable_json
+from proofsweep.domain.text import csv_cell, markdown, percent_of, printable, printable_json, without_logins
 
 HOSTILE = [
     ("a\nb", r"a\nb"),
@@ -112,3 +112,20 @@ def test_a_message_is_one_line() -> None:
     error = SourceError("The file a\nb\x1b[2J is gone.", reason="missing_audio")
 
     assert str(error) == error.message == r"The file a\nb\x1b[2J is gone."
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Failed to reach API at http://admin:s3cret@host:4200/api", "Failed to reach API at http://host:4200/api"),
+        ("https://token@host/ and tcp://a:b@host:1.", "https://host/ and tcp://host:1."),
+        (
+            "abfss://container@account/a.wav, s3://bucket/me@home",
+            "abfss://container@account/a.wav, s3://bucket/me@home",
+        ),
+        ("https://host:8080/cover@2x.png", "https://host:8080/cover@2x.png"),
+    ],
+)
+def test_a_login_in_a_url_is_not_shown(text: str, shown: str) -> None:
+    """Whatever a library says is printed through it; a container of Azure and a sign in a path are no login."""
+    assert without_logins(text) == shown

@@ -11,10 +11,12 @@ import pytest
 BEGUN = "from proofsweep_tasks.working_folder import distrust_working_folder; distrust_working_folder()"
 
 
-@pytest.mark.parametrize("python_path", ["", "{0}:", ":{0}", "{0}:.", "{0}"])
+@pytest.mark.parametrize("python_path", ["", "{0}:", ":{0}", "{0}:.", "{0}:lib", "{0}"])
 def test_no_module_of_the_working_folder_is_found(tmp_path: Path, python_path: str) -> None:
     """Neither by the process, which `python -c` starts there, nor by a Python that it starts."""
-    (tmp_path / "planted.py").write_text("print('run')")
+    (tmp_path / "lib").mkdir()
+    for folder in (tmp_path, tmp_path / "lib"):
+        (folder / "planted.py").write_text("print('run')")
     ours = os.pathsep.join(path for path in sys.path if path)
     child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import planted'])"
     program = f"{BEGUN}\n{child}\nimport planted"
