@@ -152,7 +152,7 @@ def test_a_base_is_due_when_the_tail_is_long(results: Results, makers: Makers, m
             refresh(results)
 
     assert dues == [False, True, True, False, False, True, True]
-    assert makers.begun[0] == [sys.executable, "-m", "proofsweep.store.latest", results.store.url]
+    assert makers.begun[0] == [sys.executable, "-P", "-m", "proofsweep.store.latest", results.store.url]
 
 
 def test_no_second_process_makes_a_base_while_one_does(
