@@ -13,7 +13,7 @@ from typer.exceptions import TyperException
 from proofsweep import __version__
 from proofsweep.config.known_errors import known_error
 from proofsweep.config.notices import say
-from proofsweep.domain.errors import ConfigError, ProofsweepError
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep_cli.command import close_app
 from proofsweep_cli.exit_codes import ExitCode, code_of_error
 from proofsweep_cli.screen import console, flush, open_closed_streams, show_unknown_letters
@@ -82,7 +82,6 @@ def app_for(arguments: list[str]) -> typer.Typer:
     commands = {name: summary for group in _COMMANDS.values() for name, summary in group.items()}
     app = _without_commands()
     if named in commands:
-        _require_working_folder()
         _add(app, named, commands[named])
         return app
     for title, group in _COMMANDS.items():
@@ -98,16 +97,6 @@ def whole_app() -> typer.Typer:
         for name, summary in group.items():
             _add(app, name, summary)
     return app
-
-
-def _require_working_folder() -> None:
-    """Raise ConfigError if the working folder was deleted: most commands read paths as seen from there."""
-    try:
-        os.getcwd()  # noqa: PTH109 - pathlib takes time to import
-    except OSError as error:
-        raise ConfigError(
-            "The working folder is not there any more: change into another one, and try again."
-        ) from error
 
 
 def _add(app: typer.Typer, name: str, summary: str) -> None:

@@ -76,22 +76,6 @@ def test_a_home_that_cannot_be_written_is_named(
         assert proofsweep(*command).stderr == ""
 
 
-def test_a_working_folder_that_was_deleted_is_named(
-    proofsweep: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every command says so in one line; the list of commands needs no folder."""
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-
-    for command in (["status"], ["verify", "."], ["query", "SELECT 1"], ["doctor"], ["demo"]):
-        done = proofsweep(*command)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert "The working folder is not there any more" in done.stderr
-    assert proofsweep("--version").returncode == 0
-
-
 @pytest.mark.parametrize("command", ["verify", "check", "doctor", "sandbox"])
 def test_certificates_that_lead_nowhere_are_named(
     proofsweep: Command, catalog: Path, monkeypatch: pytest.MonkeyPatch, command: str
