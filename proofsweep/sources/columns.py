@@ -11,8 +11,10 @@ from proofsweep.domain.text import printable
 from proofsweep.sources.cells import BINARY, FORMULA, FORMULA_OF_ZERO
 from proofsweep.sources.names import is_audio_name
 
-# The names of each role's column, where nobody says another; the first that is there counts.
-_NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ("id",)}
+# The names of each role's column, where nobody says another; the first that is there counts. No column is the id by its
+# name: spreadsheets number their rows in a column `ID`, and the second list would hide the answers of the first.
+_NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ()}
+_NAMES_OF_PROOFS = {**_NAMES, "id": ("id",)}  # our own form, which `proofs` commands write
 _FLOAT = re.compile(r"^(\d{4,})\.0$")
 _CALCULATE = "open the list in a spreadsheet program, and save it"
 _ROW_NUMBERS = re.compile(r"__index_level_\d+__")  # pandas writes its own numbers of rows under this name
@@ -28,6 +30,7 @@ class Columns:
     item_id: int | None
     tags: Mapping[str, int]
     supplier: str | None = None  # of the tags, the supplier's
+    claimed_id: int | None = None  # a column `id` of which nobody said what it is: a tag that may name each file
     is_of_proofs: bool = False  # the audio's column holds bare proof IDs
     unknown: Sequence[str] = ()  # names that a person gave, and that the header does not have
     digests: Mapping[int, str] = field(default_factory=dict)  # of the audio, each with its algorithm; they are no tags
@@ -36,14 +39,15 @@ class Columns:
     def of(cls, header: Sequence[str], settings: CatalogSettings) -> "Columns":
         """Read a header: `audio` goes before `path`, this before `proof_id`; every column without a role is a tag.
 
-        So is a column that was chosen as the id. A list of proofs has our own names, whatever is said of other
-        manifests.
+        So is a column that was chosen as the id. A list of proofs has our own names, `id` among them, whatever is said
+        of other manifests.
         """
         plain = [name.strip().lower() for name in header]
         of_files = {"audio", "path", settings.columns.get("audio", "").lower()}
         is_of_proofs = "proof_id" in plain and of_files.isdisjoint(plain)
         chosen: Mapping[str, str] = {} if is_of_proofs else settings.columns
-        found = {role: _index(header, plain, chosen.get(role), names) for role, names in _NAMES.items()}
+        usual = _NAMES_OF_PROOFS if is_of_proofs else _NAMES
+        found = {role: _index(header, plain, chosen.get(role), names) for role, names in usual.items()}
         audio, sidecar, item_id = found["audio"], found["sidecar"], found["id"]
         named = {} if is_of_proofs else checksum_columns_in(settings.checksums)
         digests = {name: _index(header, plain, name, ()) for name in named}
@@ -58,6 +62,7 @@ class Columns:
                 tags[f"{name or 'column'} ({index + 1})" if key in keys else name] = index
                 keys.add(key)
         unknown = [name for role, name in chosen.items() if found[role] is None and name != NO_COLUMN]
+        claimed_id = _index(header, plain, None, ("id",)) if item_id is None and "id" not in chosen else None
         return cls(
             header,
             audio,
@@ -65,6 +70,7 @@ class Columns:
             item_id,
             tags,
             supplier=tag_named(SUPPLIER_TAG, tags),
+            claimed_id=claimed_id,
             is_of_proofs=is_of_proofs or (audio is not None and plain[audio] == "proof_id"),
             unknown=[*unknown, *(name for name, index in digests.items() if index is None)],
             digests={index: named[name] for name, index in digests.items() if index is not None},
@@ -119,7 +125,13 @@ class Columns:
         return f"{PROOF_PREFIX}{cell.strip()}" if cell is not None and self.is_of_proofs else cell
 
     def id_in(self, cells: Sequence[str]) -> str | None:
+        """Return the item ID of a row, which a person chose the column of; None if the row has none."""
         cell = cell_at(cells, self.item_id)
+        return None if cell is None else self._value(cell)
+
+    def name_in(self, cells: Sequence[str]) -> str | None:
+        """Return what must not name two files: the item ID, or what stands in a column `id` that nobody chose."""
+        cell = cell_at(cells, self.claimed_id if self.item_id is None else self.item_id)
         return None if cell is None else self._value(cell)
 
     def tags_in(self, cells: Sequence[str]) -> dict[str, str]:

@@ -34,6 +34,9 @@ from proofsweep.sources.readers import ManifestFile, Note
 from proofsweep.sources.source import FOLDERS_KEPT
 from proofsweep.sources.spelling import loose
 
+HOW_TO_NAME_FILES = (
+    "set catalog.columns.id to 'none' if the column does not name each file, or to the name of the column that does"
+)
 _ENCODING_WORDS = {"cp1252": "Windows-1252", "utf-8": "UTF-8", "utf-16": "UTF-16"}  # others have the codec's name
 
 
@@ -44,6 +47,7 @@ class _Line(NamedTuple):
     audio: str | None  # None if the cell is empty; of a row that is refused, what may be shown of it
     sidecar: str | None
     item_id: str | None
+    name: str | None  # what must not name two files: the item ID, or a cell that may be meant for one
     refused: Ineligible | None  # by the row's own text alone
     is_below: bool = False  # it may be a note below the list; if it names a file after all, it is a row
 
@@ -106,8 +110,8 @@ class Manifests(Catalog):
                 row = self._row(next(numbers), line, lookup)
                 if in_several_pairs and line.audio and hash(loose(line.audio)) in in_several_pairs:
                     row = replace(row, is_told_by_sidecar=True)
-                if line.item_id is not None:
-                    ids.add(line.item_id, row.named_audio or line.where)
+                if line.name is not None:
+                    ids.add(line.name, row.named_audio or line.where)
                 if row.audio and row.audio_facts is not None:
                     checksums.read_beside(row.audio)
                 yield checksums.with_declared(row)
@@ -206,15 +210,15 @@ class Manifests(Catalog):
         """Read the rows of these ids again, given as hashes: only the text shows whether two have one id."""
         first: dict[str, tuple[str, str]] = {}
         for line in self._lines():
-            if line.item_id is None or hash(line.item_id) not in suspects:
+            if line.name is None or hash(line.name) not in suspects:
                 continue
             audio = self._base.named(_located(line, lookup)[0]) or line.where
-            known, earlier = first.setdefault(line.item_id, (audio, line.where))
+            known, earlier = first.setdefault(line.name, (audio, line.where))
             if known != audio:
+                hides = "" if line.item_id is None else ", so one answer would hide the other"
                 raise CatalogError(
                     f"{one_line(self.location)}: {earlier}, and {line.where}, have the same id "
-                    f"{one_line(line.item_id)!r} and different audio, so one answer would hide the other: set "
-                    "catalog.columns.id to 'none', or to the name of the column that names each file"
+                    f"{one_line(line.name)!r} and different audio{hides}: {HOW_TO_NAME_FILES}"
                 )
 
     def _in_several_pairs(self) -> frozenset[int]:
@@ -269,7 +273,8 @@ class Manifests(Catalog):
                 because = Ineligible(Reason.MISSING_SIDECAR, detail)
             elif bad_sidecar:
                 because = Ineligible(Reason.MISSING_SIDECAR, f"{where}: {bad_sidecar}")
-            yield _Line(columns, cells, where, audio, sidecar, columns.id_in(cells), because)
+            item_id, name = columns.id_in(cells), columns.name_in(cells)
+            yield _Line(columns, cells, where, audio, sidecar, item_id, name, because)
 
     def _without_errors(
         self, columns: Columns, read: Sequence[str], failed: Mapping[int, str], *, is_counted: bool

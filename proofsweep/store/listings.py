@@ -7,7 +7,7 @@ from tempfile import TemporaryFile
 
 import pyarrow as pa
 
-from proofsweep.domain.items import Row, WorkItem
+from proofsweep.domain.items import Row, WorkItem, utf8_text
 from proofsweep.domain.reasons import Reason
 from proofsweep.store import layout
 from proofsweep.store.known_rows import HashedItems
@@ -31,6 +31,7 @@ class Listing:
         self.rows = 0
         self.unread: list[str] = []  # the paths of folders that could not be read, relative to the root
         self._hashes = array("q")
+        self._places = array("q")
         self._waiting: list[Row] = []
         self._file = TemporaryFile()  # noqa: SIM115 - closed with the listing
         weakref.finalize(self, self._file.close)
@@ -39,6 +40,7 @@ class Listing:
     def add(self, item: WorkItem) -> None:
         self.rows += 1
         self._hashes.append(hash(item.item_id))
+        self._places.append(hash(utf8_text(item.audio)))
         path = item.relative_path or ""
         if item.ineligible is not None and item.ineligible.reason == Reason.UNREADABLE_FOLDER and path.endswith("/"):
             self.unread.append(path)
@@ -68,6 +70,11 @@ class Listing:
     def items(self) -> HashedItems:
         """The items, each as often as it is listed."""
         return HashedItems(self._hashes)
+
+    @property
+    def places(self) -> HashedItems:
+        """Where the audio of the items is."""
+        return HashedItems(self._places)
 
     def _write_waiting(self) -> None:
         if self._waiting:

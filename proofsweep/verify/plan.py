@@ -35,6 +35,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.check_file import known_good_items
+from proofsweep.verify.earlier_places import EarlierPlaces
 from proofsweep.verify.first_look import FirstLook
 from proofsweep.verify.item import Clock
 
@@ -95,8 +96,17 @@ class Planner:
         return self.catalogs.name or resolved_location(listing.location)
 
     def items(self, listing: Catalog, rows: Iterable[ManifestRow] | None = None) -> Iterator[WorkItem]:
-        """Yield chosen rows as items, each judged by its listing, and by a look into what its name makes doubtful."""
-        rows = listing.rows() if rows is None else rows
+        """Yield chosen rows as items, each judged by its listing, and a WAV perhaps by a look for its credential.
+
+        CatalogError, after the last one, if the ID of one is that of other audio in this environment.
+        """
+        earlier = EarlierPlaces(self.results, self.service.environment, self.identity_of(listing), listing)
+        for item in self._judged(listing, listing.rows() if rows is None else rows):
+            earlier.add(item)
+            yield item
+        earlier.refuse_other_audio(lambda: listing.listing.places if isinstance(listing, DueRows) else earlier.listed)
+
+    def _judged(self, listing: Catalog, rows: Iterable[ManifestRow]) -> Iterator[WorkItem]:
         items = ((row, work_item_of(row, listing.name, self.service.sidecar_field)) for row in rows)
         skips = self.catalogs.skip_without_credential and listing.kind != INGEST  # a pass asks for each file
         return FirstLook(Files(listing.root), skips_without_credential=skips).looked(items)

@@ -57,6 +57,6 @@ def make_world(
         export_bucket(monkeypatch, bucket)
         account = open_account(running, tmp_path, monkeypatch)
         monkeypatch.setenv("PROOFSWEEP_CATALOG__ROOT", "anywhere")  # manifests lie beside the folder of their audio
-        return BucketWorld(account.folder, account.tenant, account.key_file, account.operator, bucket)
+        return BucketWorld(account.folder, account.tenant, account.key_file, account.operator, account.patch, bucket)
 
     return make

@@ -148,6 +148,7 @@ def test_run_whose_bucket_is_unavailable_fails_no_row_and_is_resumed(
     monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
     monkeypatch.setenv("PROOFSWEEP_RETRY__BREAKER_SECONDS", "2")
     monkeypatch.setenv("PROOFSWEEP_CATALOG__DEDUPE", "false")
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS__ID", "id")
     world.operator.add_fault("verify", "slow", after=16, seconds=3.0)
     process = world.start("verify", str(manifest))
     world.wait_for(lambda: world.journalled(1) or process.poll() is not None)

@@ -40,6 +40,7 @@ class SandboxWorld(CommandWorld):
     tenant: str
     key_file: Path
     operator: sandbox.Operator
+    patch: pytest.MonkeyPatch
 
     @property
     def charged(self) -> int:
@@ -48,6 +49,7 @@ class SandboxWorld(CommandWorld):
 
     def manifest(self, samples: Iterable[sandbox.Sample]) -> str:
         """Write a manifest of samples, in their order, with a tag and an id for each row; give its path."""
+        export_settings(self.patch, {"CATALOG__COLUMNS__ID": "id"})
         path = self.folder / "catalog.csv"
         with path.open("w", newline="") as file:
             rows = csv.writer(file)
@@ -102,4 +104,4 @@ def open_account(running: sandbox.Running, folder: Path, monkeypatch: pytest.Mon
     settings = {"SERVICE__BASE_URL": running.base_url, "SERVICE__API_KEY_FILE": str(key_file)}
     settings["CATALOG__ROOT"] = "/"  # the samples that all tests share lie beside the manifest of one
     export_settings(monkeypatch, settings)
-    return SandboxWorld(folder, key.tenant, key_file, running.operator)
+    return SandboxWorld(folder, key.tenant, key_file, running.operator, monkeypatch)

@@ -29,6 +29,16 @@ def test_a_header_says_what_each_column_is(header: Sequence[str], audio: int | N
     assert (columns.audio, columns.tags) == (audio, tags)
 
 
+def test_no_column_is_the_id_by_its_name() -> None:
+    """Spreadsheets number their rows in a column `ID`; a list of proofs is our own form."""
+    columns = Columns.of(["ID", "audio"], CatalogSettings())
+
+    assert (columns.item_id, columns.tags) == (None, {"ID": 0})
+    assert (columns.id_in(["1", "a.wav"]), columns.name_in(["1", "a.wav"])) == (None, "1")
+    assert Columns.of(["ID", "audio"], CatalogSettings(columns={"id": "none"})).name_in(["1", "a.wav"]) is None
+    assert Columns.of(["proof_id", "id"], CatalogSettings()).item_id == 1
+
+
 def test_a_person_names_the_columns_of_roles() -> None:
     """As written, else in any case; what would have had the role is a tag, and `none` gives it to no column."""
     columns = Columns.of(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.config.sections import CatalogSettings
+from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError
 from proofsweep.domain.items import ManifestRow, Mode
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -18,24 +18,28 @@ from proofsweep.sources.manifest import Manifests
 from proofsweep.sources.open_catalog import open_catalog
 from proofsweep.sources.preflight import work_item_of
 
+ID_NAMES_FILES = CatalogSettings(columns={"id": "id"})
 
-def manifest(folder: Path, *contents: str, name: str = "m.csv") -> Manifests:
+
+def manifest(folder: Path, *contents: str, name: str = "m.csv", settings: CatalogSettings = USUAL_CATALOG) -> Manifests:
     paths = [folder / f"{number}-{name}" for number in range(len(contents))]
     for path, content in zip(paths, contents, strict=True):
         path.write_text(content)
-    return Manifests(str(paths[0]), [str(path) for path in paths], Files(), CatalogBase(str(folder)))
+    return Manifests(str(paths[0]), [str(path) for path in paths], Files(), CatalogBase(str(folder)), settings=settings)
 
 
-def rows_of(folder: Path, content: str, name: str = "m.csv") -> list[ManifestRow]:
-    return list(manifest(folder, content, name=name).rows())
+def rows_of(
+    folder: Path, content: str, name: str = "m.csv", settings: CatalogSettings = USUAL_CATALOG
+) -> list[ManifestRow]:
+    return list(manifest(folder, content, name=name, settings=settings).rows())
 
 
 def test_a_row_has_its_files_facts_and_its_tags(tmp_path: Path) -> None:
-    """Audio, sidecar and id are ours; every further column that is not empty is a tag."""
+    """Audio, sidecar and the id that was chosen are ours; every further column that is not empty is a tag."""
     (tmp_path / "a.wav").write_bytes(b"abc")
     (tmp_path / "a.sidecar").write_bytes(b"p")
 
-    (row,) = rows_of(tmp_path, " Audio ,SIDECAR,Id,ISRC,note\na.wav,a.sidecar,x-1,GB123,\n")
+    (row,) = rows_of(tmp_path, " Audio ,SIDECAR,Id,ISRC,note\na.wav,a.sidecar,x-1,GB123,\n", settings=ID_NAMES_FILES)
 
     assert (row.number, row.item_id, dict(row.tags)) == (0, "x-1", {"ISRC": "GB123"})
     assert (row.audio, row.named_audio) == (str(tmp_path / "a.wav"), "a.wav")
@@ -53,7 +57,8 @@ def test_a_row_has_its_files_facts_and_its_tags(tmp_path: Path) -> None:
 )
 def test_a_row_may_name_a_proof_in_place_of_a_file(tmp_path: Path, content: str, name: str) -> None:
     """Nothing is looked for on this machine; it lies in no folder, so it has no path within one."""
-    (row,) = rows_of(tmp_path, content, name)
+    settings = ID_NAMES_FILES if content.startswith("audio") else USUAL_CATALOG
+    (row,) = rows_of(tmp_path, content, name, settings)
 
     item = work_item_of(row, "m", "sidecar")
     assert (row.audio, row.item_id, dict(row.tags)) == ("proof:p-1", "x", {"sha256": "aa"})
@@ -125,13 +130,14 @@ def test_the_digest_is_that_of_the_last_pass(tmp_path: Path) -> None:
 
 def test_two_rows_of_one_id_and_different_audio_are_refused(tmp_path: Path) -> None:
     """Both are named, with what to do; the rows before are given, but whoever plans writes nothing before the end."""
-    read = manifest(tmp_path, "audio,ID\na.wav,R1\n", "audio,ID\nb.wav,R2\na.wav,R1\nc.wav,R1\n").rows()
+    lists = ("audio,ID\na.wav,R1\n", "audio,ID\nb.wav,R2\na.wav,R1\nc.wav,R1\n")
+    read = manifest(tmp_path, *lists, settings=ID_NAMES_FILES).rows()
 
     with pytest.raises(CatalogError) as refused:
         list(read)
 
     assert "0-m.csv, line 2, and 1-m.csv, line 4, have the same id 'R1' and different audio" in refused.value.message
-    assert "set catalog.columns.id to 'none', or to the name of the column" in refused.value.message
+    assert "so one answer would hide the other: set catalog.columns.id to 'none' if" in refused.value.message
     with pytest.raises(CatalogError, match="have the same id 'R1'"):
         rows_of(tmp_path, "audio,id\n,R1\n,R1\n")
 

@@ -168,7 +168,7 @@ def test_a_value_is_met_however_it_is_spelled(
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("suplier = 'acme'", 'suplier" not found.* The columns are: audio, sidecar, id, .*supplier, Release'),
+        ("suplier = 'acme'", 'suplier" not found.* The columns are: audio, sidecar, .*id, supplier, Release'),
         ("supplier =", "syntax error"),
         (" ", "Error"),
         ("supplier", "true or false"),
@@ -182,7 +182,7 @@ def test_what_is_no_condition_is_refused_in_one_line(music: Path, where: str, me
         chosen(music / "music.csv", where)
 
     assert "\n" not in raised.value.message
-    assert "The columns are: audio, sidecar, id, name" in raised.value.message
+    assert "The columns are: audio, sidecar, name" in raised.value.message
 
 
 # Each is more than a condition on one row.

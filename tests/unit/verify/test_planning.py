@@ -161,7 +161,9 @@ def test_every_row_is_planned_once_and_in_order_and_the_plan_is_written_last(
     lines = ["audio,id", *(f"{audio},n{number}" for number, audio in enumerate(cells))]
     (tmp_path / "m.csv").write_text("\n".join(lines))
 
-    plan = planner.plan(open_catalog(str(tmp_path / "m.csv")), ALL_ROWS, lambda: None)
+    plan = planner.plan(
+        open_catalog(str(tmp_path / "m.csv"), CatalogSettings(columns={"id": "id"})), ALL_ROWS, lambda: None
+    )
 
     batches = [list(planner.results.items(plan, batch)) for batch in plan.batches]
     assert [len(batch) for batch in batches] == [1_000, 1_000, 345]

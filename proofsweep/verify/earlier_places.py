@@ -1,0 +1,203 @@
+"""Where the audio of each item was when it was last tried: an ID that comes with other audio hides an answer."""
+
+import hashlib
+import os
+import posixpath
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from proofsweep.config.locations import is_bucket, one_line
+from proofsweep.domain.errors import CatalogError, SourceError
+from proofsweep.domain.items import Row, WorkItem, proof_id_of, utf8_text
+from proofsweep.sources.catalog import Catalog
+from proofsweep.sources.files import Files
+from proofsweep.sources.manifest import HOW_TO_NAME_FILES
+from proofsweep.store.known_rows import HashedItems
+from proofsweep.store.latest import Latest
+from proofsweep.store.parts import Results
+from proofsweep.store.tables import ANSWERED
+
+_PIECE_BYTES = 1024 * 1024
+_OF_PLACE = ["item_id", "audio", "audio_version"]
+_OF_ORDER = ["entry", "finished_at", "manifest_row"]
+_OF_AUDIO = [*_OF_PLACE, *_OF_ORDER, "audio_bytes", "audio_sha256", "outcome", "run_id"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspect:
+    """An item that was last tried at another place, as it is listed now."""
+
+    item_id: str
+    audio: str
+    version: str | None
+    size_bytes: int | None
+    where: str  # the manifest and the line, else the audio
+
+
+class EarlierPlaces:
+    """Takes each item that is planned, and at the end refuses the catalog if one has the ID of other audio.
+
+    An ID exists so that its file may move, or be corrected. So only a file that stands where it was is other audio for
+    sure. Files are looked at only if their place has changed: a night of the same catalog costs nothing.
+    """
+
+    def __init__(self, results: Results, environment: str, identity: str, listing: Catalog) -> None:
+        self._results = results
+        self._environment = environment
+        self._identity = identity
+        self._listing = listing
+        self._suspects: list[_Suspect] = []
+        self._places = array("q")
+
+    @property
+    def listed(self) -> HashedItems:
+        """The places of the items that were taken."""
+        return HashedItems(self._places)
+
+    def add(self, item: WorkItem) -> None:
+        self._places.append(hash(utf8_text(item.audio)))
+        is_there = item.ineligible is None or item.audio_version is not None
+        if item.audio and is_there and self._is_elsewhere(item):
+            where = item.manifest_line or one_line(item.audio)
+            self._suspects.append(_Suspect(item.item_id, item.audio, item.audio_version, item.audio_bytes, where))
+
+    def refuse_other_audio(self, listed: Callable[[], HashedItems]) -> None:
+        """Raise CatalogError if an ID is of other audio; `listed` gives the places of the whole catalog."""
+        if not self._suspects:
+            return
+        newest = self._newest_rows({suspect.item_id for suspect in self._suspects})
+        identities = {run.plan.run_id: run.plan.identity for run in self._latest.index.records.values()}
+        places = listed()
+        for suspect in self._suspects:
+            for row in newest.get(suspect.item_id, []):
+                # The catalog itself says that the ID has another file now, if it lists the earlier one no more.
+                is_own = identities.get(str(row["run_id"])) == self._identity
+                if is_own and str(row["audio"]) not in places:
+                    continue
+                if self._is_other_audio(suspect, row):
+                    raise CatalogError(self._message(suspect, row))
+
+    @cached_property
+    def _latest(self) -> Latest:
+        return Latest(self._results)
+
+    @cached_property
+    def _known(self) -> "tuple[array[int], array[int], array[int]]":
+        """The hashes of each item that was tried, in order, with those of its place and version."""
+        hashes = [array("q"), array("q"), array("q")]
+        for table in self._latest.rows(self._environment, _OF_PLACE):
+            for kept, name in zip(hashes, _OF_PLACE, strict=True):
+                kept.extend(map(hash, table[name].to_pylist()))
+        order = pc.array_sort_indices(pa.array(hashes[0], pa.int64())).to_numpy().tolist()
+        items, places, versions = (array("q", map(kept.__getitem__, order)) for kept in hashes)
+        return items, places, versions
+
+    def _is_elsewhere(self, item: WorkItem) -> bool:
+        """Whether a row of the item may be of another place, and of another version."""
+        items, places, versions = self._known
+        item_id, place, version = hash(item.item_id), hash(utf8_text(item.audio)), hash(item.audio_version)
+        at = bisect_left(items, item_id)
+        while at < len(items) and items[at] == item_id:
+            if places[at] != place and (item.audio_version is None or versions[at] != version):
+                return True
+            at += 1
+        return False
+
+    def _newest_rows(self, wanted: set[str]) -> dict[str, list[Row]]:
+        """Return of each item its newest answer and its newest row without one: both are shown of it."""
+        items = sorted(wanted)
+        is_wanted = pc.field("item_id").isin(pa.array(items, pa.string()))
+        tables = [table.filter(is_wanted) for table in self._latest.rows(self._environment, _OF_AUDIO, items)]
+        newest_last = pa.concat_tables(tables, promote_options="default")
+        newest_last = newest_last.sort_by([(name, "ascending") for name in _OF_ORDER])
+        newest: dict[tuple[str, bool], Row] = {}
+        for row in newest_last.to_pylist():
+            newest[str(row["item_id"]), row["outcome"] in ANSWERED] = row
+        found: dict[str, list[Row]] = {}
+        for (item_id, _), row in newest.items():
+            found.setdefault(item_id, []).append(row)
+        return found
+
+    def _is_other_audio(self, suspect: _Suspect, row: Row) -> bool:
+        """Whether a row is of another file than the one that is listed now."""
+        earlier = str(row["audio"] or "")
+        if not earlier or earlier == utf8_text(suspect.audio):
+            return False
+        if proof_id_of(earlier) is not None or proof_id_of(suspect.audio) is not None:
+            return True  # the service keeps what it was
+        if suspect.version is not None and row["audio_version"] == suspect.version:
+            return False
+        if _is_gone(earlier) or _is_same_file(earlier, suspect):
+            return False
+        return not self._has_bytes_of(suspect, row)
+
+    def _has_bytes_of(self, suspect: _Suspect, row: Row) -> bool:
+        """Whether a file has the bytes of a row: a catalog that was copied has another time, and is the same audio."""
+        digest = row["audio_sha256"]
+        if digest is None or suspect.size_bytes not in {None, row["audio_bytes"]}:
+            return False
+        try:
+            file = Files(self._listing.root).open(suspect.audio, is_whole=True)
+            if file is None:
+                return False
+            with file:
+                read = hashlib.sha256()
+                for piece in file.pieces(_PIECE_BYTES):
+                    read.update(piece)
+        except SourceError:
+            return False
+        return read.hexdigest() == digest
+
+    def _message(self, suspect: _Suspect, row: Row) -> str:
+        location = one_line(self._listing.location)
+        what_to_do = f"set catalog.name for {location}, so that its files have ids of their own"
+        if any(role == "id" for _, role in self._listing.whole.columns):
+            what_to_do = HOW_TO_NAME_FILES
+        if proof_id_of(suspect.audio) is not None:
+            what_to_do = "give each proof an id of its own"
+        return (
+            f"{location}: {suspect.where}: the id {one_line(suspect.item_id)!r} is here of {one_line(suspect.audio)}, "
+            f"and in run {row['run_id']} of {one_line(str(row['audio']))}, which was not moved here, so one answer "
+            f"would hide the other: {what_to_do}"
+        )
+
+
+def _is_gone(location: str) -> bool:
+    """Whether a file is not there for sure: below an empty folder, a share may not be mounted."""
+    try:
+        if Files().facts(location) is not None:
+            return False
+    except SourceError:
+        return False
+    if is_bucket(location):
+        return True
+    return any(_entries_above(location))
+
+
+def _entries_above(location: str) -> Iterator[str]:
+    """Yield what is in the nearest folder above a location that is there."""
+    folder = posixpath.dirname(location)
+    while folder != "/" and not posixpath.isdir(folder):
+        folder = posixpath.dirname(folder)
+    try:
+        yield from os.listdir(folder)  # noqa: PTH208 -- of text
+    except OSError:
+        return
+
+
+def _is_same_file(location: str, suspect: _Suspect) -> bool:
+    """Whether another path leads to the listed file."""
+    try:
+        facts = Files().facts(location)
+        listed = (
+            suspect.version if suspect.version is not None else getattr(Files().facts(suspect.audio), "version", "")
+        )
+    except SourceError:
+        return False
+    return facts is not None and facts.version == listed
