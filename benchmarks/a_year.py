@@ -86,7 +86,7 @@ def commands(results: Results) -> dict[str, Callable[[], object]]:
     night = next(run.plan.run_id for run in RunIndex(results).refreshed().newest_first() if is_night(run.plan))
     return {
         "status of all catalogs": lambda: store_status(results, datetime.now(UTC)),
-        "status": lambda: describe_run(results, str(newest_run(results))),
+        "status": lambda: describe_run(results, str(newest_run(results, "production"))),
         "status of the last night": lambda: describe_run(results, night),
         "resume, nothing open": lambda: next(unfinished_runs(results), None),
         "verify, its start": lambda: start_verify(results),

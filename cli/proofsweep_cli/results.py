@@ -16,7 +16,7 @@ from proofsweep.queries.changes import COLUMNS, RunChanges, run_changes, words_o
 from proofsweep.queries.run_calls import calls_of_run
 from proofsweep.queries.search import MOST_LISTED, searching
 from proofsweep.queries.selected_rows import IS_OPEN, AttentionGroup, SelectedRows, attention_groups
-from proofsweep.queries.status import NEED_ATTENTION, meant_run
+from proofsweep.queries.status import NEED_ATTENTION, RunStatus, describe_run, meant_run
 from proofsweep.reports.explain import json_of, lines_of, packet_of, words_of_outcome, words_on_calls
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
@@ -31,7 +31,7 @@ _OF_GROUP = ("value", "outcome", "reason", "rows", "in_words", "what_to_do")
 def diff(
     request: CommandRequest,
     run_id: str | None = typer.Argument(
-        None, metavar="[RUN]", help="A run; without one, the newest whole run of the catalog."
+        None, metavar="[RUN]", help="A run; without one, the newest run of the catalog."
     ),
     *,
     catalog: str | None = Catalog,
@@ -39,7 +39,7 @@ def diff(
     limit: int = Limit,
 ) -> int:
     """The exit code is 3 if a file that was accepted before is not accepted now, else 0. A file that merely remains to
-    be verified is not gone. Grades of two rubric versions are not compared.
+    be verified is not gone; how many remain is said. Grades of two rubric versions are not compared.
 
     Examples: `proofsweep diff` · `proofsweep diff 20261120T091500Z_8c1f04 --format csv`
     """
@@ -47,15 +47,17 @@ def diff(
     run, note = meant_run(app.results, app.environment, run_id, catalog)
     if note is not None:
         say(note)
+    status = describe_run(app.results, run.run_id)
     with run_changes(app.results, run) as found:
         counts = found.counts()
         if request.as_json:
-            print_json(_changes_json(run, found, limit))
+            print_json(_changes_json(status, found, limit))
         elif form is ListFormat.CSV:
+            for line in _lines_of_remaining(status, request):
+                say(line)
             print_csv(COLUMNS, (list(row.values()) for row in found.rows()))
         else:
-            console().line(f"Run {run.run_id} against how each file stood before", style="bold")
-            _print_changes(console(), found, limit)
+            _print_changes(request, status, found, limit)
     return ExitCode.REJECTED if any(change == "broken" for change, *_ in counts) else ExitCode.ACCEPTED
 
 
@@ -130,7 +132,34 @@ def _words_of_change(row: dict[str, str | None]) -> str:
     return " → ".join(" · ".join(filter(None, side)) for side in sides if side[0] is not None)
 
 
-def _print_changes(out: Screen, found: RunChanges, limit: int) -> None:
+def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[str]:
+    """Say what a run that did not come to its end cannot tell."""
+    if status.remaining:
+        run_id = status.plan.run_id
+        rows = f"{status.remaining:,} of {counted(status.plan.items, 'row')} remain ({status.state})"
+        is_open = not (status.is_over or status.active)
+        go_on = f": {request.command('resume', run_id)}" if is_open else ""
+        yield f"{rows}, and are not compared{go_on}"
+
+
+def _lines_of_run(run: Plan, compared_with: Sequence[str]) -> Iterator[str]:
+    """Say which rows are compared, and with what: a run of a condition tells nothing of the other files."""
+    rows = f"the rows of {run.selection}" if run.selection else "all rows"
+    left_out = f", {run.skipped:,} left out" if run.skipped else ""
+    yield f"of {run.catalog}: {rows}{left_out}"
+    if compared_with:
+        yield f"compared with {counted(len(compared_with), 'run')}, from {compared_with[0]} to {compared_with[-1]}"
+    else:
+        yield "compared with no run: it is the first"
+
+
+def _print_changes(request: CommandRequest, status: RunStatus, found: RunChanges, limit: int) -> None:
+    out = console()
+    out.line(f"Run {found.run_id} against how each file stood before", style="bold")
+    for line in _lines_of_run(status.plan, found.compared_with()):
+        out.line(f"  {line}", style="dim")
+    for line in _lines_of_remaining(status, request):
+        out.line(f"  {line}", style="bold yellow")
     counts = {(change, cause): rows for change, cause, rows in found.counts()}
     for (change, cause), rows in groupby(found.rows(limit), key=lambda row: (str(row["change"]), row["cause"])):
         out.print()
@@ -142,17 +171,26 @@ def _print_changes(out: Screen, found: RunChanges, limit: int) -> None:
         if total > shown:
             out.print(f"    … and {total - shown:,} more")
     out.print()
-    if not counts:
+    if status.remaining and not status.finished:
+        out.print("  no row is finished yet")
+    elif status.remaining and not counts:
+        out.print(f"  no change in the {counted(status.finished, 'row')} that are finished")
+    elif not counts:
         out.print("  nothing changed")
     out.print(f"  {counted(found.as_before(), 'file')} as before")
 
 
-def _changes_json(run: Plan, found: RunChanges, limit: int) -> dict[str, object]:
+def _changes_json(status: RunStatus, found: RunChanges, limit: int) -> dict[str, object]:
     counts = [{"change": change, "cause": cause, "files": rows} for change, cause, rows in found.counts()]
     counts.append({"change": "same", "cause": None, "files": found.as_before()})
+    run = status.plan
     return {
         "run_id": run.run_id,
         "environment": run.environment,
+        "catalog": run.catalog,
+        "selection": run.selection,
+        "compared_with": found.compared_with(),
+        "remaining": status.remaining,
         "counts": counts,
         "files": list(found.rows(limit)),
     }

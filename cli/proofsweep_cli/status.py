@@ -48,7 +48,7 @@ def status(
     if run_id is None and not follow:
         _show_store(app.results, as_json=request.as_json)
         return ExitCode.ACCEPTED
-    run_id = run_id or only_active_run(app.results)
+    run_id = run_id or only_active_run(app.results, app.environment)
     if run_id is None:
         raise UsageError(f"No run is active in {app.store.url}: there is nothing to follow.")
     return _show_run(request, run_id, follow=follow)
@@ -64,28 +64,28 @@ def stop(
     ),
 ) -> int:
     """Files in flight are finished, finished rows are kept, and `resume` does the rest. The exit code is 0 if the leg
-    has ended, or had before, and 9 if it is still stopping after a minute.
+    has ended, had before, or shows no sign of life, and 9 if it is still stopping after a minute.
 
     Examples: `proofsweep stop` · `proofsweep stop 20261120T091500Z_8c1f04 --for-good`
     """
     store = request.app.results
     if for_good and run_id is None:
         raise UsageError("--for-good needs RUN.")
-    run_id = run_id or only_active_run(store)
+    run_id = run_id or only_active_run(store, request.app.environment)
     if run_id is None:
         raise UsageError(f"No run is active in {store.store.url}: there is nothing to stop.")
     if for_good and store.plan(run_id).catalog_kind == INGEST:
         raise UsageError(f"Run {run_id} is of a watched folder, whose next pass goes on with it: leave out --for-good.")
     stopped = stop_run(store, run_id, _WAIT_SECONDS)
-    if for_good and stopped.has_ended and not stopped.run.is_over:
+    if for_good and (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
         from proofsweep.verify.attempt import supersede  # noqa: PLC0415 - it brings what works on a run
 
         supersede(store, stopped.run.plan, lambda: datetime.now(UTC))
-        stopped = replace(stopped, run=describe_run(store, run_id))
+        stopped = replace(stopped, run=describe_run(store, run_id), has_ended=True)
     facts = {"asked": bool(stopped.legs), "ended": stopped.has_ended}
     document = json_of(stopped.run, store.store.url) | {"stop": facts}
     request.answer(document, [_sentence(stopped, request)])
-    return ExitCode.ACCEPTED if stopped.has_ended else ExitCode.ACTIVE
+    return ExitCode.ACCEPTED if stopped.has_ended or stopped.is_silent else ExitCode.ACTIVE
 
 
 def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:
@@ -164,5 +164,8 @@ def _sentence(stopped: StopReport, request: CommandRequest) -> str:
     if stopped.has_ended:
         ended = " and ".join(str(leg.leg) for leg in legs)
         return f"Run {run_id}: leg {ended} has ended ({run.state}).{rest}"
+    if stopped.is_silent:
+        give_up = request.command("stop", run_id, for_good=True)
+        return f"Run {run_id}: {where_line(legs[0])}, as if it were dead. Go on: {resume}. Or give it up: {give_up}"
     follow = request.command("status", run_id, follow=True)
     return f"Run {run_id}: {where_line(legs[0])}; it was asked to stop. See: {follow}"

@@ -10,8 +10,10 @@ from proofsweep.app import utc_now
 from proofsweep.audit.check import Audit, audit_store, checked_head
 from proofsweep.audit.prune import days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
-from proofsweep.domain.text import counted
-from proofsweep.store.parts import Pruning
+from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.text import counted, printable
+from proofsweep.store.parts import Pruning, Results
+from proofsweep.store.runs import RunIndex
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.screen import size_text, styled
@@ -70,16 +72,22 @@ def prune(
     *,
     yes: bool = typer.Option(False, "--yes", "-y", help="Delete; without it, only say what would be deleted."),
 ) -> int:
-    """Only runs without remaining rows that ended long enough ago are pruned. Their rows in `runs`, their plans and
-    their receipts stay, and objects in `_pruned/` name all that was deleted. Repeat the command if it was interrupted.
+    """Only runs of the config's environment are pruned, without remaining rows, that ended long enough ago. Their rows
+    in `runs`, their plans and their receipts stay, and objects in `_pruned/` name all that was deleted. Repeat the
+    command if it was interrupted.
 
     Examples: `proofsweep prune --older-than 400d` · `proofsweep prune --older-than 400d --yes`
     """
     days = days_of(older_than)
     store, out, now = request.app.results, request.out, utc_now()
     with out.status("reading the newest rows and the receipts …"):
-        found = find_prunable(store, days, now)
-    lines = [f"{store.store.url}: what ended before {now - timedelta(days=days):%Y-%m-%d %H:%M} UTC"]
+        environment = request.app.environment
+        others = _other_environments(store, environment)
+        found = find_prunable(store, days, now, environment)
+    before = f"{now - timedelta(days=days):%Y-%m-%d %H:%M} UTC"
+    lines = [f"{store.store.url}: what ended before {before} in the environment {printable(environment)}"]
+    if others:
+        lines.append(f"Nothing of {', '.join(map(printable, others))}, which other configs name")
     if found.begun:
         lines.append(f"{len(found.begun):,} of these: an earlier prune was interrupted")
     if found.old_runs > len(found.new):
@@ -94,8 +102,20 @@ def prune(
     else:
         lines.append(f"Would delete: {_sums(found.all)}; with --yes it does")
     runs = [{"run_id": each.run_id, "bytes": each.size_bytes, "objects": len(each.deleted)} for each in found.all]
-    request.answer({"found": runs, "pruned": [each.run_id for each in done]}, lines)
+    request.answer({"environment": environment, "found": runs, "pruned": [each.run_id for each in done]}, lines)
     return ExitCode.ACCEPTED
+
+
+def _other_environments(results: Results, environment: str) -> list[str]:
+    """Name the other environments of a store; ResultsError if it does not hold this one."""
+    index = RunIndex(results, is_kept=False).refreshed()
+    pruned = {environment for environment, _ in index.pruned.values()}
+    there = index.environments | pruned
+    if there and environment not in there:
+        held = ", ".join(map(printable, sorted(there)))
+        none = f"There is no run of {printable(environment)} in {results.store.url}"
+        raise ResultsError(f"{none}, which holds the environments {held}: give the config of one.")
+    return sorted(there - {environment})
 
 
 def _sums(prunings: list[Pruning]) -> str:

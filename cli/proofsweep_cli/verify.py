@@ -10,7 +10,7 @@ from proofsweep.config.locations import path_here, resolved_location
 from proofsweep.config.notices import say
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Bounds, Plan
-from proofsweep.domain.text import counted
+from proofsweep.domain.text import counted, printable
 from proofsweep.queries.status import RunStatus, describe_run, newest_run
 from proofsweep.reports.run import unsent_pairs_note
 from proofsweep.sources.selection import Selection
@@ -89,7 +89,7 @@ def verify(
 def resume(
     request: CommandRequest,
     run_id: str | None = typer.Argument(
-        None, metavar="[RUN]", help="The run to resume; the newest unfinished one by default."
+        None, metavar="[RUN]", help="The run to resume; by default the newest unfinished one of the environment."
     ),
     *,
     max_calls: int | None = options.MaxCalls,
@@ -100,9 +100,10 @@ def resume(
     bounds = app.bounds(max_calls=max_calls, until=until)
     if run_id is None:
         newest = app.run_to_resume()
-        run_id = newest.run_id if newest else newest_run(app.results)
+        run_id = newest.run_id if newest else newest_run(app.results, app.environment)
         if run_id is None:
-            raise ResultsError(f"There is no run in {app.store.url}; begin one with: proofsweep verify CATALOG")
+            none = f"There is no run of {printable(app.environment)} in {app.store.url}"
+            raise ResultsError(f"{none}; begin one with: proofsweep verify CATALOG")
     with request.out.status("checking whether the last leg is active …"):
         settle_last_legs(app.results, app.results.plan(run_id), utc_now)
     if (run := describe_run(app.results, run_id)).is_over:

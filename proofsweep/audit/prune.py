@@ -14,13 +14,13 @@ from proofsweep import __version__
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError, UsageError
 from proofsweep.store import layout
-from proofsweep.store.latest import Latest, refresh
+from proofsweep.store.latest import Latest, newest_rows, refresh
 from proofsweep.store.lease import leg_numbers
 from proofsweep.store.ledger import EntryKind, Ledger
 from proofsweep.store.listings import newest_listings
 from proofsweep.store.objects import REQUESTS_AT_ONCE, delete_all, json_bytes
 from proofsweep.store.parts import Pruning, Results, ended_parts, prunings_of
-from proofsweep.store.runs import RunIndex, RunRecord
+from proofsweep.store.runs import IndexedRuns, RunIndex, RunRecord
 from proofsweep.verify.commit import record_ended_legs
 
 _DAYS = re.compile(r"(\d{1,5})d")
@@ -45,8 +45,8 @@ def days_of(text: str) -> int:
     return int(found[1])
 
 
-def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
-    """Find what can go of runs that ended at least so many days ago; no result is deleted.
+def find_prunable(results: Results, days: int, now: datetime, environment: str | None = None) -> Prunable:
+    """Find what can go of runs that ended at least so many days ago, of all environments or one; nothing is written.
 
     A part of `verdicts` stays if it has a newest row: of an item and environment the newest answer, or the newest row
     without one. The exchanges, the planned items and the journals go of each run that loses a part, or has none.
@@ -54,18 +54,18 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
     """
     if not results.store.folders("_runs"):
         raise ResultsError(f"There is no run in {results.store.url}.")
-    record_ended_legs(results, RunIndex(results).refreshed())
-    refresh(results)  # what has ended is in the base, or it stays
-    latest, begun = Latest(results), _begun(results)
+    latest = Latest(results, is_kept=False)
+    begun = [each for each in _begun(results) if environment in {None, _environment_of(each.run_id, latest.index)}]
     taken = {pruning.run_id for pruning in begun}
-    runs = [run for run in latest.index.newest_first() if run.legs and run.is_over]
+    every = (run for run in latest.index.newest_first() if environment in {None, run.plan.environment})
+    runs = [run for run in every if run.legs and run.is_over]
     old_runs = [run for run in runs if _ended_at(run) <= now - timedelta(days=days)]
     listing = {run.plan.run_id for run in newest_listings(latest.index.newest_first()).values()}
-    newest, sizes = frozenset(latest.base_parts()), cache(results.store.sizes)
+    newest, sizes = _newest_parts(results, latest), cache(results.store.sizes)
 
     def pruning_of(run: RunRecord) -> Pruning | None:
         run_id, journals = run.plan.run_id, layout.journals_folder(run.plan.run_id)
-        if run_id in taken or not _is_settled(results, run, latest.base.through):
+        if run_id in taken or not _is_settled(results, run, latest.index.entries_to):
             return None
         parts = [part.name for each in ended_parts(results.store, run.plan).values() for part in each]
         earlier = prunings_of(results.store, run_id)
@@ -95,6 +95,8 @@ def find_prunable(results: Results, days: int, now: datetime) -> Prunable:
 
 def prune(results: Results, prunable: Prunable) -> list[Pruning]:
     """Delete what was found, but for what another process has begun; return the prunings that were completed."""
+    record_ended_legs(results, RunIndex(results).refreshed())
+    refresh(results)  # a base of earlier rows may need parts that go
     done = [*prunable.begun]
     for pruning in prunable.new:
         with suppress(NameTaken):  # another process prunes the run at the same moment
@@ -106,6 +108,19 @@ def prune(results: Results, prunable: Prunable) -> list[Pruning]:
         delete_all(results.store, pruning.deleted.keys() - {pruning.last})  # (3)
         results.store.delete(pruning.last)
     return done
+
+
+def _newest_parts(results: Results, latest: Latest) -> frozenset[str]:
+    """Name the parts that hold newest rows, through the last entry of the ledger."""
+    if not latest.entered:
+        return frozenset(latest.base_parts())
+    tables = newest_rows(results, latest.entered, latest.base)
+    return frozenset(str(part) for table in tables for part in table["part"].unique().to_pylist())
+
+
+def _environment_of(run_id: str, index: IndexedRuns) -> str | None:
+    record = index.records.get(run_id)
+    return record.plan.environment if record else next(iter(index.pruned.get(run_id, ())), None)
 
 
 def _begun(results: Results) -> list[Pruning]:

@@ -34,7 +34,7 @@ from proofsweep.store.lease import (
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, prunings_of
-from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, has_begun_leg, newest_whole
+from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, has_begun_leg
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
@@ -193,9 +193,9 @@ def legs_of_store(results: Results, index: IndexedRuns) -> list[OpenTerm]:
         return [leg for legs in begun for leg in legs]
 
 
-def newest_run(results: Results) -> str | None:
-    runs = RunIndex(results).refreshed().newest_first()
-    return next((run.plan.run_id for run in runs if not run.is_superseded), None)
+def newest_run(results: Results, environment: str) -> str | None:
+    plans = RunIndex(results).refreshed().plans(environment)
+    return next((plan.run_id for plan in plans), None)
 
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
@@ -218,9 +218,17 @@ def run_worked_on_by(results: Results, flow_run_id: str, since: datetime) -> str
     return None
 
 
-def only_active_run(results: Results) -> str | None:
-    """Name the one run that is active; None if none is. UsageError, which names them, if several are."""
-    legs = [leg for leg in legs_of_store(results, RunIndex(results).refreshed()) if leg.is_alive]
+def only_active_run(results: Results, environment: str) -> str | None:
+    """Name the one run of an environment, or of the only one, that is active; None if none is.
+
+    UsageError, which names them, if several are; ResultsError if it is not clear which environment is meant.
+    """
+    index = RunIndex(results).refreshed()
+    if not index.records:
+        return None
+    environment = environment_in(results, index.environments, environment)
+    own = {plan.run_id for plan in index.plans(environment)}
+    legs = [leg for leg in legs_of_store(results, index) if leg.is_alive and leg.run_id in own]
     runs = {leg.run_id: leg.holder.where for leg in legs}
     if len(runs) > 1:
         named = "; ".join(f"{run_id} ({where})" for run_id, where in runs.items())
@@ -231,7 +239,9 @@ def only_active_run(results: Results) -> str | None:
 def meant_run(
     results: Results, environment: str, run_id: str | None, catalog: str | None = None
 ) -> tuple[Plan, str | None]:
-    """Return a run that is named, else the newest whole one, with a note if that is one of several catalogs.
+    """Return a run that is named, else the newest one, with a note if that is one of several catalogs.
+
+    A pass over a watched folder is meant only where there is nothing else.
 
     ResultsError if there is none, or if the store has several environments and not this one.
     """
@@ -240,14 +250,15 @@ def meant_run(
     index = RunIndex(results).refreshed()
     environment = environment_in(results, index.environments, environment)
     catalogs = {plan.identity for plan in index.plans(environment)}
-    plan = newest_whole(index.plans(environment, catalog))
+    plans = index.plans(environment, catalog)
+    plan = next((plan for plan in plans if not plan.lists_a_part), next(iter(plans), None))
     if plan is None:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}; begin one with: proofsweep verify CATALOG")
     if catalog is not None or len(catalogs) == 1:
         return plan, None
     of_several = f"of {one_line(plan.identity)}; the store has {len(catalogs)} catalogs (--catalog)."
-    return plan, f"The newest whole run is {plan.run_id}, {of_several}"
+    return plan, f"The newest run is {plan.run_id}, {of_several}"
 
 
 def environment_in(results: Results, there: Iterable[str], wanted: str | None) -> str:
@@ -365,19 +376,28 @@ class StopReport:
     run: RunStatus  # how it stands now
     legs: Sequence[OpenTerm] = ()  # that were asked
     has_ended: bool = True
+    is_silent: bool = False  # whether those that have not ended showed no sign of life meanwhile
 
 
 def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
-    """Ask a run's processes to stop in good order, even one that seems dead (clocks differ), and wait for their end."""
+    """Ask a run's processes to stop in good order, even one that seems dead (clocks differ), and wait for their end.
+
+    Or until all that are left have been silent for so long that they are dead.
+    """
     run = describe_run(results, run_id)
     legs = there = [leg for leg in run.open_legs if not leg.is_gone]
     asked: dict[int, OpenTerm] = {}  # one leg of each partition, also one that begins meanwhile
     late_at = time.monotonic() + wait_seconds
+    changed_at, signs, is_silent = time.monotonic(), _signs_of(there), False
     while there:
+        if _signs_of(there) != signs:
+            changed_at, signs = time.monotonic(), _signs_of(there)
         for leg in there:
             if asked.setdefault(run.plan.partition_of_leg(leg.leg), leg) is leg:
                 Legs(results.store, run_id).ask_to_stop(leg)
-        if time.monotonic() >= late_at:
+        # A machine or a container that is gone tells nobody so: its silence by this process's own clock does.
+        is_silent = time.monotonic() - changed_at > STALE_SECONDS and not any(leg.is_alive for leg in there)
+        if is_silent or time.monotonic() >= late_at:
             break
         time.sleep(min(_LOOK_SECONDS / 2, wait_seconds))
         there = [
@@ -385,7 +405,7 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
         ]
     if legs:
         run = describe_run(results, run_id)
-    return StopReport(run=run, legs=legs, has_ended=not there)
+    return StopReport(run=run, legs=legs, has_ended=not there, is_silent=bool(there) and is_silent)
 
 
 def _may_be_asked(asked: Mapping[int, OpenTerm], plan: Plan, leg: OpenTerm) -> bool:

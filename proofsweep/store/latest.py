@@ -98,11 +98,14 @@ class TailLeg:
 class Latest:
     """The newest rows as they were when this was made."""
 
-    def __init__(self, results: Results) -> None:
-        """ResultsError if the base cannot be read."""
+    def __init__(self, results: Results, *, is_kept: bool = True) -> None:
+        """Read it; if `is_kept`, what was found out of runs is written for the next reader.
+
+        ResultsError if the base cannot be read.
+        """
         self._results = results
         self.base = _newest_base(results.store)  # before the runs: a leg is read twice rather than not at all
-        self.index = RunIndex(results).refreshed()
+        self.index = RunIndex(results, is_kept=is_kept).refreshed()
 
     @property
     def entered(self) -> list[TailLeg]:

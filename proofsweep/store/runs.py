@@ -159,8 +159,12 @@ def newest_whole(plans: Sequence[Plan]) -> Plan | None:
 
 
 class RunIndex:
-    def __init__(self, results: Results, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self, results: Results, clock: Callable[[], datetime] = lambda: datetime.now(UTC), *, is_kept: bool = True
+    ) -> None:
+        """Take a results store; if the index `is_kept`, it is written anew with what it lacked."""
         self._results = results
+        self._is_kept = is_kept
         self._store = results.store
         self._clock = clock
 
@@ -168,7 +172,7 @@ class RunIndex:
         """Read the index, and what it lacks from the ledger and the runs themselves; keep that for the next reader."""
         index = self._read()
         whole = self._with_newer(index)
-        if whole != index:
+        if whole != index and self._is_kept:
             with suppress(ResultsError):  # a reader may have no right to write
                 self._store.replace_derived(INDEX_NAME, gzip.compress(_INDEX.dump_json(whole), compresslevel=5))
         return whole

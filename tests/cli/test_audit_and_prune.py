@@ -57,8 +57,9 @@ OLD = ("prune", "--older-than", "400d")
 
 
 @pytest.fixture
-def parts(workdir: Path) -> Callable[[], int]:
+def parts(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Fill `results`; give what counts the parts of `verdicts`."""
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "beta")
     year_old_store(results_at(workdir / "results"))
     return lambda: len(list((workdir / "results" / "verdicts").rglob("*.parquet")))
 
@@ -70,11 +71,13 @@ def test_nothing_is_deleted_without_a_yes(proofsweep: Command, parts: Callable[[
     pass for the whole run.
     """
     before = parts()
+    written = {path: path.stat().st_mtime_ns for path in workdir.rglob("*")}
+    assert "Would delete: " in proofsweep(*OLD).stdout
+    assert {path: path.stat().st_mtime_ns for path in workdir.rglob("*")} == written
     rejects = ("rejects", SUPERSEDED.run_id)
     assert proofsweep(*rejects).returncode == 0
     told = json.loads(proofsweep(*OLD, "--json").stdout)
     assert (parts(), told["pruned"]) == (before, [])
-    assert "Would delete: " in proofsweep(*OLD).stdout
 
     done = json.loads(proofsweep(*OLD, "--yes", "--json").stdout)
     again = proofsweep(*OLD, "--yes")
@@ -93,6 +96,20 @@ def test_nothing_is_deleted_without_a_yes(proofsweep: Command, parts: Callable[[
         refused = proofsweep(*command)
         assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
         assert f"Run {SUPERSEDED.run_id} was pruned on 20" in refused.stderr
+
+
+def test_another_environment_of_the_store_is_not_pruned(
+    proofsweep: Command, parts: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Production's answers are not the business of a config of pre-production."""
+    before = parts()
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "production")
+
+    refused = proofsweep(*OLD, "--yes")
+
+    assert (refused.returncode, parts()) == (2, before)
+    assert "There is no run of production in " in refused.stderr
+    assert "which holds the environments beta" in refused.stderr
 
 
 def test_a_damaged_base_is_named(proofsweep: Command, parts: Callable[[], int], workdir: Path) -> None:

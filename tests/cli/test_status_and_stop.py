@@ -10,7 +10,7 @@ import pytest
 
 from proofsweep_cli.app import run
 
-from ..worlds.core import StoredRun, plan, results_at, stored_run
+from ..worlds.core import StoredRun, plan, results_at, set_chosen, stored_run
 from ..worlds.ended_runs import plan_of_run
 from .conftest import Command
 
@@ -162,6 +162,19 @@ def test_a_run_is_given_up_only_by_its_name(
 
     assert codes == (2, 2 if facts else 0)
     assert ("superseded" in capsys.readouterr().out) is not bool(facts)
+
+
+def test_a_run_whose_machine_is_gone_is_given_up(
+    planned: StoredRun, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process ID means nothing here, and it shows no sign of life; it was asked all the same."""
+    set_chosen(monkeypatch, stale_seconds=0, silent_seconds=0)
+    planned.take(machine="another")
+
+    code = stop(planned, RUN, "--for-good")
+
+    assert (code, capsys.readouterr().out.count("superseded")) == (0, 1)
+    assert len(requests(planned)) == 1
 
 
 def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:

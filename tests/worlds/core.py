@@ -64,6 +64,7 @@ CHOSEN = {
     "quota_probe_seconds": "verify.leg.QUOTA_PROBE_SECONDS",
     "rows_per_part": "verify.commit.ROWS_PER_PART",
     "small_run_items": "domain.runs.SMALL_RUN_ITEMS",
+    "silent_seconds": "queries.status.STALE_SECONDS",
     "stale_seconds": "store.lease.STALE_SECONDS",
 }
 MOVING = ("ingest/state.py", "sources/moves.py", "sources/bucket.py")
@@ -231,14 +232,18 @@ class StoredRun:
         """Write the plan, which makes the run exist."""
         self.results.write_plan(self.plan)
 
-    def take(self, leg: int | None = None, *, is_killed: bool = False) -> int:
-        """Take a leg, by default the next one, for this process or for one that is gone; give its number."""
+    def take(self, leg: int | None = None, *, is_killed: bool = False, machine: str = "") -> int:
+        """Take a leg, by default the next one, for this process or for one that is gone; give its number.
+
+        Of a process of another machine only its heartbeats are known here.
+        """
         leg = leg or self._legs.last() + 1
         self._legs.take(leg)
-        if is_killed:
+        if is_killed or machine:
+            other = {"machine": machine} if machine else {"process_started": "earlier"}
             name = layout.lease_name(self.plan.run_id, leg)
             holder = json.loads(self.results.store.read(name) or b"{}")
-            self.results.store.replace(name, json.dumps(holder | {"process_started": "earlier"}).encode())
+            self.results.store.replace(name, json.dumps(holder | other).encode())
         return leg
 
     def beat(self, leg: int = 1, **facts: Any) -> None:  # noqa: ANN401 - of many types

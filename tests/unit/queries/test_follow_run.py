@@ -92,6 +92,16 @@ def test_a_silent_leg_is_waited_for_by_the_own_clock(steps: Steps, legs: Legs, m
     assert steps.seconds == 42.0  # 10 to the new heartbeat, and more than 30 after it
 
 
+def test_a_stop_waits_for_no_machine_that_is_gone(steps: Steps, legs: Legs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody tells of a container that was removed: half a minute without a sign of life does."""
+    monkeypatch.setattr(OpenTerm, "is_alive", False)
+    steps.at_step = {5: lambda: legs.beat(1, NOTHING)}
+
+    stopped = stop_run(Results(legs.store), legs.name, 60.0)
+
+    assert (stopped.has_ended, stopped.is_silent, steps.seconds) == (False, True, 36.0)
+
+
 def test_a_stop_waits_until_the_leg_has_ended(steps: Steps, legs: Legs) -> None:
     """Then it says how; a second request asks nothing new."""
     assert not stop_run(Results(legs.store), legs.name, 0.0).has_ended

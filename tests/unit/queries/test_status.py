@@ -8,7 +8,14 @@ import pytest
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan
-from proofsweep.queries.status import describe_run, meant_run, run_worked_on_by, unfinished_runs
+from proofsweep.queries.status import (
+    describe_run,
+    meant_run,
+    newest_run,
+    only_active_run,
+    run_worked_on_by,
+    unfinished_runs,
+)
 from proofsweep.store.journal import Journal
 from proofsweep.store.lease import Legs
 from proofsweep.store.objects import FolderStore
@@ -114,6 +121,17 @@ def night(results: Results, day: int, **facts: object) -> str:
     return plan.run_id
 
 
+def test_a_command_without_a_run_speaks_of_its_own_environment(results: Results) -> None:
+    """Neither what another one did last, nor what it works on."""
+    own = night(results, 1)
+    other = plan_of_run("20261102T100000Z_a", environment="production")
+    results.write_plan(other)
+    Legs(results.store, other.run_id).take(1)
+
+    assert (newest_run(results, "beta"), newest_run(results, "other")) == (own, None)
+    assert (only_active_run(results, "beta"), only_active_run(results, "production")) == (None, other.run_id)
+
+
 def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(results: Results) -> None:
     """A pass over a watched folder of one file and a run of another environment came later."""
     night(results, 1)
@@ -128,7 +146,11 @@ def test_a_part_of_a_catalog_and_another_environment_are_not_the_newest_run(resu
     plan, note = meant(results, None)
 
     assert plan.run_id == last
-    assert note == (f"The newest whole run is {last}, of /c/catalog.csv; the store has 2 catalogs (--catalog).")
+    assert note == (f"The newest run is {last}, of /c/catalog.csv; the store has 2 catalogs (--catalog).")
+
+    chosen = night(results, 6, skipped=2, unmet=2, selection="--where x")
+
+    assert meant(results, None)[0].run_id == chosen  # what somebody has just looked for
 
 
 def test_a_catalog_is_named_by_its_place_or_its_name(results: Results, tmp_path: Path) -> None:
