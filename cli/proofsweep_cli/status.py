@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proofsweep.domain.errors import UsageError
+from proofsweep.config.locations import path_here
+from proofsweep.domain.errors import RunIsActive, UsageError
 from proofsweep.domain.runs import INGEST
 from proofsweep.domain.text import counted, minute_of
-from proofsweep.queries.status import RunStatus, StopReport, describe_run, heartbeats_of, only_active_run, stop_run
+from proofsweep.queries.status import (
+    RunStatus,
+    StopReport,
+    describe_run,
+    heartbeats_of,
+    legs_of_store,
+    only_active_run,
+    stop_run,
+)
 from proofsweep.reports.run import json_of
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex, retire
 from proofsweep_cli.command import CommandRequest, with_request
 from proofsweep_cli.exit_codes import ExitCode
 from proofsweep_cli.run_screen import active_lines, followed, report, where_line
@@ -62,6 +72,13 @@ def stop(
     for_good: bool = typer.Option(
         False, "--for-good", help="Give RUN up, also one that no process works on: nothing goes on with what remains."
     ),
+    retired: str | None = typer.Option(
+        None,
+        "--retire",
+        metavar="CATALOG",
+        help="Let a catalog count no more, by its location or name: not in rejects, status, coverage or a page. Its "
+        "rows stay, and a later run of it counts again.",
+    ),
 ) -> int:
     """Files in flight are finished, finished rows are kept, and `resume` does the rest. The exit code is 0 if the leg
     has ended, had before, or shows no sign of life, and 9 if it is still stopping after a minute.
@@ -69,6 +86,10 @@ def stop(
     Examples: `proofsweep stop` · `proofsweep stop 20261120T091500Z_8c1f04 --for-good`
     """
     store = request.app.results
+    if retired is not None:
+        if for_good or run_id is not None:
+            raise UsageError("--retire is of a catalog: leave out RUN and --for-good.")
+        return _retire(request, retired)
     if for_good and run_id is None:
         raise UsageError("--for-good needs RUN.")
     run_id = run_id or only_active_run(store, request.app.environment)
@@ -86,6 +107,22 @@ def stop(
     document = json_of(stopped.run, store.store.url) | {"stop": facts}
     request.answer(document, [_sentence(stopped, request)])
     return ExitCode.ACCEPTED if stopped.has_ended or stopped.is_silent else ExitCode.ACTIVE
+
+
+def _retire(request: CommandRequest, catalog: str) -> int:
+    """Retire a catalog; a process that works on it is asked first, by a person."""
+    app = request.app
+    location = catalog if "://" in catalog else path_here(catalog)
+    index = RunIndex(app.results).refreshed()
+    named = next((each for each in (catalog, location) if index.plans(app.environment, each)), catalog)
+    own = {plan.run_id for plan in index.plans(app.environment, named)}
+    if active := next((leg for leg in legs_of_store(app.results, index) if leg.run_id in own and leg.is_alive), None):
+        raise RunIsActive(f"{where_line(active)}; stop it first: {request.command('stop', active.run_id)}")
+    plans = retire(app.results, app.environment, named, datetime.now(UTC))
+    counts = f"with {counted(len(plans), 'run')}, and counts no more; its rows stay"
+    facts = {"catalog": plans[0].catalog, "environment": app.environment, "runs": [plan.run_id for plan in plans]}
+    request.answer({"retired": facts}, [f"{plans[0].catalog} is retired ({app.environment}) {counts}"])
+    return ExitCode.ACCEPTED
 
 
 def _show_run(request: CommandRequest, run_id: str, *, follow: bool) -> int:

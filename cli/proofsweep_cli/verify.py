@@ -18,6 +18,7 @@ from proofsweep.verify.attempt import settle_last_legs
 from proofsweep_cli import options
 from proofsweep_cli.command import CommandRequest, stop_told, with_request
 from proofsweep_cli.exit_codes import ExitCode, code_of_error, code_of_run
+from proofsweep_cli.plan import print_lists_beside
 from proofsweep_cli.prefect_api import prefect_api
 from proofsweep_cli.run_flow import run_leg
 from proofsweep_cli.run_screen import print_forecast, report
@@ -74,9 +75,12 @@ def verify(
         told = stop_told(app) if unfinished is None else app.away_is_outage()
         done = None if unfinished is None else app.results.items(unfinished)
         with request.out.status("reading the catalog and asking the service …"), told:
+            listing = app.catalog(catalog)
+            beside = app.planner.lists_beside(listing)
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
         skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
         request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
+        print_lists_beside(request, request.out, listing, beside)
         for note in unsent_pairs_note(plan.reasons):
             request.out.line(note, style="bold yellow")
         return plan

@@ -18,6 +18,8 @@ BATCH_ITEMS = 10_000  # planned items in one object, which is one Prefect task o
 SMALL_RUN_ITEMS = 200
 INGEST = "ingest"
 """The kind of catalog that a pass makes of the files that are ready: it says nothing of the rest of its folder."""
+MANIFEST = "manifest"
+"""The kind of catalog that a list is, or several that a glob names."""
 
 OUTCOMES = ("accepted", "rejected", "failed", "ineligible")
 

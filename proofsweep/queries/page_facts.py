@@ -119,7 +119,7 @@ def catalog_facts(
     index = RunIndex(results).refreshed()
     label = environment_in(results, index.environments, environment)
     identities = {plan.identity for plan in index.plans(label, catalog)}
-    every = (run for run in index.newest_first() if run.legs and run.plan.environment == label)
+    every = (run for run in index.counted_first() if run.legs and run.plan.environment == label)
     runs = [run for run in every if run.plan.identity in identities]
     if not runs:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"

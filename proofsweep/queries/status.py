@@ -200,7 +200,7 @@ def newest_run(results: Results, environment: str) -> str | None:
 
 def unfinished_runs(results: Results) -> Iterator[Plan]:
     """Yield the runs that somebody must go on with, the newest first."""
-    for run in RunIndex(results).refreshed().newest_first():
+    for run in RunIndex(results).refreshed().counted_first():
         is_over = run.is_over or (has_begun_leg(results.store, run) and describe_run(results, run.plan.run_id).is_over)
         if not is_over:
             yield run.plan

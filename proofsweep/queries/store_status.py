@@ -68,7 +68,7 @@ class StoreStatus:
 def store_status(results: Results, now: datetime) -> StoreStatus:
     """Read how a store stands; it makes no call to a service. ResultsError if the store cannot be read."""
     index = RunIndex(results).refreshed()
-    runs = [run for run in index.newest_first() if not run.is_superseded]
+    runs = [run for run in index.counted_first() if not run.is_superseded]
     legs: dict[str, list[OpenTerm]] = {}
     for leg in legs_of_store(results, index):
         legs.setdefault(leg.run_id, []).append(leg)

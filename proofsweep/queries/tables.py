@@ -46,7 +46,7 @@ _OF_PLAN = {
     **dict.fromkeys(("run_id", "environment", "catalog", "identity", "catalog_kind", "created_at"), "VARCHAR"),
     **dict.fromkeys(("items", "skipped"), "BIGINT"),
 }
-_PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
+_PLAN_COLUMNS = _OF_PLAN | {"is_partial": "BOOLEAN", "is_retired": "BOOLEAN", "remaining": "BIGINT", "failed": "BIGINT"}
 _ITEM = "(item_id, environment)"
 _NEWEST = pa.schema([field for field in LATEST if field.name != "part"])
 _ENTRIES = {"run_id": "VARCHAR", "leg": "INTEGER", "entry": "BIGINT"}
@@ -65,7 +65,7 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
     Of what takes a listing of each day or run only that which is `asked` in SQL, None for all.
     """
     latest = Latest(results)
-    runs = list(latest.index.newest_first())
+    runs, counted = list(latest.index.newest_first()), latest.index.counted_first()
     connection.execute("CREATE SCHEMA IF NOT EXISTS store")
     # In a bucket each listing is a request, and a year has hundreds of days and runs.
     named = None if asked is None else frozenset(_NAMED.findall(asked))
@@ -79,12 +79,14 @@ def create_tables(connection: duckdb.DuckDBPyConnection, results: Results, asked
         _create_view(
             connection, "verdicts_files", f"SELECT file AS filename, {_RUN_ID.format('file')} FROM glob({every})"
         )
-    _create_listings(connection, results, runs)
+    _create_listings(connection, results, counted)
     if named is None or "gone" in named:
         folders = [layout.items_folder(run.plan.run_id, "gone") for run in runs if run.plan.skipped]
         gone = chain.from_iterable(some_at_once(folders, results.store.names, REQUESTS_AT_ONCE))
         _create_view(connection, "gone", _items_in([_location_of(results, name) for name in gone], GONE))
-    _create_from(connection, "plans", map(_plan_row, runs), _PLAN_COLUMNS)
+    retired = {run.plan.run_id for run in runs} - {run.plan.run_id for run in counted}
+    plans = (_plan_row(run) | {"is_retired": run.plan.run_id in retired} for run in runs)
+    _create_from(connection, "plans", plans, _PLAN_COLUMNS)
     _create_from(connection, "pruned", _pruned(results, latest.index), dict.fromkeys(_PRUNED, "VARCHAR"))
     _create_newest(connection, results, latest)
     for name, query in {**_advice(), **_COMMON_VIEWS}.items():
@@ -131,7 +133,7 @@ def _pruned(results: Results, index: IndexedRuns) -> Iterator[Mapping[str, objec
     return (dict(zip(_PRUNED, (name, *known[name]), strict=True)) for name in names)
 
 
-def _plan_row(run: RunRecord) -> Mapping[str, object]:
+def _plan_row(run: RunRecord) -> dict[str, object]:
     return {
         **{name: getattr(run.plan, name) for name in _OF_PLAN},
         "is_partial": run.plan.lists_a_part,

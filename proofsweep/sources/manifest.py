@@ -20,6 +20,7 @@ from proofsweep.config.sections import USUAL_CATALOG, CatalogSettings
 from proofsweep.domain.errors import CatalogError, EmptyCatalog, ResourceShortage, SourceError
 from proofsweep.domain.items import Declared, ManifestRow, id_without_audio, proof_id_of, utf8_text
 from proofsweep.domain.reasons import Ineligible, Reason
+from proofsweep.domain.runs import MANIFEST
 from proofsweep.domain.tags import NO_COLUMN, checksum_lists_in, key_of_value, path_maps_of
 from proofsweep.sources.catalog import Catalog, CatalogBase, ListFacts, SupplierFolder, refusal, with_facts
 from proofsweep.sources.cells import BINARY, cells_without_value, value_of
@@ -55,7 +56,7 @@ class _Line(NamedTuple):
 class Manifests(Catalog):
     """The rows of one manifest, or of several one after another."""
 
-    kind = "manifest"
+    kind = MANIFEST
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from proofsweep.domain.items import raw_bytes
 INDEX_NAME = "_index/runs-2.json.gz"
 LATEST_FOLDER = "_latest"
 PRUNED_FOLDER = "_pruned"
+RETIRED_FOLDER = "_retired"
 LEDGER_FOLDER = "_ledger"
 # Entries of the ledger in one folder, so that the newest is found by two short listings.
 _ENTRIES_PER_FOLDER = 1_000
@@ -50,6 +51,8 @@ runs_name: Callable[[str, date, int], str] = "runs/run_date={1}/{0}-{2:03}.parqu
 # What became of the files that a leg has verified; leg 0 stands for files that were answered before.
 ingest_name: Callable[[str, date, int], str] = "ingest/run_date={1}/{0}-{2:03}.parquet".format
 
+# Of a run: its catalog is retired, with this run and all before it.
+retired_name: _OfRun = "_retired/{}.json".format
 pruning_name: Callable[[str, int], str] = "_pruned/{}-{:03}.json".format
 key_name: Callable[[str], str] = "_keys/{}.json".format  # of a fingerprint
 rotation_name: Callable[[str], str] = "_keys/{}-rotation.json".format

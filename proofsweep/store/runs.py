@@ -20,13 +20,14 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 from proofsweep.config.locations import resolved_location
 from proofsweep.config.threads import some_at_once
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import OUTCOMES, Plan
-from proofsweep.store.layout import INDEX_NAME, kind_of, plan_name
+from proofsweep.domain.text import printable
+from proofsweep.store.layout import INDEX_NAME, RETIRED_FOLDER, kind_of, plan_name, retired_name
 from proofsweep.store.lease import Lease, receipts_of
 from proofsweep.store.ledger import Ledger
-from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
+from proofsweep.store.objects import REQUESTS_AT_ONCE, Store, json_bytes
 from proofsweep.store.parts import PLAN, Results, prunings_of
 from proofsweep.store.rows import with_instants
 
@@ -126,17 +127,30 @@ class IndexedRuns:
     pruned: Mapping[str, Sequence[str]] = field(default_factory=dict)
     complete_to: str = ""  # each run up to this ID is in the index; empty if older runs were never indexed
     entries_to: int = 0  # each leg that the ledger has up to this entry is in the index
+    retired: Sequence[str] = ()  # the last runs of catalogs that a person retired
 
     def newest_first(self) -> Iterator[RunRecord]:
         return iter([run for _, run in sorted(self.records.items(), reverse=True)])
+
+    def counted_first(self) -> list[RunRecord]:
+        """Return the runs that count, the newest first: a catalog that is retired counts with later runs alone."""
+        through: dict[tuple[str, str], str] = {}
+        for run_id in sorted(self.retired):
+            if (run := self.records.get(run_id)) is not None:
+                through[run.plan.environment, run.plan.identity] = run_id
+        runs = self.newest_first()
+        return [run for run in runs if run.plan.run_id > through.get((run.plan.environment, run.plan.identity), "")]
 
     @property
     def environments(self) -> set[str]:
         return {run.plan.environment for run in self.records.values()}
 
     def plans(self, environment: str | None = None, catalog: str | None = None) -> list[Plan]:
-        """Return the plans of an environment and of a catalog, the newest first; none that was superseded."""
-        plans = [run.plan for run in self.newest_first() if not run.is_superseded]
+        """Return the plans of an environment and of a catalog, the newest first.
+
+        None that was superseded, and none of a catalog that is retired.
+        """
+        plans = [run.plan for run in self.counted_first() if not run.is_superseded]
         if catalog is not None:
             names = {catalog, resolved_location(catalog)}
             plans = [plan for plan in plans if plan.identity in names or plan.catalog == catalog]
@@ -144,6 +158,22 @@ class IndexedRuns:
 
 
 _INDEX = TypeAdapter(IndexedRuns)
+
+
+def retire(results: Results, environment: str, catalog: str, now: datetime) -> list[Plan]:
+    """Let a catalog count no more, with all runs that it has, and return their plans; a later run counts again.
+
+    ResultsError if it has no run that counts.
+    """
+    plans = RunIndex(results).refreshed().plans(environment, catalog)
+    if not plans:
+        none = f"There is no run of {printable(catalog)} that counts in {results.store.url}"
+        raise ResultsError(f"{none}, of the environment {printable(environment)}; see: proofsweep status")
+    newest = plans[0]
+    document = {"environment": environment, "catalog": newest.catalog, "retired_at": now.isoformat(timespec="seconds")}
+    with suppress(NameTaken):  # another process did at the same moment
+        results.store.create(retired_name(newest.run_id), json_bytes(document))
+    return plans
 
 
 def has_begun_leg(store: Store, run: RunRecord) -> bool:
@@ -198,6 +228,7 @@ class RunIndex:
             pruned={**index.pruned, **{plan.run_id: [plan.environment, plan.identity] for plan in gone}},
             complete_to=max((name for name in (*index.records, *later) if name < limit), default=index.complete_to),
             entries_to=entries[-1].number if entries else index.entries_to,
+            retired=[name.rpartition("/")[2].removesuffix(".json") for name in self._store.names(RETIRED_FOLDER)],
         )
 
     def _record_of(self, run_id: str, entries: Mapping[tuple[str, int], int]) -> RunRecord | None:

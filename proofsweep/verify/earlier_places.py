@@ -72,10 +72,12 @@ class EarlierPlaces:
         if not self._suspects:
             return
         newest = self._newest_rows({suspect.item_id for suspect in self._suspects})
-        identities = {run.plan.run_id: run.plan.identity for run in self._latest.index.records.values()}
+        identities = {run.plan.run_id: run.plan.identity for run in self._latest.index.counted_first()}
         places = listed()
         for suspect in self._suspects:
             for row in newest.get(suspect.item_id, []):
+                if str(row["run_id"]) not in identities:  # of a catalog that is retired, or a run that was pruned
+                    continue
                 # The catalog itself says that the ID has another file now, if it lists the earlier one no more.
                 is_own = identities.get(str(row["run_id"])) == self._identity
                 if is_own and str(row["audio"]) not in places:

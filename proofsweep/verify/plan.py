@@ -20,7 +20,7 @@ from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue
 from proofsweep.domain.exchanges import CALLS_PER_ITEM
 from proofsweep.domain.items import ManifestRow, Mode, WorkItem, sidecar_key, utf8_text
 from proofsweep.domain.reasons import Reason
-from proofsweep.domain.runs import INGEST, OUTCOMES, Plan, new_run_id
+from proofsweep.domain.runs import INGEST, MANIFEST, OUTCOMES, Plan, new_run_id
 from proofsweep.sources.catalog import Catalog, PartOfCatalog
 from proofsweep.sources.files import Files
 from proofsweep.sources.names import Cause
@@ -32,6 +32,7 @@ from proofsweep.store.lease import CatalogLease
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.listings import Listing, write_gone
 from proofsweep.store.parts import Results
+from proofsweep.store.runs import RunIndex
 from proofsweep.store.tables import ANSWERED
 from proofsweep.verify.budget import CALLS_TO_BEGIN
 from proofsweep.verify.check_file import known_good_items
@@ -94,6 +95,21 @@ class Planner:
     def identity_of(self, listing: Catalog) -> str:
         """Return what the runs of one catalog have in common: its name in the settings, else where it is."""
         return self.catalogs.name or resolved_location(listing.location)
+
+    def lists_beside(self, listing: Catalog) -> list[str]:
+        """Return other lists of the same files that count, the newest first, if this one was never verified before.
+
+        A list that comes under a new file name is another catalog: what it lacks is not gone.
+        """
+        plans = RunIndex(self.results).refreshed().plans(self.service.environment)
+        identity, root = self.identity_of(listing), None if listing.root is None else url_of(listing.root)
+        if listing.kind != MANIFEST or any(plan.identity == identity for plan in plans):
+            return []
+        folder = posixpath.dirname(listing.location)
+        lists = [plan for plan in plans if plan.catalog_kind == MANIFEST and plan.catalog_root == root]
+        if root is None:  # the files may lie anywhere, so only the place of the lists tells
+            lists = [plan for plan in lists if posixpath.dirname(plan.catalog) == folder]
+        return list(dict.fromkeys(plan.catalog for plan in lists))
 
     def items(self, listing: Catalog, rows: Iterable[ManifestRow] | None = None) -> Iterator[WorkItem]:
         """Yield chosen rows as items, each judged by its listing, and a WAV perhaps by a look for its credential.

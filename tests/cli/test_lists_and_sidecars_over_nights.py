@@ -10,6 +10,7 @@ import pytest
 import proofsweep_sandbox as sandbox
 
 from ..worlds.command_world import rows_in
+from ..worlds.core import plan
 from ..worlds.nights import Label, verify_night
 from .conftest import Command
 
@@ -134,6 +135,66 @@ def test_the_newest_list_takes_the_place_of_the_older(
     assert [(Path(row["catalog"]).name, row["files"], row["gone"]) for row in covered] == [(second.name, 5, 2)]
     assert "good 0.wav" not in proofsweep("diff", run_id or "", "--format", "csv").stdout
     assert proofsweep("audit").returncode == 0
+
+
+def test_a_list_of_a_new_month_is_told_and_the_old_one_is_retired(
+    proofsweep: Command, label: Label, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the name that is told no answer is paid again; what was retired counts nowhere, and its rows stay."""
+    for name in ("good.wav", "new.wav"):
+        label.credentialed(name)
+    label.plain("bad.wav")
+    november = listed(label, "good.wav", "bad.wav", header="audio", name="november.csv")
+    december = listed(label, "good.wav", "new.wav", header="audio", name="december.csv")
+    verify_night(november)
+
+    told = " ".join(proofsweep("plan", december).stdout.split())
+    assert json.loads(proofsweep("plan", december, "--json").stdout)["lists_beside"] == [str(november)]
+    assert f"{november} counts beside this one." in told
+    assert 'set name = "music" under [catalog], with which its files keep their answers' in told
+    assert f"stop --retire {november}" in told
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__NAME", "music")
+    assert sent(verify_night(december, since_last=True)) == ["new.wav"]
+    assert attention(proofsweep) == 1
+
+    done = proofsweep("stop", "--retire", "music/november.csv")
+
+    assert done.returncode == 0, done.stderr
+    assert attention(proofsweep) == 0
+    assert [each["catalog"] for each in json.loads(proofsweep("status", "--json").stdout)["catalogs"]] == [
+        str(december)
+    ]
+    counted, kept = (
+        json.loads(proofsweep("query", query, "--format", "json").stdout)
+        for query in ("FROM coverage", "SELECT count(*) AS rows FROM verdicts")
+    )
+    assert [(Path(row["catalog"]).name, row["files"], row["rejected"]) for row in counted] == [("december.csv", 2, 0)]
+    assert kept == [{"rows": 3}]
+    assert proofsweep("audit").returncode == 0
+    again = proofsweep("stop", "--retire", "music/november.csv")
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+
+
+def test_diff_says_what_it_compares(proofsweep: Command, label: Label) -> None:
+    """The newest run, though it is of some rows; and never that nothing changed where rows remain."""
+    for name in ("a.wav", "b.wav"):
+        label.credentialed(name)
+    first = verify_night(label.folder)
+    second = verify_night(label.folder, where="name = 'a.wav'")
+
+    chosen = " ".join(proofsweep("diff").stdout.split())
+    third = plan(label.folder)
+    planned = proofsweep("diff").stdout
+
+    assert f"Run {second} against" in chosen
+    assert "the rows of --where" in chosen
+    assert f"compared with 1 run, from {first} to {first}" in chosen
+    assert f"Run {third} against" in planned
+    assert "2 of 2 rows remain (planned only)" in planned
+    assert "nothing changed" not in planned
+    facts = json.loads(proofsweep("diff", "--json").stdout)
+    assert (facts["remaining"], facts["compared_with"]) == (2, [first, second])
+    assert "2 of 2 rows remain" in proofsweep("diff", "--format", "csv").stderr
 
 
 SAID = "the manifest has no sidecar column: 2 sidecars lie beside their audio, sent as pairs"

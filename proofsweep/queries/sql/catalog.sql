@@ -1,6 +1,7 @@
 -- One row for each item of the newest whole listing of each catalog: its newest answer, or why there is none; and one for
 -- each item that was answered and is listed no more. What a pass over a watched folder took is never gone: passes move
--- files; nor is what lies in a folder that could not be read. The newest tags that were given stay.
+-- files; nor is what lies in a folder that could not be read. Of a catalog that is retired nothing is here, but for what
+-- another one lists. The newest tags that were given stay.
 WITH every_listed AS NOT MATERIALIZED (
     SELECT
         environment, identity, catalog, run_id, manifest_row, item_id, audio, sidecar, audio_bytes, audio_version,
@@ -35,7 +36,7 @@ unread AS (
 ),
 homes AS (  -- of each run
     SELECT
-        plans.run_id, plans.identity, plans.catalog,
+        plans.run_id, plans.identity, plans.catalog, plans.is_retired,
         listings.run_id IS NOT NULL AND catalog_kind <> 'ingest' AS may_be_gone, unread
     FROM store.plans AS plans
     LEFT JOIN store.listings AS listings
@@ -119,6 +120,7 @@ known AS NOT MATERIALIZED (
     LEFT JOIN lent ON (lent.environment, lent.item_id) = (stands.environment, stands.item_id)
     LEFT JOIN moved ON (moved.environment, moved.item_id) = (stands.environment, stands.item_id)
     FULL JOIN listed ON (listed.environment, listed.item_id) = (stands.environment, stands.item_id)
+    WHERE listed.item_id IS NOT NULL OR NOT coalesce(homes.is_retired, false)
 ),
 judged AS NOT MATERIALIZED (
     SELECT

@@ -1,5 +1,5 @@
 -- One row for each item that the service ever answered: its newest answer, also if a later attempt failed. Its state says
--- how `catalog` has it: it may be gone, or ineligible since.
+-- how `catalog` has it: it may be gone, or ineligible since; null if its catalog is retired.
 SELECT * /* tag columns */
 FROM (
     SELECT answer.* EXCLUDE (entry) REPLACE (coalesce(catalog.tags, answer.tags) AS tags), state
