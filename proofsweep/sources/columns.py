@@ -14,7 +14,7 @@ from proofsweep.sources.names import is_audio_name
 # The names of each role's column, where nobody says another; the first that is there counts. No column is the id by its
 # name: spreadsheets number their rows in a column `ID`, and the second list would hide the answers of the first.
 _NAMES = {"audio": ("audio", "path", "proof_id"), "sidecar": ("sidecar",), "id": ()}
-_NAMES_OF_PROOFS = {**_NAMES, "id": ("id",)}  # our own form, which `proofs` commands write
+_NAMES_OF_PROOFS = {**_NAMES, "id": ("id",)}  # our own form
 _FLOAT = re.compile(r"^(\d{4,})\.0$")
 _CALCULATE = "open the list in a spreadsheet program, and save it"
 _ROW_NUMBERS = re.compile(r"__index_level_\d+__")  # pandas writes its own numbers of rows under this name
