@@ -78,10 +78,15 @@ def rejects(
     selected = SelectedRows.of(app.results, run_id, app.environment)
     with selected.opened(IS_OPEN) as files:
         groups = attention_groups(files, most_files=limit, by=by)
+    remaining: list[str] = []
+    if run_id is not None:
+        remaining += _lines_of_remaining(describe_run(app.results, run_id), request)
     if request.as_json:
         print_json(_group_json(selected, groups))
         return ExitCode.ACCEPTED
     out = console()
+    for line in remaining:
+        out.line(line, style="bold yellow")
     rows = sum(group.rows for group in groups)
     which = "newest answers of all runs" if run_id is None else f"run {run_id}"
     needs = f"{counted(rows, 'file')} {'needs' if rows == 1 else 'need'} attention"
@@ -139,7 +144,7 @@ def _lines_of_remaining(status: RunStatus, request: CommandRequest) -> Iterator[
         rows = f"{status.remaining:,} of {counted(status.plan.items, 'row')} remain ({status.state})"
         is_open = not (status.is_over or status.active)
         go_on = f": {request.command('resume', run_id)}" if is_open else ""
-        yield f"{rows}, and are not compared{go_on}"
+        yield f"{rows}: nothing is known of them yet{go_on}"
 
 
 def _lines_of_run(run: Plan, compared_with: Sequence[str]) -> Iterator[str]:

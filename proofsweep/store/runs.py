@@ -127,7 +127,7 @@ class IndexedRuns:
     pruned: Mapping[str, Sequence[str]] = field(default_factory=dict)
     complete_to: str = ""  # each run up to this ID is in the index; empty if older runs were never indexed
     entries_to: int = 0  # each leg that the ledger has up to this entry is in the index
-    retired: Sequence[str] = ()  # the last runs of catalogs that a person retired
+    retired: Sequence[str] = field(default_factory=list)  # the last runs of catalogs that a person retired
 
     def newest_first(self) -> Iterator[RunRecord]:
         return iter([run for _, run in sorted(self.records.items(), reverse=True)])
@@ -136,10 +136,19 @@ class IndexedRuns:
         """Return the runs that count, the newest first: a catalog that is retired counts with later runs alone."""
         through: dict[tuple[str, str], str] = {}
         for run_id in sorted(self.retired):
-            if (run := self.records.get(run_id)) is not None:
-                through[run.plan.environment, run.plan.identity] = run_id
+            if (catalog := self._catalog_of(run_id)) is not None:
+                through[catalog] = run_id
         runs = self.newest_first()
         return [run for run in runs if run.plan.run_id > through.get((run.plan.environment, run.plan.identity), "")]
+
+    def _catalog_of(self, run_id: str) -> tuple[str, str] | None:
+        """Return the environment and the identity of a run's catalog; None if the run is not known."""
+        if (run := self.records.get(run_id)) is not None:
+            return run.plan.environment, run.plan.identity
+        if (pruned := self.pruned.get(run_id)) is not None:
+            environment, identity = pruned
+            return environment, identity
+        return None
 
     @property
     def environments(self) -> set[str]:

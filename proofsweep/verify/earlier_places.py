@@ -24,6 +24,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 
 _PIECE_BYTES = 1024 * 1024
+_FEW_ITEMS = 1_000  # whose rows are read by their IDs: a pass over a watched folder does not read those of all others
 _OF_PLACE = ["item_id", "audio", "audio_version"]
 _OF_ORDER = ["entry", "finished_at", "manifest_row"]
 _OF_AUDIO = [*_OF_PLACE, *_OF_ORDER, "audio_bytes", "audio_sha256", "outcome", "run_id"]
@@ -52,6 +53,7 @@ class EarlierPlaces:
         self._environment = environment
         self._identity = identity
         self._listing = listing
+        self._files = Files()  # an earlier place may lie anywhere
         self._suspects: list[_Suspect] = []
         self._places = array("q")
 
@@ -63,9 +65,12 @@ class EarlierPlaces:
     def add(self, item: WorkItem) -> None:
         self._places.append(hash(utf8_text(item.audio)))
         is_there = item.ineligible is None or item.audio_version is not None
-        if item.audio and is_there and self._is_elsewhere(item):
-            where = item.manifest_line or one_line(item.audio)
-            self._suspects.append(_Suspect(item.item_id, item.audio, item.audio_version, item.audio_bytes, where))
+        if not item.audio or not is_there:
+            return
+        where = item.manifest_line or one_line(item.audio)
+        suspect = _Suspect(item.item_id, item.audio, item.audio_version, item.audio_bytes, where)
+        if len(self._places) <= _FEW_ITEMS or self._is_elsewhere(suspect):
+            self._suspects.append(suspect)
 
     def refuse_other_audio(self, listed: Callable[[], HashedItems]) -> None:
         """Raise CatalogError if an ID is of other audio; `listed` gives the places of the whole catalog."""
@@ -100,13 +105,13 @@ class EarlierPlaces:
         items, places, versions = (array("q", map(kept.__getitem__, order)) for kept in hashes)
         return items, places, versions
 
-    def _is_elsewhere(self, item: WorkItem) -> bool:
+    def _is_elsewhere(self, listed: _Suspect) -> bool:
         """Whether a row of the item may be of another place, and of another version."""
         items, places, versions = self._known
-        item_id, place, version = hash(item.item_id), hash(utf8_text(item.audio)), hash(item.audio_version)
+        item_id, place, version = hash(listed.item_id), hash(utf8_text(listed.audio)), hash(listed.version)
         at = bisect_left(items, item_id)
         while at < len(items) and items[at] == item_id:
-            if places[at] != place and (item.audio_version is None or versions[at] != version):
+            if places[at] != place and (listed.version is None or versions[at] != version):
                 return True
             at += 1
         return False
@@ -116,6 +121,8 @@ class EarlierPlaces:
         items = sorted(wanted)
         is_wanted = pc.field("item_id").isin(pa.array(items, pa.string()))
         tables = [table.filter(is_wanted) for table in self._latest.rows(self._environment, _OF_AUDIO, items)]
+        if not tables:
+            return {}
         newest_last = pa.concat_tables(tables, promote_options="default")
         newest_last = newest_last.sort_by([(name, "ascending") for name in _OF_ORDER])
         newest: dict[tuple[str, bool], Row] = {}
@@ -135,9 +142,29 @@ class EarlierPlaces:
             return True  # the service keeps what it was
         if suspect.version is not None and row["audio_version"] == suspect.version:
             return False
-        if _is_gone(earlier) or _is_same_file(earlier, suspect):
+        if self._is_gone(earlier) or self._is_same_file(earlier, suspect):
             return False
         return not self._has_bytes_of(suspect, row)
+
+    def _is_gone(self, location: str) -> bool:
+        """Whether a file is not there for sure: below an empty folder, a share may not be mounted."""
+        try:
+            if self._files.facts(location) is not None:
+                return False
+        except SourceError:
+            return False
+        return is_bucket(location) or any(_entries_above(location))
+
+    def _is_same_file(self, location: str, suspect: _Suspect) -> bool:
+        """Whether another path leads to the listed file."""
+        try:
+            facts = self._files.facts(location)
+            listed = suspect.version
+            if listed is None:  # a bucket's listing did not show it
+                listed = getattr(self._files.facts(suspect.audio), "version", None)
+        except SourceError:
+            return False
+        return facts is not None and facts.version == listed
 
     def _has_bytes_of(self, suspect: _Suspect, row: Row) -> bool:
         """Whether a file has the bytes of a row: a catalog that was copied has another time, and is the same audio."""
@@ -145,7 +172,7 @@ class EarlierPlaces:
         if digest is None or suspect.size_bytes not in {None, row["audio_bytes"]}:
             return False
         try:
-            file = Files(self._listing.root).open(suspect.audio, is_whole=True)
+            file = self._files.within(self._listing.root).open(suspect.audio, is_whole=True)
             if file is None:
                 return False
             with file:
@@ -170,18 +197,6 @@ class EarlierPlaces:
         )
 
 
-def _is_gone(location: str) -> bool:
-    """Whether a file is not there for sure: below an empty folder, a share may not be mounted."""
-    try:
-        if Files().facts(location) is not None:
-            return False
-    except SourceError:
-        return False
-    if is_bucket(location):
-        return True
-    return any(_entries_above(location))
-
-
 def _entries_above(location: str) -> Iterator[str]:
     """Yield what is in the nearest folder above a location that is there."""
     folder = posixpath.dirname(location)
@@ -191,15 +206,3 @@ def _entries_above(location: str) -> Iterator[str]:
         yield from os.listdir(folder)  # noqa: PTH208 -- of text
     except OSError:
         return
-
-
-def _is_same_file(location: str, suspect: _Suspect) -> bool:
-    """Whether another path leads to the listed file."""
-    try:
-        facts = Files().facts(location)
-        listed = (
-            suspect.version if suspect.version is not None else getattr(Files().facts(suspect.audio), "version", "")
-        )
-    except SourceError:
-        return False
-    return facts is not None and facts.version == listed

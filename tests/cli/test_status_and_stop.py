@@ -177,6 +177,22 @@ def test_a_run_whose_machine_is_gone_is_given_up(
     assert len(requests(planned)) == 1
 
 
+def test_a_resume_without_a_run_is_of_its_own_environment(
+    planned: StoredRun, workdir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A night of another environment that was refused is not this one's; of a list of a run it is said what remains."""
+    assert workdir.is_dir()
+    results = planned.results.store.url
+    monkeypatch.setenv("PROOFSWEEP_SERVICE__ENVIRONMENT", "production")
+
+    codes = run(["resume", "--results", results]), run(["rejects", RUN, "--results", results])
+
+    out, err = capsys.readouterr()
+    assert codes == (2, 0)
+    assert f"There is no run of production in {results}" in err
+    assert "5 of 5 rows remain (planned only): nothing is known of them yet: " in out
+
+
 def test_a_killed_leg_is_named(planned: StoredRun, capsys: pytest.CaptureFixture[str]) -> None:
     """Its process is gone, and `resume` goes on; `status` also says how many calls it wrote down."""
     planned.take(is_killed=True)

@@ -10,7 +10,7 @@ import pytest
 from proofsweep.domain.errors import ResultsError
 from proofsweep.store.objects import FolderStore
 from proofsweep.store.parts import Results
-from proofsweep.store.runs import IndexedRuns, RunIndex
+from proofsweep.store.runs import IndexedRuns, RunIndex, retire
 
 from ...worlds.ended_runs import answered, end_leg, plan_of_run
 
@@ -52,6 +52,23 @@ def test_a_store_without_an_index_is_read_as_it_is_and_indexed(results: Results)
 
     assert remaining(first) == remaining(second) == dict.fromkeys(RUNS[:3], 0)
     assert second.complete_to == RUNS[2]
+
+
+def test_a_retired_catalog_counts_only_with_later_runs(results: Results) -> None:
+    """Another environment's catalog of the same name counts on, and so does one that is verified again."""
+    first, last, later = RUNS[:3]
+    other = plan_of_run(f"{RUNS[0]}b", environment="production")
+    for plan in (plan_of_run(first), plan_of_run(last), other):
+        end_leg(results, plan, [answered(plan, 0, "a")])
+
+    retired = [plan.run_id for plan in retire(results, "beta", "/c/catalog.csv", NOW)]
+
+    counted = [run.plan.run_id for run in index_of(results).refreshed().counted_first()]
+    assert (retired, counted) == ([last, first], [other.run_id])
+    with pytest.raises(ResultsError, match="There is no run of /c/catalog.csv that counts"):
+        retire(results, "beta", "/c/catalog.csv", NOW)
+    end_leg(results, plan_of_run(later), [answered(plan_of_run(later), 0, "a")])
+    assert [run.plan.run_id for run in index_of(results).refreshed().counted_first()] == [later, other.run_id]
 
 
 def test_nothing_is_lost_if_many_processes_end_legs_at_once(results: Results) -> None:

@@ -63,8 +63,12 @@ def months(tmp_path: Path) -> TwoMonths:
 
 
 @pytest.mark.parametrize("selection", [ALL_ROWS, Selection(where="Nr = '1'"), Selection(since_last=True)])
-def test_an_id_of_another_file_is_refused_before_anything_is_written(months: TwoMonths, selection: Selection) -> None:
-    """The line names both files, the ID, and what to do, however the rows are chosen."""
+@pytest.mark.parametrize("few", [0, 1_000])
+def test_an_id_of_another_file_is_refused_before_anything_is_written(
+    months: TwoMonths, selection: Selection, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line names both files, the ID, and what to do, however the rows are chosen, and however many there are."""
+    monkeypatch.setattr("proofsweep.verify.earlier_places._FEW_ITEMS", few)
     months.answer()
 
     with pytest.raises(CatalogError) as refused:
