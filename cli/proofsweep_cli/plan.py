@@ -3,7 +3,7 @@
 import json
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 
 import typer
@@ -75,7 +75,7 @@ def plan(
         _print_unsent(app.planner.unsent(app.chosen_rows(catalog, selection)), form, as_json=request.as_json)
         return ExitCode.ACCEPTED
     listing = app.chosen_rows(catalog, selection, bounds.max_calls)
-    survey, beside = app.planner.survey(listing), app.planner.lists_beside(listing.whole)
+    survey = app.planner.survey(listing)
     status, trouble = ServiceStatus(), None
     try:
         status = app.service.status()
@@ -83,11 +83,12 @@ def plan(
         trouble = error
     cost = app.forecast(survey.eligible, survey.audio_bytes, status, bounds)
     if request.as_json:
-        print_json(_json_of(listing, survey) | {"lists_beside": beside} | forecast_json(cost))
+        beside = {"lists_beside": app.planner.lists_beside(listing.whole)}
+        print_json(_json_of(listing, survey) | beside | forecast_json(cost))
     else:
         out = console()
         _print_reading(out, listing, survey)
-        print_lists_beside(request, out, listing.whole, beside)
+        print_lists_beside(request, listing.whole)
         print_forecast(out, cost, trouble.message if trouble else "")
         where = f"{app.environment}, {app.settings.service.base_url}, results {app.settings.results.url}"
         out.line(f"  for {where}", style="dim")
@@ -130,11 +131,14 @@ def _print_facts(out: Screen, facts: ListFacts) -> None:
         out.line(f"  {file}: not read are the sheets {sheets}; catalog.sheet names another one", style="yellow")
 
 
-def print_lists_beside(request: CommandRequest, out: Screen, whole: Catalog, beside: Sequence[str]) -> None:
+def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
     """Say that other lists of the same files count too, and what to type if this one takes their place."""
+    beside = request.app.planner.lists_beside(whole)
     if not beside:
         return
-    more = f" and {counted(len(beside) - 1, 'more list')} of these files count" if len(beside) > 1 else " counts"
+    count = " counts"
+    if len(beside) > 1:
+        count = f" and {counted(len(beside) - 1, 'more list')} of these files count"
     retire = request.command("stop", "--retire", beside[0])
     # Under the name that its files have without one, they keep their IDs, and so their answers.
     usual = posixpath.basename(whole.root or "") or whole.name
@@ -144,7 +148,8 @@ def print_lists_beside(request: CommandRequest, out: Screen, whole: Catalog, bes
         what_to_do = f"set {setting}, with which its files keep their answers, for all of them; and {retire}"
     elif whole.name != usual:
         what_to_do = f"{retire}; its files have other IDs under this name and are paid again, but not with {setting}"
-    out.line(f"  {beside[0]}{more} beside this one. If this is the next one: {what_to_do}", style="bold yellow")
+    said = f"  {beside[0]}{count} beside this one. If this is the next one: {what_to_do}"
+    request.out.line(said, style="bold yellow")
 
 
 def _some(names: list[str]) -> str:

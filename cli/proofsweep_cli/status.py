@@ -116,8 +116,9 @@ def _retire(request: CommandRequest, catalog: str) -> int:
     index = RunIndex(app.results).refreshed()
     named = next((each for each in (catalog, location) if index.plans(app.environment, each)), catalog)
     own = {plan.run_id for plan in index.plans(app.environment, named)}
-    if active := next((leg for leg in legs_of_store(app.results, index) if leg.run_id in own and leg.is_alive), None):
-        raise RunIsActive(f"{where_line(active)}; stop it first: {request.command('stop', active.run_id)}")
+    for leg in legs_of_store(app.results, index):
+        if leg.run_id in own and leg.is_alive:
+            raise RunIsActive(f"{where_line(leg)}; stop it first: {request.command('stop', leg.run_id)}")
     plans = retire(app.results, app.environment, named, datetime.now(UTC))
     counts = f"with {counted(len(plans), 'run')}, and counts no more; its rows stay"
     facts = {"catalog": plans[0].catalog, "environment": app.environment, "runs": [plan.run_id for plan in plans]}

@@ -68,6 +68,7 @@ def verify(
     with stop_told(app):
         app.refuse_bad_selection(catalog, selection, bounds.max_calls)
         unfinished = _unfinished(request, catalog, selection)
+        print_lists_beside(request, app.catalog(catalog))
     options.print_bounds(request.out, bounds, utc_now())
 
     def planned(rest: Bounds) -> Plan:
@@ -75,12 +76,9 @@ def verify(
         told = stop_told(app) if unfinished is None else app.away_is_outage()
         done = None if unfinished is None else app.results.items(unfinished)
         with request.out.status("reading the catalog and asking the service …"), told:
-            listing = app.catalog(catalog)
-            beside = app.planner.lists_beside(listing)
             plan = app.plan(catalog, selection, rest, apart_from=done, partitions=partitions)
         skipped = f", {plan.skipped:,} skipped" if plan.skipped else ""
         request.out.line(f"Run {plan.run_id}: {counted(plan.items, 'row')}, {plan.eligible:,} to send{skipped}")
-        print_lists_beside(request, request.out, listing, beside)
         for note in unsent_pairs_note(plan.reasons):
             request.out.line(note, style="bold yellow")
         return plan
@@ -106,7 +104,7 @@ def resume(
         newest = app.run_to_resume()
         run_id = newest.run_id if newest else newest_run(app.results, app.environment)
         if run_id is None:
-            none = f"There is no run of {printable(app.environment)} in {app.store.url}"
+            none = f"There is no run in {app.store.url} of the environment {printable(app.environment)}"
             raise ResultsError(f"{none}; begin one with: proofsweep verify CATALOG")
     with request.out.status("checking whether the last leg is active …"):
         settle_last_legs(app.results, app.results.plan(run_id), utc_now)

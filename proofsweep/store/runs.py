@@ -178,10 +178,11 @@ def retire(results: Results, environment: str, catalog: str, now: datetime) -> l
     if not plans:
         none = f"There is no run of {printable(catalog)} that counts in {results.store.url}"
         raise ResultsError(f"{none}, of the environment {printable(environment)}; see: proofsweep status")
-    newest = plans[0]
-    document = {"environment": environment, "catalog": newest.catalog, "retired_at": now.isoformat(timespec="seconds")}
-    with suppress(NameTaken):  # another process did at the same moment
-        results.store.create(retired_name(newest.run_id), json_bytes(document))
+    document = {"environment": environment, "catalog": plans[0].catalog, "retired_at": now.isoformat()}
+    newest = {plan.identity: plan.run_id for plan in reversed(plans)}  # a list may have had a name since
+    for run_id in newest.values():
+        with suppress(NameTaken):  # another process did at the same moment
+            results.store.create(retired_name(run_id), json_bytes(document))
     return plans
 
 

@@ -189,7 +189,7 @@ def test_a_resume_without_a_run_is_of_its_own_environment(
 
     out, err = capsys.readouterr()
     assert codes == (2, 0)
-    assert f"There is no run of production in {results}" in err
+    assert f"There is no run in {results} of the environment production;" in err
     assert "5 of 5 rows remain (planned only): nothing is known of them yet: " in out
 
 

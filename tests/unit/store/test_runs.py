@@ -65,7 +65,7 @@ def test_a_retired_catalog_counts_only_with_later_runs(results: Results) -> None
 
     counted = [run.plan.run_id for run in index_of(results).refreshed().counted_first()]
     assert (retired, counted) == ([last, first], [other.run_id])
-    with pytest.raises(ResultsError, match="There is no run of /c/catalog.csv that counts"):
+    with pytest.raises(ResultsError, match=r"There is no run of .* that counts"):
         retire(results, "beta", "/c/catalog.csv", NOW)
     end_leg(results, plan_of_run(later), [answered(plan_of_run(later), 0, "a")])
     assert [run.plan.run_id for run in index_of(results).refreshed().counted_first()] == [later, other.run_id]
