@@ -34,7 +34,7 @@ from proofsweep.store.lease import (
 from proofsweep.store.ledger import Ledger
 from proofsweep.store.objects import REQUESTS_AT_ONCE
 from proofsweep.store.parts import Results, prunings_of
-from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, has_begun_leg
+from proofsweep.store.runs import IndexedRuns, LegRecord, RunIndex, has_begun_leg, newest_whole
 from proofsweep.verify.commit import OF_GROUP, add_up_groups, count_groups, exchange_counts
 
 _LOOK_SECONDS = 2.0  # between two looks for a new heartbeat
@@ -255,10 +255,15 @@ def meant_run(
     if plan is None:
         of_it = "" if catalog is None else f" of the catalog {printable(catalog)}"
         raise ResultsError(f"There is no run{of_it} in {results.store.url}; begin one with: proofsweep verify CATALOG")
-    if catalog is not None or len(catalogs) == 1:
+    whole = newest_whole(index.plans(environment, plan.identity))
+    notes: list[str] = []
+    if plan.has_chosen_rows and whole is not None and whole.run_id != plan.run_id:
+        notes.append(f"the newest whole run is {whole.run_id}")
+    if catalog is None and len(catalogs) > 1:
+        notes.append(f"the store has {len(catalogs)} catalogs (--catalog)")
+    if not notes:
         return plan, None
-    of_several = f"of {one_line(plan.identity)}; the store has {len(catalogs)} catalogs (--catalog)."
-    return plan, f"The newest run is {plan.run_id}, {of_several}"
+    return plan, f"The newest run is {plan.run_id}, of {one_line(plan.identity)}; {'; '.join(notes)}."
 
 
 def environment_in(results: Results, there: Iterable[str], wanted: str | None) -> str:
