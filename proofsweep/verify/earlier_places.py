@@ -5,7 +5,7 @@ import os
 import posixpath
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from proofsweep.sources.files import Files
 from proofsweep.sources.manifest import HOW_TO_NAME_FILES
 from proofsweep.store.known_rows import HashedItems
 from proofsweep.store.latest import Latest
+from proofsweep.store.listings import Listing
 from proofsweep.store.parts import Results
 from proofsweep.store.tables import ANSWERED
 
@@ -57,11 +58,6 @@ class EarlierPlaces:
         self._suspects: list[_Suspect] = []
         self._places = array("q")
 
-    @property
-    def listed(self) -> HashedItems:
-        """The places of the items that were taken."""
-        return HashedItems(self._places)
-
     def add(self, item: WorkItem) -> None:
         self._places.append(hash(utf8_text(item.audio)))
         is_there = item.ineligible is None or item.audio_version is not None
@@ -72,13 +68,13 @@ class EarlierPlaces:
         if len(self._places) <= _FEW_ITEMS or self._is_elsewhere(suspect):
             self._suspects.append(suspect)
 
-    def refuse_other_audio(self, listed: Callable[[], HashedItems]) -> None:
-        """Raise CatalogError if an ID is of other audio; `listed` gives the places of the whole catalog."""
+    def refuse_other_audio(self, whole: Listing | None = None) -> None:
+        """Raise CatalogError if an ID is of other audio; `whole` is the whole catalog, if only a part was taken."""
         if not self._suspects:
             return
         newest = self._newest_rows({suspect.item_id for suspect in self._suspects})
         identities = {run.plan.run_id: run.plan.identity for run in self._latest.index.counted_first()}
-        places = listed()
+        places = HashedItems(self._places) if whole is None else whole.places
         for suspect in self._suspects:
             for row in newest.get(suspect.item_id, []):
                 if str(row["run_id"]) not in identities:  # of a catalog that is retired, or a run that was pruned
