@@ -112,17 +112,18 @@ class Planner:
         return list(dict.fromkeys(plan.catalog for plan in lists))
 
     def items(self, listing: Catalog) -> Iterator[WorkItem]:
-        """Yield the rows as items, each judged by its listing, and a WAV perhaps by a look for its credential.
+        """Yield the rows as items, each judged.
 
         CatalogError, after the last one, if the ID of one is that of other audio in this environment.
         """
         earlier = EarlierPlaces(self.results, self.service.environment, self.identity_of(listing), listing)
-        for item in self._judged(listing, listing.rows()):
+        for item in self.judged(listing, listing.rows()):
             earlier.add(item)
             yield item
         earlier.refuse_other_audio(listing.listing if isinstance(listing, DueRows) else None)
 
-    def _judged(self, listing: Catalog, rows: Iterable[ManifestRow]) -> Iterator[WorkItem]:
+    def judged(self, listing: Catalog, rows: Iterable[ManifestRow]) -> Iterator[WorkItem]:
+        """Yield rows as items, each judged by its listing, and by a look into what its name makes doubtful."""
         items = ((row, work_item_of(row, listing.name, self.service.sidecar_field)) for row in rows)
         skips = self.catalogs.skip_without_credential and listing.kind != INGEST  # a pass asks for each file
         return FirstLook(Files(listing.root), skips_without_credential=skips).looked(items)
@@ -138,7 +139,7 @@ class Planner:
     def unsent(self, listing: Catalog) -> Iterator[UnsentRow]:
         """Yield the chosen rows that will not be sent, as the catalog is read; NothingDue if no row is chosen."""
         rows, same_rows = tee(listing.rows())
-        for row, item in zip(rows, self._judged(listing, same_rows), strict=True):
+        for row, item in zip(rows, self.judged(listing, same_rows), strict=True):
             if (unfit := item.ineligible) is not None:
                 file = (item.relative_path or utf8_text(item.audio)) if item.audio else ""
                 detail = unfit.detail.removeprefix(f"{row.where}: ")

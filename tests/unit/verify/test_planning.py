@@ -102,7 +102,7 @@ def test_only_a_wav_without_a_credential_is_left_out(skipping: Planner, tmp_path
 
     items = list(skipping.items(catalog))
 
-    assert reasons(skipping.items(catalog, [changed])) == [None]
+    assert reasons(skipping.judged(catalog, [changed])) == [None]
     assert reasons(items) == [Reason.NO_CREDENTIAL, None, None, Reason.UNLISTED_FORMAT]
     assert "catalog.skip_without_credential" in items[0].ineligible.detail  # type: ignore[union-attr]  # it has one
 
@@ -142,7 +142,7 @@ def test_a_look_goes_only_a_little_ahead(skipping: Planner, tmp_path: Path) -> N
             drawn.append(number)
             yield replace(row, number=number)
 
-    looked = [item.manifest_row for item in islice(skipping.items(catalog, endless()), 50)]
+    looked = [item.manifest_row for item in islice(skipping.judged(catalog, endless()), 50)]
 
     assert looked == list(range(50))
     assert len(drawn) < 100
