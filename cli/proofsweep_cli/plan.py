@@ -139,7 +139,7 @@ def print_lists_beside(request: CommandRequest, whole: Catalog) -> None:
     count = " counts"
     if len(beside) > 1:
         count = f" and {counted(len(beside) - 1, 'more list')} of these files count"
-    retire = request.command("stop", "--retire", beside[0])
+    retire = request.command("stop", retire=beside[0])
     # Under the name that its files have without one, they keep their IDs, and so their answers.
     usual = posixpath.basename(whole.root or "") or whole.name
     setting = f"name = {json.dumps(usual, ensure_ascii=False)} under [catalog]"
