@@ -126,3 +126,14 @@ def test_a_file_keeps_its_id_when_it_moves_or_is_corrected(
             months.plan()
     else:
         months.plan()
+
+
+def test_only_some_files_of_a_copied_catalog_are_read(months: TwoMonths, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many that are the same show that it was copied; a file of another size is another one still."""
+    monkeypatch.setattr("proofsweep.verify.earlier_places._MOST_READ", 0)
+    months.answer()
+    months.plan()
+
+    months.listed.write_bytes(b"another size")
+    with pytest.raises(CatalogError):
+        months.plan()
