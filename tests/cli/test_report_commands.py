@@ -32,8 +32,11 @@ def delivery(workdir: Path, running: sandbox.Running, catalog: Path) -> Path:
     return folder / "catalog.csv"
 
 
-def test_a_morning_without_sql(proofsweep: Command, delivery: Path, workdir: Path) -> None:
+def test_a_morning_without_sql(
+    proofsweep: Command, delivery: Path, workdir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Verify, list by supplier, export and write to each, verify some again: every item keeps its id and its tags."""
+    monkeypatch.setenv("PROOFSWEEP_CATALOG__COLUMNS", '{"id": "id"}')
     first = verified(delivery)
 
     listed = proofsweep("rejects", "--by", "Supplier")
@@ -74,7 +77,7 @@ def test_lists_say_what_to_do_next(proofsweep: Command, finished_run: str) -> No
     nothing = proofsweep("export", "--only", "failed")
 
     assert "… and " in listed.stdout
-    assert f"proofsweep export {finished_run} --only rejected,failed,ineligible --results results\n" in listed.stdout
+    assert f"proofsweep export --only rejected,failed,ineligible {finished_run} --results results\n" in listed.stdout
     assert written.stdout.startswith("rejected-failed.csv: ")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "rejected-failed.csv exists already" in refused.stderr

@@ -201,8 +201,8 @@ def test_what_cannot_be_an_id_is_refused_with_its_place(tmp_path: Path, text: st
         ("list.CSV", b"a\n", "has no column proof_id"),
         ("list.txt", b"\xff\xfa", "not UTF-8"),
         ("list.csv", b'song,proof_id\nx,a\n"x,b\nx,c\n', "list.csv, line 3: close the quote"),
-        ("list.csv", b"song,proof_id\n" + b"x" * 200_000 + b",a\n", "line 2: .*field larger than field limit"),
-        ("list.txt", b"x" * 200_000, "line 1: .*field larger than field limit"),
+        ("list.csv", b"song,proof_id\n" + b"x" * 5_000_000 + b",a\n", "line 2: .*field larger than field limit"),
+        ("list.txt", b"x" * 200_000, "line 1: this is no proof ID"),
         ("folder", None, "Is a directory"),
     ],
 )
