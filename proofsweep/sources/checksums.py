@@ -47,6 +47,10 @@ _TAGGED = re.compile(r"([A-Za-z][\w/-]{0,20}) ?\((.+)\) ?= ?([0-9A-Fa-f]+)\s*")
 # digest, and its path, as md5sum and shasum write it; others write a tab, and some the digest alone.
 _PLAIN = re.compile(r"([0-9A-Fa-f]{32,})(?:(?: [ *]|[ \t]+)(.+)|\s*)")
 
+# Of a line that begins with a backslash, md5sum and its like have escaped these in the path.
+_ESCAPED = re.compile(r"\\([\\nr])")
+_ESCAPED_LETTERS = {"\\": "\\", "n": "\n", "r": "\r"}
+
 _FOLDERS_KEPT = 256  # whose names are kept
 # Half a million files of 200 letters each: a larger file is no list.
 MOST_BYTES = 128 * 1024 * 1024
@@ -55,7 +59,8 @@ MOST_BYTES = 128 * 1024 * 1024
 class ChecksumLine(NamedTuple):
     algorithm: str
     digest: str  # in lower-case hex
-    path: str  # as written; empty if the line names none
+    path: str  # as written, without escapes; empty if the line names none
+    is_escaped: bool = False  # then a backslash in the path is a letter of the name, and no slash
 
 
 @dataclass(slots=True)
@@ -215,7 +220,7 @@ class Checksums:
                     self._ignored[Cause.UNUSED_CHECKSUMS] += bool(line.strip()) and not line.startswith(_COMMENTS)
                     continue
                 has_any = True
-                path = found.path.replace("\\", "/")
+                path = found.path if found.is_escaped else found.path.replace("\\", "/")
                 path = checked if checked and posixpath.basename(path) in {"", checked} else path
                 spellings = _spellings_of(path, is_escaped_first=is_escaped_first) if is_of_bag else [path]
                 files = [below(folder, each) for each in spellings if each]
@@ -289,6 +294,14 @@ def line_of(line: str, usual: str | None) -> ChecksumLine | None:
 
     Then the algorithm is not known, the digest is none of its algorithm, or it is no line of a list at all.
     """
+    found = _plain_line_of(line.removeprefix("\\"), usual)
+    if found is None or not line.startswith("\\"):
+        return found
+    path = _ESCAPED.sub(lambda letter: _ESCAPED_LETTERS[letter[1]], found.path)
+    return found._replace(path=path, is_escaped=True)
+
+
+def _plain_line_of(line: str, usual: str | None) -> ChecksumLine | None:
     if (tagged := _TAGGED.fullmatch(line)) is not None:
         name, path, written = tagged.groups()
         algorithm = algorithm_named(name)

@@ -251,6 +251,17 @@ def test_a_bag_escapes_percent_signs_and_line_ends(tmp_path: Path) -> None:
     assert [*digests(opened(tmp_path / "list")).values()] == [{"md5": MD5_A}]
 
 
+def test_md5sum_escapes_backslashes_and_line_ends(tmp_path: Path) -> None:
+    """Its line begins with a backslash then; in all others, a backslash is a slash as Windows writes it."""
+    lines = [rf"\{MD5_A}  a\\b.wav", rf"\{MD5_B} *c\nd.wav", rf"\MD5 (e\\f.wav) = {MD5_A}", rf"{MD5_B}  g\h.wav"]
+    names = {"a\\b.wav": A, "c\nd.wav": B, "e\\f.wav": A, "g/h.wav": B}
+    written(tmp_path, {"MD5SUMS": "\n".join(lines), **names})
+
+    found = digests(opened(tmp_path))
+
+    assert {name: found[name]["md5"] for name in names} == dict(zip(names, (MD5_A, MD5_B, MD5_A, MD5_B), strict=True))
+
+
 def test_a_named_file_that_is_not_there_is_a_row(tmp_path: Path) -> None:
     """Of a bag and of a list, once whatever names it; what is no audio by its name is counted instead."""
     lists = {
