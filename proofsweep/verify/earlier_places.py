@@ -65,7 +65,7 @@ class EarlierPlaces:
         is_there = item.ineligible is None or item.audio_version is not None
         if not item.audio or not is_there:
             return
-        where = item.manifest_line or one_line(item.audio)
+        where = item.manifest_line or item.audio
         suspect = _Suspect(item.item_id, item.audio, item.audio_version, item.audio_bytes, where)
         if len(self._places) <= _FEW_ITEMS or self._is_elsewhere(suspect):
             self._suspects.append(suspect)
@@ -188,14 +188,14 @@ class EarlierPlaces:
         return read.hexdigest() == digest
 
     def _message(self, suspect: _Suspect, row: Row) -> str:
-        location = one_line(self._listing.location)
+        location, where = one_line(self._listing.location), one_line(suspect.where)
         what_to_do = f"set catalog.name for {location}, so that its files have ids of their own"
         if any(role == "id" for _, role in self._listing.whole.columns):
             what_to_do = HOW_TO_NAME_FILES
         if proof_id_of(suspect.audio) is not None:
             what_to_do = "give each proof an id of its own"
         return (
-            f"{location}: {suspect.where}: the id {one_line(suspect.item_id)!r} is here of {one_line(suspect.audio)}, "
+            f"{location}: {where}: the id {one_line(suspect.item_id)!r} is here of {one_line(suspect.audio)}, "
             f"and in run {row['run_id']} of {one_line(str(row['audio']))}, which was not moved here, so one answer "
             f"would hide the other: {what_to_do}"
         )
