@@ -7,8 +7,9 @@ the settings of a service in the environment.
 import sys
 from pathlib import Path
 
-from proofsweep.app import App, utc_now
+from proofsweep.app import App
 from proofsweep.config.load import load_settings
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.items import WorkItem
 from proofsweep.domain.outcomes import Accepted, Finished
 from proofsweep.verify.item import VerifyContext, verify_item

@@ -31,8 +31,8 @@ def main() -> None:
 
 
 def _plan(catalog: Path) -> None:
-    from proofsweep.app import utc_now  # noqa: PLC0415 - the measuring process stays small
-    from proofsweep.config.sections import CatalogSettings, ServiceSettings  # noqa: PLC0415
+    from proofsweep.config.sections import CatalogSettings, ServiceSettings  # noqa: PLC0415 - the measuring process stays small
+    from proofsweep.config.threads import utc_now  # noqa: PLC0415
     from proofsweep.sources.open_catalog import open_catalog  # noqa: PLC0415
     from proofsweep.sources.selection import ALL_ROWS  # noqa: PLC0415
     from proofsweep.store.objects import open_store  # noqa: PLC0415

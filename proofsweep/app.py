@@ -6,8 +6,7 @@ little; tests/architecture/test_light_check.py says which command loads what.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -18,6 +17,7 @@ from proofsweep.config.load import Settings, environment
 from proofsweep.config.locations import is_bucket
 from proofsweep.config.proxies import Proxies
 from proofsweep.config.sections import ANYWHERE
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CatalogError, ConfigError, NothingDue, ResultsError, RunMustStop, UsageError
 from proofsweep.domain.runs import INGEST, Bounds, Plan, closing_of, left_of, new_run_id
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from proofsweep.verify.leg import Leg
     from proofsweep.verify.plan import Planner
     from proofsweep.verify.service import Service, ServiceStatus
-
-utc_now = partial(datetime.now, UTC)
-"""Returns the time; the one wall clock that everything else is given."""
 
 _CHECK_ATTEMPTS = 2  # attempts of the one call of a check
 

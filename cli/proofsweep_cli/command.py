@@ -155,10 +155,10 @@ class _Waiting(logging.Handler):
         self._base_url = base_url
 
     def emit(self, record: logging.LogRecord) -> None:
-        from proofsweep.config.logs import Event  # noqa: PLC0415 - a light command logs nothing
+        from proofsweep.config.logs import LogEvent  # noqa: PLC0415 - a light command logs nothing
 
         facts = getattr(record, "facts", {})
-        if facts.get("event") == Event.SERVICE_AWAITED:
+        if facts.get("event") == LogEvent.SERVICE_AWAITED:
             state = "does not work" if facts["is_reached"] else "cannot be reached"
             say(f"The service at {self._base_url} {state} yet; it is tried for {facts['most_seconds']:,.0f} s.")
 

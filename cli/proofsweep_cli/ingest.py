@@ -8,8 +8,8 @@ from typing import NoReturn
 
 import typer
 
-from proofsweep.app import utc_now
 from proofsweep.config.notices import say
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.runs import Bounds

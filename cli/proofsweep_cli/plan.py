@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 
 import typer
 
-from proofsweep.app import utc_now
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, ResultsError, RunMustStop
 from proofsweep.domain.reasons import about

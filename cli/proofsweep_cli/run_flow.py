@@ -9,9 +9,9 @@ from functools import partial
 
 import httpx
 
-from proofsweep.app import App, utc_now
+from proofsweep.app import App
 from proofsweep.config.notices import say
-from proofsweep.config.threads import background_thread
+from proofsweep.config.threads import background_thread, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from proofsweep.alerts.rules import TEST_ALERT
 from proofsweep.alerts.send import Delivery
-from proofsweep.app import utc_now
 from proofsweep.config.notices import say
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders
 from proofsweep.domain.models import PartnerUsageResponse

@@ -6,10 +6,10 @@ from datetime import timedelta
 import typer
 from rich.text import Text
 
-from proofsweep.app import utc_now
 from proofsweep.audit.check import Audit, audit_store, checked_head
 from proofsweep.audit.prune import days_of, find_prunable
 from proofsweep.audit.prune import prune as prune_store
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.text import counted, printable
 from proofsweep.store.parts import Pruning, Results

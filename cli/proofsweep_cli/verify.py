@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import typer
 
-from proofsweep.app import utc_now
 from proofsweep.config.known_errors import known_error
 from proofsweep.config.locations import path_here, resolved_location
 from proofsweep.config.notices import say
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.runs import Bounds, Plan
 from proofsweep.domain.text import counted, printable

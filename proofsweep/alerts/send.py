@@ -3,8 +3,6 @@
 import json
 import logging
 import secrets
-import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pydantic import SecretStr
 from proofsweep.alerts.rules import Alert
 from proofsweep.config.secret_places import shown_file
 from proofsweep.config.sections import AlertsSettings
+from proofsweep.config.threads import Thread, monotonic
 from proofsweep.domain.errors import ConfigError, NameTaken, ProofsweepError, ResultsError
 from proofsweep.domain.text import text_of_file
 from proofsweep.store import layout
@@ -154,14 +153,14 @@ class Receivers:
         """Send alerts at once; for each, name who did not take it in 30 seconds: one that hangs keeps nobody."""
         got = {name: set[int]() for name in self._urls}
         threads = [
-            threading.Thread(target=_send, args=(url, alerts, got[name]), daemon=True, name="alert")
+            Thread(target=_send, args=(url, alerts, got[name]), daemon=True, name="alert")
             for name, url in self._urls.items()
         ]
         for thread in threads:
             thread.start()
-        end = time.monotonic() + _LONGEST_SEND_SECONDS
+        end = monotonic() + _LONGEST_SEND_SECONDS
         for thread in threads:
-            thread.join(max(0.0, end - time.monotonic()))
+            thread.join(max(0.0, end - monotonic()))
         in_time = {name: frozenset(its_own) for name, its_own in got.items()}
         return [[name for name, its_own in in_time.items() if each not in its_own] for each in range(len(alerts))]
 

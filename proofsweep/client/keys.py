@@ -1,7 +1,6 @@
 """Where the API key comes from, and its fingerprint, which does not show it (contract, Authentication)."""
 
 import hashlib
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from pydantic import SecretStr
 
 from proofsweep.config.secret_places import shown_file, shown_name
 from proofsweep.config.sections import ServiceSettings
+from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import ConfigError
 from proofsweep.domain.text import text_of_file
 
@@ -71,7 +71,7 @@ class CurrentKey:
 
     def __init__(self, source: KeySource) -> None:
         self._source = source
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self.current = source()
 
     def renew(self, refused: SecretStr) -> bool:

@@ -3,15 +3,13 @@
 import hashlib
 import socket
 import ssl
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
 import httpx
 from pydantic.alias_generators import to_camel
 
+from proofsweep.config.threads import Event, monotonic, utc_now
 from proofsweep.domain import models
 from proofsweep.domain.errors import SHORTAGES
 from proofsweep.domain.exchanges import AnswerHeaders, Call, Exchange, Failure
@@ -50,9 +48,9 @@ class Reply:
 class Sending(httpx.SyncByteStream):
     """The body of a request while it is sent, which counts its bytes; then what is known of the exchange."""
 
-    def __init__(self, request: Request, attempt: int, begun: threading.Event) -> None:
+    def __init__(self, request: Request, attempt: int, begun: Event) -> None:
         self._request, self._attempt, self._begun = request, attempt, begun
-        self._started_at, self._began = datetime.now(UTC), time.perf_counter()
+        self._started_at, self._began = utc_now(), monotonic()
         self.bytes_sent: int | None = None  # None: not even the head was sent, so nothing can have been charged
 
     def __iter__(self) -> Iterator[bytes]:
@@ -98,7 +96,7 @@ class Sending(httpx.SyncByteStream):
             call=self._request.call,
             attempt=self._attempt,
             started_at=self._started_at,
-            elapsed_ms=(time.perf_counter() - self._began) * 1000,
+            elapsed_ms=(monotonic() - self._began) * 1000,
             headers=headers,
             status=None if answer is None else answer.status_code,
             failure=failure,

@@ -1,15 +1,13 @@
 """The one thread-safe door of all calls: it decides which call goes next and when, and ends a leg that is lost."""
 
 import random
-import threading
-import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from proofsweep.client.call_queue import CallQueue, Priority, Ticket
 from proofsweep.client.circuit_breaker import CircuitBreaker
 from proofsweep.client.rate_share import RateReport, Share
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import Condition, Lock, StopSwitch, monotonic
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
@@ -42,7 +40,7 @@ class Dispatcher:
         stop: StopSwitch,
         *,
         longest_pause_seconds: float = 120.0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
         make_room: Callable[[], None] = lambda: None,
     ) -> None:
         """Take the parts.
@@ -58,8 +56,8 @@ class Dispatcher:
         self._breaker = CircuitBreaker()
         self.on_open: Callable[[], None] | None = None
         self._make_room = make_room
-        self._lock = threading.Lock()
-        self._waiting: dict[Ticket, threading.Condition] = {}
+        self._lock = Lock()
+        self._waiting: dict[Ticket, Condition] = {}
 
     def wait_turn(self, call: Call, holder: Hashable, *, is_retry: bool = False, is_probe: bool = False) -> Ticket:
         """Return when the call may go.
@@ -74,7 +72,7 @@ class Dispatcher:
             priority = Priority.RETRIED_SLOT if is_retry else Priority.NEW_SLOT
         with self._lock:
             ticket = self._queue.enter(priority, holder, is_for_slot=call is Call.UPLOADS)
-            changed = self._waiting[ticket] = threading.Condition(self._lock)
+            changed = self._waiting[ticket] = Condition(self._lock)
             try:
                 self._serve()
                 while ticket.sent is None:

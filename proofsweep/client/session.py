@@ -2,7 +2,6 @@
 
 import math
 import random
-import threading
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,7 +17,7 @@ from proofsweep.client.retry import Step, call_error, decide
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.transport import Transport
 from proofsweep.config.sections import RetrySettings, ServiceSettings
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import Lock, StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, CallNotMade, RunMustStop, SlotRefused, SlotSpent, UsageError
 from proofsweep.domain.exchanges import Call, Exchange
@@ -33,7 +32,7 @@ class HeadroomCheck:
     """Lets one thread ask for the calls that are left, on behalf of all that wait for the same answer."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._asked_at = -math.inf
         self._headroom: int | None = None
 

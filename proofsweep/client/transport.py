@@ -3,8 +3,6 @@
 import math
 import socket
 import ssl
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
@@ -18,6 +16,7 @@ from pydantic import SecretStr
 from proofsweep.client.reply import Reply, Request, Sending
 from proofsweep.config.proxies import Proxies, Proxy
 from proofsweep.config.sections import TimeoutSettings
+from proofsweep.config.threads import Event, Lock, Timer, local, monotonic
 
 BROKEN_EXCHANGE = (httpx.TransportError, httpx.InvalidURL, UnicodeError)  # the last one: for impossible host names
 FIRST_CONTACT_SECONDS = 30.0  # how long a service is tried that was never reached
@@ -30,7 +29,7 @@ _CACHED_ADDRESSES = 256  # addresses that are parsed once
 _HIGHEST_PORT = 65_535
 
 
-class _ThreadClients(threading.local):
+class _ThreadClients(local):
     def __init__(self) -> None:
         self.clients: dict[Proxy | None, httpx.HTTPTransport] = {}
 
@@ -64,9 +63,9 @@ class Transport:
         self._own, self._clients = _ThreadClients(), set[httpx.HTTPTransport]()
         self.proxies = proxies
         self._proxy_to = lru_cache(_CACHED_ADDRESSES)(self.proxies.to)
-        self.reached = threading.Event()  # set when the head of a first request was sent
+        self.reached = Event()  # set when the head of a first request was sent
         self._tried_since = math.inf
-        self._silence = threading.Timer(_SILENT_SECONDS, lambda: self.reached.is_set() or on_silence())
+        self._silence = Timer(_SILENT_SECONDS, lambda: self.reached.is_set() or on_silence())
         self._silence.daemon = True
 
     def send(self, request: Request, *, attempt: int, key: SecretStr | None) -> Reply:
@@ -76,7 +75,7 @@ class Transport:
         proxy that cannot be used.
         """
         if self._tried_since == math.inf:
-            self._tried_since = time.monotonic()
+            self._tried_since = monotonic()
             self._silence.start()
         sending = Sending(request, attempt, self.reached)
         answer: httpx.Response | None = None
@@ -93,7 +92,7 @@ class Transport:
     @property
     def left_seconds(self) -> float:
         """Return how long the service is tried yet; once it was reached, without an end."""
-        return math.inf if self.reached.is_set() else self._tried_since + FIRST_CONTACT_SECONDS - time.monotonic()
+        return math.inf if self.reached.is_set() else self._tried_since + FIRST_CONTACT_SECONDS - monotonic()
 
     def abort(self) -> None:
         """End all exchanges of all threads; they fail, and later ones fail too."""
@@ -169,7 +168,7 @@ class _Network(httpcore.SyncBackend):
 
     def __init__(self, answer_seconds: float) -> None:
         self.answer_seconds = answer_seconds
-        self._open, self._lock, self._is_aborted = WeakSet[_Stream](), threading.Lock(), False
+        self._open, self._lock, self._is_aborted = WeakSet[_Stream](), Lock(), False
 
     def connect_tcp(self, *given: Any, **named: Any) -> httpcore.NetworkStream:  # noqa: ANN401 - httpcore's own
         return self.limited(super().connect_tcp(*given, **named))
@@ -195,14 +194,14 @@ class _Stream(httpcore.NetworkStream):
 
     def __init__(self, stream: httpcore.NetworkStream, network: _Network) -> None:
         self._stream, self._network = stream, network
-        self.due_at = time.monotonic() + network.answer_seconds
+        self.due_at = monotonic() + network.answer_seconds
         self.has_read = True  # whether anything was read since the last write
         self._held = b""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if self._held:
             self.write(b"", timeout)
-        left_seconds = self.due_at - time.monotonic()
+        left_seconds = self.due_at - monotonic()
         if left_seconds <= 0:
             raise httpcore.ReadTimeout("the answer took too long")
         self.has_read = True
@@ -217,7 +216,7 @@ class _Stream(httpcore.NetworkStream):
         try:
             self._stream.write(held + buffer, timeout)
         finally:
-            self.due_at = time.monotonic() + self._network.answer_seconds
+            self.due_at = monotonic() + self._network.answer_seconds
 
     def close(self) -> None:
         self._stream.close()

@@ -1,4 +1,4 @@
-"""Structured log lines on the standard `proofsweep` logger; `Event` names every event."""
+"""Structured log lines on the standard `proofsweep` logger; `LogEvent` names every event."""
 
 import json
 import logging
@@ -14,7 +14,7 @@ from structlog.typing import EventDict, WrappedLogger
 LOGGER = "proofsweep"
 
 
-class Event(StrEnum):
+class LogEvent(StrEnum):
     """What happened, with a sentence for a person who reads the log; its fields follow."""
 
     sentence: str
@@ -53,7 +53,7 @@ _fields = structlog.processors.KeyValueRenderer(key_order=["event"], sort_keys=T
 def _as_record(logger: WrappedLogger, method: str, facts: EventDict) -> EventDict:
     """Write a sentence with its fields, for a person; a handler that wants the fields finds them as `facts`."""
     written = _fields(logger, method, dict(facts))  # it empties what it is given
-    return {"msg": f"{Event(facts['event']).sentence} {written}", "extra": {"facts": facts}}
+    return {"msg": f"{LogEvent(facts['event']).sentence} {written}", "extra": {"facts": facts}}
 
 
 class JsonLines(logging.Formatter):
@@ -66,7 +66,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": event,
-            "message": record.getMessage() if event is None else Event(event).sentence,
+            "message": record.getMessage() if event is None else LogEvent(event).sentence,
         }
         return json.dumps(known | facts, default=str)
 
@@ -92,5 +92,5 @@ def json_lines(stream: TextIO) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def log(event: Event, **facts: str | float | None) -> None:
+def log(event: LogEvent, **facts: str | float | None) -> None:
     _logger.info(str(event), **facts)

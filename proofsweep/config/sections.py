@@ -1,6 +1,6 @@
 """The settings: one class for each section, with defaults and checks. docs/command-line.md lists them all."""
 
-from datetime import UTC, datetime
+from datetime import UTC
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from proofsweep.config.locations import refuse_credentials, split_url
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.errors import CatalogError, UsageError
 from proofsweep.domain.runs import duration_of, instant_of
 from proofsweep.domain.tags import checksums_of, columns_of, encoding_named, own_pattern, path_maps_of
@@ -27,7 +28,7 @@ Seconds = Annotated[float, Field(gt=0)]
 
 def _readable(text: str, info: ValidationInfo) -> str:
     try:
-        duration_of(text) if info.field_name == "max_duration" else instant_of(text, datetime.now(UTC), UTC)
+        duration_of(text) if info.field_name == "max_duration" else instant_of(text, utc_now(), UTC)
     except UsageError as error:
         raise ValueError(error.message) from error
     return text

@@ -1,30 +1,61 @@
-"""Threads: beside the work, or one work on many items at once; and the switch that ends them all."""
+"""Threads and clocks: the one place of the core that knows either.
 
-import threading
+Other modules import them from here. So a simulation can give the whole core threads and clocks of its own.
+"""
+
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import islice
+from threading import TIMEOUT_MAX, Condition, Event, Lock, RLock, Semaphore, Thread, Timer, get_ident, local
+from time import monotonic, sleep
 from typing import TypeVar
 
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import RunMustStop
 
+__all__ = [
+    "TIMEOUT_MAX",
+    "Condition",
+    "Event",
+    "Future",
+    "Lock",
+    "RLock",
+    "Semaphore",
+    "StopSwitch",
+    "Thread",
+    "ThreadPoolExecutor",
+    "Timer",
+    "background_thread",
+    "get_ident",
+    "local",
+    "monotonic",
+    "sleep",
+    "some_at_once",
+    "utc_now",
+    "wait",
+]
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 @contextmanager
 def background_thread(
-    name: str, work: Callable[[threading.Event], None], stop: Callable[[RunMustStop], object] | None = None
+    name: str, work: Callable[[Event], None], stop: Callable[[RunMustStop], object] | None = None
 ) -> Iterator[Callable[[], None]]:
     """Run `work(over)` in a daemon thread; at the end, set `over` and wait for the thread. Yields what ends it early.
 
     An error in the thread ends the main work, and is raised in place of the main work's own. It calls `stop` at once;
     without it the main work goes on.
     """
-    over, errors = threading.Event(), list[BaseException]()
+    over, errors = Event(), list[BaseException]()
 
     def run() -> None:
         try:
@@ -36,7 +67,7 @@ def background_thread(
             broken = f"The thread {name} failed through a mistake of this program ({type(error).__name__})."
             stop(RunMustStop(broken, ended_by=EndedBy.ERROR))
 
-    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread = Thread(target=run, name=name, daemon=True)
     thread.start()
 
     def end() -> None:
@@ -69,7 +100,7 @@ class StopSwitch:
     """Keeps the first `reason` to stop; `is_aborted` if calls in flight are aborted, too. Thread-safe."""
 
     def __init__(self) -> None:
-        self._pulled = threading.Event()
+        self._pulled = Event()
         self.reason: RunMustStop | None = None
         self.is_aborted = False
 

@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -14,7 +13,7 @@ from pydantic import TypeAdapter
 
 from proofsweep.config.locations import path_within
 from proofsweep.config.sections import IngestSettings
-from proofsweep.config.threads import some_at_once
+from proofsweep.config.threads import sleep, some_at_once
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row, WorkItem, utf8_text
 from proofsweep.domain.runs import Plan, new_run_id
@@ -108,7 +107,7 @@ class IngestContext:
     open_catalog: Callable[[str], Catalog]
     plan: Callable[[Catalog, str], Plan]
     clock: Clock
-    rest: Callable[[float], None] = time.sleep
+    rest: Callable[[float], None] = sleep
     is_stopped: Callable[[], bool] = lambda: False  # whether somebody asked this process to stop
 
 

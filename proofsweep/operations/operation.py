@@ -4,7 +4,6 @@ Legs of its kind that were killed are ended first. Each kind finds by itself wha
 """
 
 import secrets
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from itertools import count
 from typing import TypeVar
 
 from proofsweep.client.client import Partner
-from proofsweep.config.threads import background_thread
+from proofsweep.config.threads import Lock, background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ProofsweepError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
@@ -65,7 +64,7 @@ class OperationLeg:
             unattributed=service.unattributed,
             environment=operation.environment,
         )
-        self._numbers, self._failures, self._lock = count(), 0, threading.Lock()
+        self._numbers, self._failures, self._lock = count(), 0, Lock()
 
     def ask(self, call: Call, question: Callable[[Partner], _Answer]) -> tuple[_Answer | CallFailed, str | None]:
         """Make one call; give its answer, or how it failed, and the request ID of its last exchange.

@@ -3,9 +3,7 @@
 A run that processes work on is followed by their heartbeats, and can be stopped.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, takewhile
@@ -13,6 +11,7 @@ from itertools import chain, takewhile
 import pyarrow as pa
 
 from proofsweep.config.locations import one_line
+from proofsweep.config.threads import ThreadPoolExecutor, monotonic, sleep
 from proofsweep.domain.endings import EndedBy, ending_of
 from proofsweep.domain.errors import ResultsError, UsageError
 from proofsweep.domain.items import Row, proof_id_of
@@ -359,15 +358,15 @@ def heartbeats_of(results: Results, run: RunStatus) -> Iterator[RunStatus]:
 
     Whether one is dead is judged by this process's own clock: another machine's may be wrong.
     """
-    changed_at, signs = time.monotonic(), _signs_of(run.open_legs)
+    changed_at, signs = monotonic(), _signs_of(run.open_legs)
     while True:
         yield run
-        time.sleep(_LOOK_SECONDS)
+        sleep(_LOOK_SECONDS)
         run = _without_rows(results, run.plan)
         there = [leg for leg in run.open_legs if not leg.is_gone]
         if _signs_of(there) != signs:
-            changed_at, signs = time.monotonic(), _signs_of(there)
-        is_silent = time.monotonic() - changed_at > STALE_SECONDS
+            changed_at, signs = monotonic(), _signs_of(there)
+        is_silent = monotonic() - changed_at > STALE_SECONDS
         if not there or (is_silent and not any(leg.is_alive for leg in there)):
             return
 
@@ -392,19 +391,19 @@ def stop_run(results: Results, run_id: str, wait_seconds: float) -> StopReport:
     run = describe_run(results, run_id)
     legs = there = [leg for leg in run.open_legs if not leg.is_gone]
     asked: dict[int, OpenTerm] = {}  # one leg of each partition, also one that begins meanwhile
-    late_at = time.monotonic() + wait_seconds
-    changed_at, signs, is_silent = time.monotonic(), _signs_of(there), False
+    late_at = monotonic() + wait_seconds
+    changed_at, signs, is_silent = monotonic(), _signs_of(there), False
     while there:
         if _signs_of(there) != signs:
-            changed_at, signs = time.monotonic(), _signs_of(there)
+            changed_at, signs = monotonic(), _signs_of(there)
         for leg in there:
             if asked.setdefault(run.plan.partition_of_leg(leg.leg), leg) is leg:
                 Legs(results.store, run_id).ask_to_stop(leg)
         # A machine or a container that is gone tells nobody so: its silence by this process's own clock does.
-        is_silent = time.monotonic() - changed_at > STALE_SECONDS and not any(leg.is_alive for leg in there)
-        if is_silent or time.monotonic() >= late_at:
+        is_silent = monotonic() - changed_at > STALE_SECONDS and not any(leg.is_alive for leg in there)
+        if is_silent or monotonic() >= late_at:
             break
-        time.sleep(min(_LOOK_SECONDS / 2, wait_seconds))
+        sleep(min(_LOOK_SECONDS / 2, wait_seconds))
         there = [
             leg for leg in open_legs(results.store, run.plan) if not leg.is_gone and _may_be_asked(asked, run.plan, leg)
         ]

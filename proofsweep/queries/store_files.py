@@ -1,12 +1,12 @@
 """The objects of a results store as a file system, for DuckDB where it cannot read them itself."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
+from proofsweep.config.threads import ThreadPoolExecutor
 from proofsweep.queries.tables import STORE_SCHEME
 from proofsweep.store.objects import REQUESTS_AT_ONCE, Store
 

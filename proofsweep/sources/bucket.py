@@ -3,7 +3,6 @@
 import hashlib
 import re
 import sqlite3
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
@@ -17,6 +16,7 @@ import obstore
 
 from proofsweep.config.buckets import FAILURES, FailureKind, failure_of, open_bucket
 from proofsweep.config.locations import one_line, root_and_key
+from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import NameTaken, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -66,7 +66,7 @@ class BucketFiles:
         self._open_root = open_root
         self.rule = rule
         self._stores: dict[str, ObjectStore] = {}
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def facts(self, location: str) -> FileFacts | None:
         return self._found(location, _head)

@@ -4,7 +4,6 @@ import errno
 import os
 import posixpath
 import stat
-import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -12,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from proofsweep.config.locations import is_bucket, is_within, one_line, path_within, root_and_key
+from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import SHORTAGES, ResourceShortage, SourceError
 from proofsweep.domain.items import FileFacts
 from proofsweep.domain.reasons import Ineligible, Reason
@@ -53,7 +53,7 @@ class Files:
         self._local_root = None if root is None or is_bucket(root) else root
         self.rule = rule
         self._buckets = buckets
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._real_folder = lru_cache(FOLDERS_KEPT)(os.path.realpath)
 
     def within(self, root: str | None) -> "Files":

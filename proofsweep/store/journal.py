@@ -5,7 +5,6 @@
 
 import os
 import secrets
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from proofsweep.config.threads import some_at_once
+from proofsweep.config.threads import Lock, some_at_once
 from proofsweep.domain.items import Row, WorkItem
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.store import layout
@@ -35,8 +34,8 @@ class Journal:
     table: str = "verdicts"  # takes the finished rows
     written: Counter[str] = field(default_factory=Counter)  # rows of each table
     _waiting: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _flushing: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
+    _flushing: Lock = field(default_factory=Lock)
     _flushes: int = 0
     _last: Counter[str] = field(default_factory=Counter)
     _taken: dict[str, tuple[int, pa.Table]] = field(default_factory=dict)  # of one flush, and not known to be written

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
-from threading import Lock
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from proofsweep.config.threads import Lock
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.items import PROOF_PREFIX, Mode, sidecar_key
 from proofsweep.domain.runs import Plan

@@ -9,35 +9,28 @@ The terms of a partition of a run are its legs. A catalog has a lease too, which
 """
 
 import json
-import os
-import secrets
 import socket
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
+from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from proofsweep.config.threads import background_thread
+from proofsweep.config.threads import Event, background_thread, sleep, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import AnyRun, Plan
 from proofsweep.domain.text import printable
 from proofsweep.store import layout
+from proofsweep.store.holder import Holder, this_process
 from proofsweep.store.objects import JSON_OBJECT, Store, json_bytes, numbered, read_document
 
 HEARTBEAT_SECONDS = 10  # time between two heartbeats
 _TERMS_KEPT = 100  # of a lease whose terms are no legs; a watched folder takes one with each pass
 STALE_SECONDS = 30  # age of the last heartbeat from which a holder counts as dead: two in a row may be late
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +58,7 @@ class LegProgress:
 
 
 _PROGRESS = TypeAdapter(LegProgress)
+_HOLDER = TypeAdapter(Holder)
 
 
 def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> LegProgress:
@@ -84,61 +78,6 @@ def together(rows: int, finished_before: int, legs: Sequence[LegProgress]) -> Le
         quota_left=min((leg.quota_left for leg in legs if leg.quota_left is not None), default=None),
         waiting=waits.pop() if len(waits) == 1 else "",
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
-    """Which process holds a term. On the same machine, this is enough to check whether it still exists."""
-
-    host: str
-    machine: str  # where `pid` is valid: each container has numbers of its own, and they may share a host name
-    pid: int
-    process_started: str  # the kernel's start time of the process, because process IDs are reused
-    taken_at: datetime
-    token: str = ""  # random, so that no two holders are equal
-    # cells of the `runs` row that only this process knew, for a leg that must write the row after a kill.
-    facts: dict[str, object] = field(default_factory=dict, compare=False)  # the other fields identify the process
-
-    @property
-    def where(self) -> str:
-        return f"process {self.pid} on {self.host}"
-
-    @property
-    def is_here(self) -> bool:
-        return self.machine == _this_machine()
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether its process no longer exists; that is known only where its process ID has a meaning."""
-        if not self.is_here:
-            return False
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return True
-        except PermissionError:
-            return False
-        return bool(self.process_started) and _process_started(self.pid) != self.process_started
-
-
-_HOLDER = TypeAdapter(Holder)
-
-
-def _this_machine() -> str:
-    """Name where a process ID has a meaning: host, boot and PID namespace, as far as the system tells them."""
-    names = [socket.gethostname()]
-    with suppress(OSError):
-        names.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
-        names.append(str(Path("/proc/self/ns/pid").readlink()))
-    return " ".join(names)
-
-
-def _process_started(pid: int) -> str:
-    """Return the start time of a process as the kernel says it; empty for a zombie or if it is not known."""
-    with suppress(OSError):
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        return "" if stat[0] == "Z" else stat[19]
-    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +114,8 @@ class OpenTerm:
 class Lease:
     store: Store
     name: str  # of what is leased
-    clock: Callable[[], datetime] = _now
-    rest: Callable[[float], object] = threading.Event().wait  # waits for a number of seconds
+    clock: Callable[[], datetime] = utc_now
+    rest: Callable[[float], object] = sleep  # waits for a number of seconds
     first: int = 1  # the number of the first term
     step: int = 1  # from one term to the next
     # the message for a process that comes while another holds the lease; `{holder}` stands for that one.
@@ -208,15 +147,7 @@ class Lease:
 
     def take(self, number: int, facts: Row | None = None) -> None:
         """Take a term for this process; who takes it over needs the `facts`. RunIsActive if another was first."""
-        holder = Holder(
-            host=socket.gethostname(),
-            machine=_this_machine(),
-            pid=os.getpid(),
-            process_started=_process_started(os.getpid()),
-            taken_at=self.clock(),
-            token=secrets.token_hex(8),
-            facts=facts or {},
-        )
+        holder = this_process(self.clock(), facts or {})
         try:
             self.store.create(layout.lease_name(self.name, number), json_bytes(asdict(holder)))
         except NameTaken as taken:
@@ -317,7 +248,7 @@ def sole_process(lease: Lease, facts: Row | None = None) -> Iterator[int]:
     number = lease.after(lease.last_ended())
     lease.take(number, facts)
 
-    def keep(over: threading.Event) -> None:
+    def keep(over: Event) -> None:
         while not over.wait(HEARTBEAT_SECONDS):
             with suppress(ResultsError):
                 lease.beat(number)
@@ -368,7 +299,7 @@ class Legs(Lease):
         return RunMustStop(printable(str(request.get("why"))), ended_by=EndedBy(request.get("ended_by")))
 
 
-def legs_of(store: Store, plan: AnyRun, clock: Callable[[], datetime] = _now) -> list[Legs]:
+def legs_of(store: Store, plan: AnyRun, clock: Callable[[], datetime] = utc_now) -> list[Legs]:
     firsts = range(1, plan.partitions + 1)
     return [Legs(store, plan.run_id, clock, first=first, step=plan.partitions) for first in firsts]
 
@@ -398,7 +329,7 @@ class CatalogLease:
     store: Store
     environment: str
     identity: str
-    clock: Callable[[], datetime] = _now
+    clock: Callable[[], datetime] = utc_now
 
     def last_ended(self) -> str:
         """Name the object of the last term, empty without one; RunIsActive if a leg of its run is alive."""

@@ -4,7 +4,6 @@ So with monitoring: of each environment and day `probes` has one part, which eve
 """
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from functools import partial
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from proofsweep.config.threads import some_at_once
+from proofsweep.config.threads import sleep, some_at_once
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.items import Row
 from proofsweep.domain.runs import Operation
@@ -74,7 +73,7 @@ def add_pass(
     environment: str,
     began: datetime,
     rows: Sequence[Row],
-    rest: Callable[[float], object] = time.sleep,
+    rest: Callable[[float], object] = sleep,
 ) -> None:
     """Add the rows of a pass that began then; ResultsError if the store cannot be used, or the part is damaged.
 

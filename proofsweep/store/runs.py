@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
 from typing import Annotated
@@ -18,7 +18,7 @@ from typing import Annotated
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from proofsweep.config.locations import resolved_location
-from proofsweep.config.threads import some_at_once
+from proofsweep.config.threads import some_at_once, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError
 from proofsweep.domain.items import Row
@@ -199,9 +199,7 @@ def newest_whole(plans: Sequence[Plan]) -> Plan | None:
 
 
 class RunIndex:
-    def __init__(
-        self, results: Results, clock: Callable[[], datetime] = lambda: datetime.now(UTC), *, is_kept: bool = True
-    ) -> None:
+    def __init__(self, results: Results, clock: Callable[[], datetime] = utc_now, *, is_kept: bool = True) -> None:
         """Take a results store; if the index `is_kept`, it is written anew with what it lacked."""
         self._results = results
         self._is_kept = is_kept

@@ -1,12 +1,11 @@
 """One attempt at a run, from lease to receipt: no other may be alive, and those that died before are settled first."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
-from proofsweep.config.logs import Event, log
-from proofsweep.config.threads import background_thread
+from proofsweep.config.logs import LogEvent, log
+from proofsweep.config.threads import ThreadPoolExecutor, background_thread
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Row
@@ -81,7 +80,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
     """Keep a leg alive for the work inside, and settle it however the work ends."""
     results, plan = leg.results, leg.plan
     started_at = clock()
-    log(Event.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
+    log(LogEvent.LEG_OPENED, run_id=plan.run_id, leg=leg.number, items=len(leg.completed.own))
     leg.dispatcher.on_open = leg.attribution.restore
     try:
         with (
@@ -110,7 +109,7 @@ def leg_session(leg: Leg, facts: Row, clock: Clock) -> Iterator[None]:
                 quota_reset=leg.budget.quota_reset,  # as the service last said
                 in_doubt=sorted(leg.attribution.put_aside),  # rows that were tried and remain
             )
-        log(Event.LEG_CLOSED, run_id=plan.run_id, leg=leg.number, ended_by=str(row["ended_by"]))
+        log(LogEvent.LEG_CLOSED, run_id=plan.run_id, leg=leg.number, ended_by=str(row["ended_by"]))
         note_leg(results, plan)
 
 
@@ -200,7 +199,7 @@ def settle_legs_before(results: Results, plan: Plan, clock: Clock, leg: int) -> 
             facts = {} if holder is None else {name: fact for name, fact in holder.facts.items() if name != BOUNDS}
             with suppress(RunIsActive):  # another process settled it, or its own did
                 settle_leg(LegParts.found(results, plan, number), legs, EndedBy.KILLED, facts)  # (1)
-            log(Event.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
+            log(LogEvent.LEG_TAKEN_OVER, run_id=plan.run_id, leg=number)
         if layout.runs_name(plan.run_id, plan.run_date, number) not in written:
             record_leg(results, plan, legs, number)  # (2)
     for number in numbered(results.store, layout.journals_folder(plan.run_id)):

@@ -1,7 +1,6 @@
 """Write down what is believed of a leg's outcomes; the rest waits for evidence or a check, by the rules of `fault`."""
 
 import math
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,9 +8,9 @@ from functools import partial
 from typing import TypeVar
 
 from proofsweep.client.scheduler import Dispatcher
-from proofsweep.config.logs import Event, log
+from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import Lock, StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResourceShortage, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode, Row, WorkItem
@@ -62,8 +61,8 @@ class Attribution:
     _wrong_at: float = -math.inf
     _lost_roots: dict[str, tuple[str, list[Finished]]] = field(default_factory=dict)  # why, and what was missing
     _roots_until: float = math.inf  # when they are no longer waited for, in this round or a later one
-    _lock: threading.Lock = field(default_factory=threading.Lock)  # for what is kept here
-    _checking: threading.Lock = field(default_factory=threading.Lock)  # for the thread that makes checks
+    _lock: Lock = field(default_factory=Lock)  # for what is kept here
+    _checking: Lock = field(default_factory=Lock)  # for the thread that makes checks
 
     def admit(self, done: Finished, row: Row, began_at: float) -> bool:
         """Write a row down if its outcome is believed, and say so; else it waits, or is tried again."""
@@ -219,7 +218,7 @@ class Attribution:
             self.stop.check()
             began_at = clock()
             result = self.awaited(partial(self._check, question, in_question))
-            log(Event.CHECK_ENDED, in_question=question.what, finding=result.finding)
+            log(LogEvent.CHECK_ENDED, in_question=question.what, finding=result.finding)
             if question.what is InQuestion.SOURCE:
                 return began_at, result
             if result.finding is CheckFinding.WRONG:

@@ -1,10 +1,10 @@
 """Write down each row and each exchange of a leg as soon as it is over."""
 
-import threading
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from proofsweep.config.threads import Lock
 from proofsweep.domain.exchanges import Exchange
 from proofsweep.domain.items import Row
 from proofsweep.domain.outcomes import Finished, word_for
@@ -43,7 +43,7 @@ class AuditTrail(Trail):
 
     completed: CompletedRows
     rows: Counter[str] = field(default_factory=Counter)  # finished rows by outcome word
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     def write(self, done: Finished, row: Row) -> None:
         self.journal.add(row, [])

@@ -1,7 +1,6 @@
 """How much of the key's quota a leg has spent, and whether another item may begin (contract, Limits)."""
 
 import math
-import threading
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
@@ -9,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from proofsweep.client.client import Partner
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import TIMEOUT_MAX, Event, RLock, StopSwitch
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, RunMustStop
 from proofsweep.domain.exchanges import Call, Exchange
@@ -51,8 +50,8 @@ class Budget:
     _owed: dict[int, set[Call]] = field(default_factory=dict)
     _headroom: int | None = None
     _spent_before: int = 0  # of these calls, those that the headroom includes
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-    _probing: threading.RLock = field(default_factory=threading.RLock)
+    _lock: RLock = field(default_factory=RLock)
+    _probing: RLock = field(default_factory=RLock)
 
     @property
     def left(self) -> int | None:
@@ -138,10 +137,10 @@ class Budget:
                 return True
             return False
 
-    def keep_probing(self, over: threading.Event) -> None:
+    def keep_probing(self, over: Event) -> None:
         """Read the quota now and then; soon, where a reserve is to be kept and the service has not answered yet."""
         is_known = not self.bounds.reserve or self._headroom is not None
-        while not over.wait(min(self.probe_seconds if is_known else _UNKNOWN_SECONDS, threading.TIMEOUT_MAX)):
+        while not over.wait(min(self.probe_seconds if is_known else _UNKNOWN_SECONDS, TIMEOUT_MAX)):
             is_known = self.probe() or is_known
 
     def stop_at_closing(self) -> None:

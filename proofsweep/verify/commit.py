@@ -1,20 +1,18 @@
 """End a leg, this process's own or a dead one: parts from the journal, receipt, entry in the ledger, row in `runs`."""
 
-import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from http import HTTPStatus
-from time import monotonic
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from proofsweep import __version__
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import Event, StopSwitch, monotonic
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import CONTRACT_VERSION, Call
@@ -133,7 +131,7 @@ class LegParts:
             found = segments_of(store, self._journal, table)
             delete_all(store, [each.name for each in found if each.number <= mark.journal.get(each.writer, 0)])
 
-    def publish_as_it_grows(self, journal: Journal, stop: StopSwitch, over: threading.Event) -> None:
+    def publish_as_it_grows(self, journal: Journal, stop: StopSwitch, over: Event) -> None:
         """Publish whenever so many rows wait, or for so long, until `over` is set."""
         published_at = monotonic()
         while not over.wait(FLUSH_SECONDS):

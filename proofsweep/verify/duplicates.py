@@ -1,11 +1,9 @@
 """The same bytes with the same sidecar need one verification: which item has them already, and its answer."""
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass
-from threading import Lock
 
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import Future, Lock, StopSwitch
 from proofsweep.domain.items import Mode
 from proofsweep.domain.outcomes import Accepted, Deferred, Finished, Rejected
 from proofsweep.sources.audio import AudioFile

@@ -5,10 +5,10 @@ without being opened again. A file whose name and size fit is opened only when i
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 
+from proofsweep.config.threads import ThreadPoolExecutor
 from proofsweep.domain.errors import SourceError
 from proofsweep.domain.items import FileFacts, ManifestRow, Mode, Unlisted, WorkItem, proof_id_of
 from proofsweep.domain.reasons import Ineligible, Reason

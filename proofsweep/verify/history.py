@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 
-from proofsweep.config.logs import Event, log
+from proofsweep.config.logs import LogEvent, log
 from proofsweep.domain.errors import ProofsweepError
 from proofsweep.domain.runs import Plan
 from proofsweep.store.latest import refresh_if_due
@@ -29,7 +29,7 @@ def note_leg(results: Results, plan: Plan) -> None:
             update()
         except Exception as error:  # noqa: BLE001 - what is derived must not end a leg whose results are safe
             why = error.message if isinstance(error, ProofsweepError) else type(error).__name__
-            log(Event.UPDATE_MISSED, run_id=plan.run_id, what=what, why=why)
+            log(LogEvent.UPDATE_MISSED, run_id=plan.run_id, what=what, why=why)
 
 
 def _refresh_latest(results: Results, plan: Plan) -> None:

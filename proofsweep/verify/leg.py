@@ -1,8 +1,6 @@
 """One leg as the threads of a process share it: what it works with, how far it is, and what keeps it alive."""
 
 import math
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -12,9 +10,9 @@ from functools import partial
 
 from proofsweep.client.scheduler import LaneStatus
 from proofsweep.config.locations import path_of
-from proofsweep.config.logs import Event, log
+from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
-from proofsweep.config.threads import StopSwitch, background_thread
+from proofsweep.config.threads import Event, StopSwitch, background_thread, monotonic, sleep
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Mode
@@ -59,7 +57,7 @@ class Heartbeat:
     abort: Callable[[], None] = lambda: None  # abandons them then
     progress: Callable[[], LegProgress | None] = lambda: None  # what heartbeats tell of the work, if anything
     _has_told_stop: bool = False
-    uptime: Callable[[], float] = time.monotonic
+    uptime: Callable[[], float] = monotonic
     _beaten_at: datetime = field(init=False)
     _writing_since: float | None = None
     _failing_since: float | None = None
@@ -76,7 +74,7 @@ class Heartbeat:
         since = self._writing_since
         return self._failing_since is None and (since is None or self.uptime() - since < _SLOW_WRITE_SECONDS)
 
-    def keep(self, over: threading.Event) -> None:
+    def keep(self, over: Event) -> None:
         """Write every second until `over` is set, and once more then.
 
         A store that fails at that last moment is waited for as well, unless the leg was stopped.
@@ -87,10 +85,10 @@ class Heartbeat:
             over.wait(FLUSH_SECONDS)
         self.write()
         while self._failing_since is not None and self.stop.reason is None:
-            time.sleep(FLUSH_SECONDS)
+            sleep(FLUSH_SECONDS)
             self.write()
 
-    def send_heartbeats(self, over: threading.Event) -> None:
+    def send_heartbeats(self, over: Event) -> None:
         """Only give signs of life until `over` is set: the leg is being settled, and its journal is complete."""
         while not over.wait(FLUSH_SECONDS):
             with suppress(ResultsError):  # settling finds out by itself
@@ -136,7 +134,7 @@ class Heartbeat:
         reason = self.legs.stop_asked(self.leg, self._token)
         if reason is not None:
             self._look_at, self._abort_at = math.inf, now + self.drain_seconds
-            log(Event.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, why=reason.message)
+            log(LogEvent.STOP_REQUESTED, run_id=self.legs.name, leg=self.leg, why=reason.message)
             self.stop.pull(reason)
 
     def _is_due(self) -> bool:
@@ -273,5 +271,5 @@ class Leg:
 
 def _say_if_fewer(wanted: int, workers: int) -> None:
     if workers < wanted:
-        log(Event.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
+        log(LogEvent.WORKERS_LOWERED, pace_workers=wanted, workers=workers)
         say(f"pace.workers is {workers}, not {wanted}: no more files can be open (ulimit -n)")

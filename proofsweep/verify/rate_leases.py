@@ -2,8 +2,6 @@
 
 import math
 import secrets
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -11,6 +9,7 @@ from dataclasses import asdict, replace
 from pydantic import TypeAdapter
 
 from proofsweep.client.rate_share import LOOK_SECONDS, RateLease, RateShare, Share, Weight
+from proofsweep.config.threads import Event, Thread, monotonic
 from proofsweep.domain.errors import ResultsError
 from proofsweep.domain.runs import INGEST, Plan
 from proofsweep.store import layout
@@ -34,12 +33,12 @@ class RateLeases:
         self._dispatcher, self._clock = service.dispatcher, service.clock
         weight = Weight.INGEST if plan is not None and plan.catalog_kind == INGEST else Weight.VERIFY
         self._share = RateShare(token=secrets.token_hex(6), weight=weight, known=rate)
-        self._has_looked = threading.Event()
+        self._has_looked = Event()
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        over = threading.Event()
-        thread = threading.Thread(target=self._keep, args=(over,), name="rate-share", daemon=True)
+        over = Event()
+        thread = Thread(target=self._keep, args=(over,), name="rate-share", daemon=True)
         thread.start()
         self._has_looked.wait(_FIRST_SECONDS)
         try:
@@ -81,11 +80,11 @@ class RateLeases:
                     leases[token] = replace(lease, pause_seconds=min(_MOST_PAUSE_SECONDS, left_seconds))
         return leases
 
-    def _keep(self, over: threading.Event) -> None:
+    def _keep(self, over: Event) -> None:
         refused, looked_at = 0, -math.inf
         while not over.is_set():
-            if self._dispatcher.refused != refused or time.monotonic() - looked_at >= LOOK_SECONDS:
-                refused, looked_at = self._dispatcher.refused, time.monotonic()
+            if self._dispatcher.refused != refused or monotonic() - looked_at >= LOOK_SECONDS:
+                refused, looked_at = self._dispatcher.refused, monotonic()
                 self.look()
                 self._has_looked.set()
             over.wait(_POLL_SECONDS)

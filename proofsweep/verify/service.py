@@ -4,9 +4,7 @@ It is examined before anything is spent: does it answer, does it take the key, h
 """
 
 import resource
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,10 +21,10 @@ from proofsweep.client.pacer import Pacer
 from proofsweep.client.retry import backoff
 from proofsweep.client.scheduler import Dispatcher
 from proofsweep.client.session import ClientContext, Session
-from proofsweep.config.logs import Event, log
+from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.proxies import OTHERWISE, Proxies
 from proofsweep.config.sections import PaceSettings, RetrySettings, ServiceSettings, TimeoutSettings
-from proofsweep.config.threads import StopSwitch
+from proofsweep.config.threads import Future, Semaphore, StopSwitch, ThreadPoolExecutor, get_ident
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import CallFailed, ConfigError, NameTaken, ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.exchanges import USAGE_DAYS, AnswerHeaders, Exchange
@@ -59,7 +57,7 @@ class Workers(ThreadPoolExecutor):
     def __init__(self, most: int) -> None:
         super().__init__(most, thread_name_prefix="verify")
         self.most = most
-        self._room = threading.Semaphore(_AHEAD)
+        self._room = Semaphore(_AHEAD)
         self._ahead: set[int] = set()  # threads whose items are
 
     def submit(
@@ -68,7 +66,7 @@ class Workers(ThreadPoolExecutor):
         """Have an item worked on, once there is room for it; RuntimeError after the end, or if no thread can start."""
 
         def worked() -> _Result:
-            self._ahead.add(threading.get_ident())
+            self._ahead.add(get_ident())
             try:
                 return work(*args, **kwargs)
             finally:
@@ -83,7 +81,7 @@ class Workers(ThreadPoolExecutor):
 
     def make_room(self) -> None:
         """Let the next item start, since the caller's may call the service; once, and only on an item's own thread."""
-        if (thread := threading.get_ident()) in self._ahead:
+        if (thread := get_ident()) in self._ahead:
             self._ahead.remove(thread)
             self._room.release()
 
@@ -220,7 +218,7 @@ class Service:
                 if down.ended_by != EndedBy.BREAKER or left_seconds <= 0.0:
                     raise
                 if examinations == 0 and self.transport.reached.is_set():  # else the silence is told
-                    log(Event.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
+                    log(LogEvent.SERVICE_AWAITED, most_seconds=outage_seconds, is_reached=True)
                 examinations += 1
                 self.stop.rest(min(left_seconds, backoff(self.retry, examinations, 1.0)))
         return self.usable(reserve)
@@ -249,7 +247,7 @@ class Service:
 
     def _log_silence(self) -> None:
         most_seconds = min(transport.FIRST_CONTACT_SECONDS, self.retry.breaker_seconds)
-        log(Event.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
+        log(LogEvent.SERVICE_AWAITED, most_seconds=most_seconds, is_reached=False)
 
 
 def _asked(partner: Partner, ask: Callable[[Partner], _Answer]) -> _Answer:

@@ -1,13 +1,13 @@
 """Work through one batch of planned items after the other, on threads; what failed is tried again last."""
 
 from collections.abc import Iterator
-from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 
 from proofsweep.config.known_errors import known_error
+from proofsweep.config.threads import Future, wait
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.items import Row, WorkItem

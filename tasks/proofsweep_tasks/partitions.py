@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from typing import Any
 
 from proofsweep import __version__
-from proofsweep.app import App, utc_now
+from proofsweep.app import App
 from proofsweep.config.notices import say
-from proofsweep.config.threads import StopSwitch, background_thread
+from proofsweep.config.threads import StopSwitch, background_thread, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ProofsweepError, ResultsError, RunMustStop
 from proofsweep.domain.runs import Bounds, Plan, left_of

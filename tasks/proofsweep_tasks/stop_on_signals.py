@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from proofsweep.config.logs import Event, log
+from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
 from proofsweep.config.threads import background_thread
 from proofsweep.domain.endings import EndedBy
@@ -89,7 +89,7 @@ def _stop_when_asked(
     asked_at.append(time.monotonic())
     STOP_ASKED.set()
     name = signal.Signals(first).name
-    log(Event.STOP_REQUESTED, signal=name)
+    log(LogEvent.STOP_REQUESTED, signal=name)
     stop = RunMustStop("The run was asked to stop.", ended_by=EndedBy.CANCELLED)
     if first != signal.SIGINT and not is_cancelled_in_prefect():
         stop = RunMustStop(f"The process was asked to end ({name}).", ended_by=EndedBy.INTERRUPTED)

@@ -16,7 +16,7 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 
 from proofsweep.alerts.send import Gather
 from proofsweep.app import App
-from proofsweep.config.logs import Event, log
+from proofsweep.config.logs import LogEvent, log
 from proofsweep.config.notices import say
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.text import without_logins
@@ -56,7 +56,7 @@ def is_cancelled_in_prefect() -> bool:
 def tell_alerts(app: App, gather: Gather) -> None:
     """Tell what must be told, each cause once, with the flow run's page. If that fails, one line says so."""
     for line in app.tell(gather, _page):
-        log(Event.ALERT_MISSED, why=line)
+        log(LogEvent.ALERT_MISSED, why=line)
         say(line)
 
 

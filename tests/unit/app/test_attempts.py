@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from proofsweep.app import App, utc_now
+from proofsweep.app import App
 from proofsweep.config.load import Settings, load_settings
+from proofsweep.config.threads import utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ConfigError, RunIsActive, RunMustStop
 from proofsweep.domain.exchanges import Call

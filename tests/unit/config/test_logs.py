@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 import structlog
 
-from proofsweep.config.logs import LOGGER, Event, json_lines, log, set_up_logs
+from proofsweep.config.logs import LOGGER, LogEvent, json_lines, log, set_up_logs
 
 HTTP_LIBRARIES = ("httpx", "httpcore")
 
@@ -26,7 +26,7 @@ def logs_as_before() -> Iterator[None]:
 
 def test_an_event_is_a_sentence_with_its_fields(caplog: pytest.LogCaptureFixture) -> None:
     """It is written to the standard logger, which the orchestrator reads. A fact may quote what the partner sent."""
-    log(Event.LEG_OPENED, run_id="1\n\x1b[2J\u202e", items=1000)
+    log(LogEvent.LEG_OPENED, run_id="1\n\x1b[2J\u202e", items=1000)
 
     (record,) = caplog.records
     assert (record.name, record.levelname) == (LOGGER, "INFO")
@@ -37,12 +37,12 @@ def test_an_event_is_a_line_of_json_where_a_worker_writes_it() -> None:
     """With its own fields, each by its name; the root logger does not write it again."""
     stream = StringIO()
     with json_lines(stream):
-        log(Event.UPDATE_MISSED, value="1\n\x1b[2J\u202e", leg=2)
+        log(LogEvent.UPDATE_MISSED, value="1\n\x1b[2J\u202e", leg=2)
         logging.getLogger(LOGGER).warning("not an event")
 
     event, other = map(json.loads, stream.getvalue().splitlines())
     assert event.pop("time") <= other.pop("time") <= datetime.now(UTC).isoformat()
-    sentence = Event.UPDATE_MISSED.sentence
+    sentence = LogEvent.UPDATE_MISSED.sentence
     assert event == {
         "level": "info",
         "event": "update_missed",

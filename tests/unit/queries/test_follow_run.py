@@ -34,7 +34,8 @@ class Steps:
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     steps = Steps()
-    monkeypatch.setattr("proofsweep.queries.status.time", steps)
+    monkeypatch.setattr("proofsweep.queries.status.monotonic", steps.monotonic)
+    monkeypatch.setattr("proofsweep.queries.status.sleep", steps.sleep)
     return steps
 
 
