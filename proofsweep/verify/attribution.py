@@ -243,7 +243,9 @@ class Attribution:
         mode, of_content = Mode(question.where), sum(map(is_of_content, in_question))
         result = Result(CheckFinding.NOTHING_KNOWN)
         if of_content or question.what is InQuestion.REGISTRY:
-            result = self.checks.send_known(mode)
+            read = (done.read for done in in_question)
+            refused = {audio.sha256 for audio in read if audio is not None and audio.sha256 is not None}
+            result = self.checks.send_known(mode, refused)
         if result.finding is CheckFinding.NOTHING_KNOWN and question.what is InQuestion.SERVICE:
             result = self.checks.probe_service(mode, needs_verdict=of_content >= ALIKE)
             if result.finding is CheckFinding.RIGHT:

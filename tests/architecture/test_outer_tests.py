@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-INNER = {TESTS / "architecture", TESTS / "unit", TESTS / "worlds" / "core.py"}
+INNER = {TESTS / "architecture", TESTS / "unit", TESTS / "world", TESTS / "worlds" / "core.py"}
 DOCUMENTED = ("proofsweep.__version__", "proofsweep.results")
 
 

@@ -1,0 +1,158 @@
+"""The results store of a world: a bucket in memory, in the words of `obstore`, that fails as buckets do."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kernel import Dead, Process, here
+from obstore import exceptions
+
+URL = "s3://world/results"
+
+
+@dataclass(slots=True, kw_only=True)
+class StoreWeather:
+    """What goes wrong between two times, as shares of all requests."""
+
+    since: float = 0.0
+    until: float = math.inf
+    fails_before: float = 0.0  # the request was not heard
+    fails_after: float = 0.0  # a write happened, and its answer was lost
+    hangs: float = 0.0  # the answer comes very late
+    is_away: bool = False  # no request is answered
+    hosts: tuple[str, ...] = ()  # only processes on these; empty for all
+
+    def has(self, now: float, process: Process | None) -> bool:
+        return self.since <= now < self.until and (
+            not self.hosts or (process is not None and process.host in self.hosts)
+        )
+
+
+class Bucket:
+    """Objects by key. `lag_seconds` is how long listings may lack what was written."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.written_at: dict[str, float] = {}
+        self.kept: dict[str, bytes] | None = None  # its objects, while an empty one stands in its place
+        self.lost = 0  # objects that were written into such a one
+        self.random = here().stream("bucket")
+        self.latency = 0.004
+        self.lag_seconds = 0.0
+        self.lets_two_through = False  # whether a conditional create may overwrite, as some gateways' do
+        self.weather: list[StoreWeather] = []
+        self.requests = 0
+        self._hidden_until: dict[str, float] = {}
+
+    # --- In the words of `obstore`, whose first argument is the bucket
+
+    def put(self, _root: object, key: str, content: bytes, *, mode: str, attributes: object = None) -> None:
+        del attributes
+        with_answer = self._begin("put", key, is_write=True)
+        task = here().current
+        process = None if task is None else task.process
+        count = 0
+        if process is not None:
+            process.writes += 1
+            count = process.writes
+            if process.dies_at_write == (count, False):
+                here().die()
+        is_taken = mode == "create" and key in self.objects
+        if is_taken and self.lets_two_through and here().now - self.written_at[key] < 0.05:
+            is_taken = False
+        if not is_taken:
+            self._set(key, bytes(content))
+        if process is not None and process.dies_at_write == (count, True):
+            here().die()
+        self._end(with_answer, key)
+        if is_taken:
+            raise exceptions.AlreadyExistsError(f"{key} exists")
+
+    def get(self, _root: object, key: str) -> "_Content":
+        self._end(self._begin("get", key), key)
+        if key not in self.objects:
+            raise FileNotFoundError(key)
+        return _Content(self.objects[key])
+
+    def get_range(self, root: object, key: str, *, start: int, end: int) -> bytes:
+        return self.get(root, key).bytes()[start:end]
+
+    def delete(self, _root: object, key: str) -> None:
+        answer = self._begin("delete", key, is_write=True)
+        self.objects.pop(key, None)
+        self._end(answer, key)
+
+    def list_with_delimiter(self, _root: object, prefix: str) -> dict[str, list[object]]:
+        self._end(self._begin("list", prefix), prefix)
+        objects: list[object] = []
+        folders: dict[str, None] = {}
+        for key in self._listed(prefix):
+            below, slash, _ = key.removeprefix(prefix).partition("/")
+            if slash:
+                folders[f"{prefix}{below}"] = None
+            else:
+                objects.append({"path": key, "size": len(self.objects[key])})
+        return {"objects": objects, "common_prefixes": [*folders]}
+
+    def pages(self, _root: object, prefix: str, *, offset: str) -> Iterator[list[dict[str, object]]]:
+        self._end(self._begin("list", prefix), prefix)
+        yield [{"path": key, "size": len(self.objects[key])} for key in self._listed(prefix) if key > offset]
+
+    # --- What a request goes through
+
+    def _begin(self, what: str, key: str, *, is_write: bool = False) -> bool:
+        """Let a request reach the bucket; return whether its answer is lost."""
+        world = here()
+        if world.current is None:
+            return False  # the checks look from outside
+        self.requests += 1
+        process = world.require_life().process
+        world.sleep(self.latency * self.random.uniform(0.2, 2.0))
+        weather = [each for each in self.weather if each.has(world.now, process)]
+        if any(each.is_away for each in weather):
+            world.sleep(self.random.uniform(0.5, 6.0))
+            raise exceptions.GenericError("connect error")
+        if self._draws(each.hangs for each in weather):
+            world.tell("store is slow", what, key)
+            world.sleep(self.random.uniform(3.0, 40.0))
+        if self._draws(each.fails_before for each in weather):
+            world.tell("store fails before", what, key)
+            raise exceptions.GenericError("connect error")
+        return is_write and self._draws(each.fails_after for each in weather)
+
+    def _draws(self, shares: Iterable[float]) -> bool:
+        return self.random.random() < max(shares, default=0.0)
+
+    def _end(self, is_answer_lost: bool, key: str) -> None:
+        world = here()
+        if world.current is None:
+            return
+        world.sleep(self.latency * self.random.uniform(0.2, 2.0))
+        if is_answer_lost:
+            world.tell("store fails after", key)
+            raise exceptions.GenericError("connection closed")
+
+    def _set(self, key: str, content: bytes) -> None:
+        world = here()
+        if key not in self.objects and self.lag_seconds and self.random.random() < 0.5:
+            self._hidden_until[key] = world.now + self.random.uniform(0.0, self.lag_seconds)
+        self.objects[key], self.written_at[key] = content, world.now
+        world.tell("writes", key, len(content))
+
+    def _listed(self, prefix: str) -> list[str]:
+        now = here().now
+        shown = here().current is None
+        return sorted(
+            key for key in self.objects if key.startswith(prefix) and (shown or self._hidden_until.get(key, 0.0) <= now)
+        )
+
+
+class _Content:
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def bytes(self) -> bytes:
+        return self._content
+
+
+__all__ = ["URL", "Bucket", "Dead", "StoreWeather"]

@@ -1,0 +1,172 @@
+"""What disturbs a world: each fault is drawn as an event, which can be left out by its number.
+
+So a failure is told by its shortest story: without this event it does not happen.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bucket import Bucket, StoreWeather
+from kernel import Process, World
+from music import Music
+from partner import Partner, Weather
+
+_SKEWS = (0.0, 1.5, 40.0, 3_700.0, 86_400.0, 40 * 86_400.0)
+
+
+@dataclass
+class Disturbances:
+    """Draws what disturbs the worlds of a level; events in `without` are drawn, and do not happen."""
+
+    level: str
+    world: World
+    partner: Partner
+    bucket: Bucket
+    music: Music
+    without: Collection[int] = ()
+    events: list[str] = field(default_factory=list)
+    hosts: list[str] = field(default_factory=lambda: ["one"])
+    skews: dict[str, float] = field(default_factory=lambda: {"one": 0.0, "two": 0.0})
+
+    def __post_init__(self) -> None:
+        self.random = self.world.stream("disturbances")
+
+    def has(self, *levels: str) -> bool:
+        """Whether what some levels have happens in this world: in the level `all`, half of it does."""
+        return self.level in levels or (self.level == "all" and self.random.random() < 0.5)
+
+    def event(self, words: str, happens: Callable[[], object]) -> None:
+        number = len(self.events)
+        self.events.append(words)
+        if number not in self.without:
+            self.world.tell(f"event {number}:", words, of="world")
+            happens()
+
+    def threaten(self, process: Process, delay: float) -> None:
+        """Draw how a process that begins after a delay is killed or frozen, if it is."""
+        random, world = self.random, self.world
+        if self.has("kills", "clocks", "lag", "gateway") and random.random() < 0.6:
+            if random.random() < 0.5:
+                at = world.now + delay + random.uniform(0.0, 8.0)
+                self.event(f"kill {process} at {at:.3f}", lambda: world.at(at, lambda: world.kill(process)))
+            else:
+                write = (random.randint(1, 30), random.random() < 0.5)
+                words = f"kill {process} {'after' if write[1] else 'before'} write {write[0]}"
+                self.event(words, lambda: setattr(process, "dies_at_write", write))
+        if self.has("two", "kills", "clocks", "gateway") and random.random() < 0.25:
+            at = world.now + delay + random.uniform(0.0, 6.0)
+            seconds = random.choice((2.0, 12.0, 45.0, 300.0))
+            words = f"freeze {process} at {at:.3f} for {seconds:.0f} s"
+            self.event(words, lambda: world.at(at, lambda: world.freeze(process, seconds)))
+
+    def of_night(self) -> None:
+        """Draw what disturbs the partner, the store, the clocks and the files in this night."""
+        if self.has("clocks"):
+            self._draw_clocks()
+        if self.has("two", "gateway"):
+            self.hosts = self.random.choice((["one"], ["one", "two"]))
+        if self.has("network"):
+            for _ in range(self.random.randint(1, 3)):
+                self._draw_network()
+        if self.has("store", "gateway"):
+            for _ in range(self.random.randint(1, 3)):
+                self._draw_store()
+        if self.has("mounts"):
+            self._draw_mounts()
+        if self.has("lag"):
+            seconds = self.random.choice((0.3, 3.0, 20.0))
+            self.event(f"listings lag by up to {seconds} s", lambda: setattr(self.bucket, "lag_seconds", seconds))
+        if self.has("gateway"):
+            self.event("two creates pass", lambda: setattr(self.bucket, "lets_two_through", True))
+
+    def _draw_clocks(self) -> None:
+        self.hosts = ["one", "two"]
+        skews = {host: self.random.choice(_SKEWS) * self.random.choice((-1, 1)) for host in self.hosts}
+        self.event(f"clocks are {skews}", lambda: self.skews.update(skews))
+        skew = self.random.choice((0.0, 2.0, -90.0, 4_000.0))
+        self.event(f"the partner's clock is {skew} s ahead", lambda: setattr(self.partner, "skew", skew))
+        if self.random.random() < 0.2:
+            self.event("answers have no date", lambda: setattr(self.partner, "tells_date", False))
+
+    def _spell(self) -> tuple[float, float]:
+        """Draw when something begins and ends, in seconds of the world."""
+        since = self.world.now + self.random.choice((0.0, self.random.uniform(0.0, 6.0)))
+        return since, since + self.random.choice((0.3, 2.0, 8.0, 30.0, 90.0))
+
+    def _draw_network(self) -> None:
+        since, until = self._spell()
+        kind = self.random.choice(("refuses", "breaks", "errors", "errors", "throttles", "forbids", "hangs", "garbles"))
+        share = self.random.choice((0.05, 0.2, 0.5, 1.0))
+        if kind in {"hangs", "garbles"}:
+            share = min(share, 0.2)
+        calls = self.random.choice(((), (), ("uploads",), ("slot",), ("verify",)))
+        weather = Weather(since=since, until=until, calls=calls)
+        setattr(weather, kind, share)
+        where = ", ".join(calls) or "all"
+        words = f"network {kind} {share} of {where} from {since:.1f} to {until:.1f}"
+        self.event(words, lambda: self.partner.weather.append(weather))
+        if self.random.random() < 0.2:
+            self.event("no Retry-After", lambda: setattr(self.partner, "tells_retry_after", False))
+
+    def _draw_store(self) -> None:
+        since, until = self._spell()
+        weather = StoreWeather(since=since, until=until)
+        kind = self.random.choice(("fails_before", "fails_after", "hangs", "is_away"))
+        share = self.random.choice((0.03, 0.1, 0.4))
+        setattr(weather, kind, True if kind == "is_away" else share)
+        words = f"store {kind} {share if kind != 'is_away' else ''} from {since:.1f} to {until:.1f}"
+        self.event(words, lambda: self.bucket.weather.append(weather))
+
+    def _draw_mounts(self) -> None:
+        """Take the store or the music away for a while: an empty place stands there meanwhile."""
+        since, until = self._spell()
+        if self.random.random() < 0.5:
+            words = f"store is an empty one from {since:.1f} to {until:.1f}"
+            self.event(words, lambda: self._swap(since, until, self._take_store, self._give_store))
+        else:
+            is_gone = self.random.random() < 0.5
+            words = f"music is {'gone' if is_gone else 'empty'} from {since:.1f} to {until:.1f}"
+            self.event(words, lambda: self._swap(since, until, lambda: self._take_music(is_gone), self.give_music))
+
+    def _swap(self, since: float, until: float, take: Callable[[], None], give: Callable[[], None]) -> None:
+        self.world.at(since, take)
+        self.world.at(until, give)
+
+    def _take_store(self) -> None:
+        if self.bucket.kept is None:
+            self.world.tell("STORE AWAY")
+            self.bucket.kept, self.bucket.objects = self.bucket.objects, {}
+
+    def _give_store(self) -> None:
+        if self.bucket.kept is not None:
+            self.world.tell("STORE BACK")
+            self.bucket.lost += len(self.bucket.objects)
+            self.bucket.objects, self.bucket.kept = self.bucket.kept, None
+
+    @property
+    def _aside(self) -> Path:
+        return self.music.folder.with_name("music aside")
+
+    def _take_music(self, is_gone: bool) -> None:
+        if not self._aside.exists():
+            self.world.tell("MUSIC AWAY")
+            self.music.folder.rename(self._aside)
+            if not is_gone:
+                self.music.folder.mkdir()
+
+    def give_music(self) -> None:
+        if self._aside.exists():
+            self.world.tell("MUSIC BACK")
+            if self.music.folder.exists():
+                self.music.folder.rmdir()
+            self._aside.rename(self.music.folder)
+
+    def end(self) -> None:
+        """End all faults of the partner, the store and the files."""
+        self.give_music()
+        self._give_store()
+        self.partner.weather.clear()
+        self.bucket.weather.clear()
+        self.bucket.lag_seconds, self.bucket.lets_two_through = 0.0, False
+        self.partner.tells_retry_after = True

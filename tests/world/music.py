@@ -1,0 +1,117 @@
+"""The audio files of a world, and what its partner says about each."""
+
+import base64
+import hashlib
+import os
+import shutil
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernel import EPOCH, here
+from partner import Judgement, Partner
+
+_REFUSALS = ("tampered", "unregistered", "unreadable", "local_seal", "quantumSealed")
+_ACCEPTED_SHARE = 0.85  # most of a catalog is genuine, else a leg rightly doubts its registry
+
+
+@dataclass(slots=True)
+class Song:
+    name: str
+    number: int
+    take: int = 1  # grows when other bytes are delivered under the same name
+    is_pair: bool = False
+    twin_of: int | None = None  # another song with the same bytes
+    is_there: bool = True
+
+    @property
+    def audio(self) -> bytes:
+        return wav_of(f"song {self.twin_of or self.number} take {self.take}".encode())
+
+    @property
+    def sidecar(self) -> bytes:
+        return f"proof of {self.number} take {self.take}".encode()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return what the partner knows it by: the digests of its audio and of its sidecar on the wire."""
+        audio = hashlib.sha256(self.audio).hexdigest()
+        wire = base64.b64encode(self.sidecar)
+        return audio, hashlib.sha256(wire).hexdigest() if self.is_pair else ""
+
+
+@dataclass
+class Music:
+    """A folder of songs."""
+
+    folder: Path
+    partner: Partner
+    songs: list[Song] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.random = here().stream("music")
+
+    def make(self, count: int) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for _ in range(count):
+            self.add()
+
+    def add(self) -> Song:
+        random = self.random
+        number = len(self.songs) + 1
+        album = random.choice(("", "a/", "b/"))
+        song = Song(f"{album}{number:03}.wav", number, is_pair=random.random() < 0.2)
+        if number > 3 and random.random() < 0.1 and not song.is_pair:
+            song.twin_of = random.randrange(1, number - 1)
+        self.songs.append(song)
+        self.write(song)
+        return song
+
+    def write(self, song: Song) -> None:
+        """Lay the bytes of a song into the folder; the partner knows them."""
+        path = self.folder / song.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, song.audio)
+        if song.is_pair:
+            _write(path.with_name(f"{path.name}.sidecar"), song.sidecar)
+        is_good = self.random.random() < _ACCEPTED_SHARE
+        verdict = "valid" if is_good else self.random.choice(_REFUSALS)
+        judgement = Judgement(verdict, f"p-{song.number:03}-{song.take}")
+        self.partner.judgements.setdefault(song.key, judgement)
+
+    def change(self, song: Song) -> None:
+        """Deliver other bytes under the same name."""
+        song.take += 1
+        song.twin_of = None
+        self.write(song)
+
+    def remove(self, song: Song) -> None:
+        song.is_there = False
+        (self.folder / song.name).unlink()
+
+    @property
+    def there(self) -> list[Song]:
+        return [song for song in self.songs if song.is_there]
+
+    def write_list(self, name: str, songs: list[Song]) -> Path:
+        """Write a manifest of some songs beside the folder."""
+        path = self.folder.parent / name
+        lines = ["audio,sidecar"]
+        for song in songs:
+            sidecar = f"{self.folder.name}/{song.name}.sidecar" if song.is_pair else ""
+            lines.append(f"{self.folder.name}/{song.name},{sidecar}")
+        _write(path, "\n".join(lines).encode())
+        return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    modified_at = EPOCH - 86_400 + here().now
+    os.utime(path, (modified_at, modified_at))
+
+
+def wav_of(mark: bytes) -> bytes:
+    data = mark.ljust(64, b"\0")
+    form = struct.pack("<HHIIHH", 1, 1, 8_000, 16_000, 2, 16)
+    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data)) + data
+    return b"RIFF" + struct.pack("<I", len(chunks)) + chunks

@@ -1,0 +1,214 @@
+"""One world from beginning to end: nights of a catalog, and a last night without any fault."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from bucket import URL, Bucket
+from commands import Commands, Done
+from disturbances import Disturbances
+from kernel import Process, StuckError, World
+from loading import Surroundings
+from music import Music
+from partner import HOST, KEY, Partner
+
+from proofsweep.config.load import Settings, load_settings
+from proofsweep.sources.selection import ALL_ROWS, Selection
+
+LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
+SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
+_LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
+_ATTEMPTS = 5  # in one night, each after a fault
+_LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
+_BETWEEN_SECONDS = 6 * 3600.0  # two nights
+Found = TypeVar("Found")
+_CONFIG = """
+[service]
+base_url = "http://{host}/v1"
+environment = "beta"
+api_key_file = "{folder}/key"
+sidecar_field = "sidecar"
+allow_plain_http = true
+[results]
+url = "{results}"
+[pace]
+workers = 4
+first_rate = {first_rate}
+"""
+
+
+@dataclass
+class Night:
+    """Plays the world of a level and a seed. `files` overrides how many there are; events in `without` are left out."""
+
+    level: str
+    seed: int
+    files: int | None = None
+    without: Collection[int] = ()
+    done: list[Done] = field(default_factory=list)
+    running: list[tuple[Process, Commands]] = field(default_factory=list)
+    last_calm_at: float = 0.0
+    last: Done | None = None  # what the last verify told, after all faults
+
+    def __post_init__(self) -> None:
+        self.world = World(f"{self.level} {self.seed}")
+        self.random = self.world.stream("night")
+        rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
+        self.partner = Partner(rate=rate, burst=burst)
+        self.bucket = Bucket()
+        Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
+        self.folder = Path(tempfile.gettempdir(), "proofsweep-world", f"{self.level}-{self.seed}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        self.settings = self._settings(rate)
+        self.music = Music(self.folder / "music", self.partner)
+        drawn = self.random.randint(6, 7 if self.is_small else 12)
+        self.music.make(self.files or drawn)
+        self.disturbances = Disturbances(self.level, self.world, self.partner, self.bucket, self.music, self.without)
+
+    def _settings(self, rate: float) -> Settings:
+        (self.folder / "key").write_text(KEY)
+        config = self.folder / "config.toml"
+        first_rate = self.random.choice((6.0, rate))
+        config.write_text(_CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate))
+        return load_settings(str(config))
+
+    @property
+    def is_small(self) -> bool:
+        return self.seed < SMALL_BELOW
+
+    # --- The whole
+
+    def play(self) -> None:
+        """Play all nights; StuckError if something never ends."""
+        self.nights = self.random.randint(1, 1 if self.is_small else 3)
+        for number in range(self.nights):
+            if number:
+                self._change_the_catalog()
+            self.disturbances.of_night()
+            self._work()
+            self._pass_time(self.random.choice((30.0, 600.0, _BETWEEN_SECONDS)))
+        self._calm()
+        begun = {key.split("/")[2] for key in self.bucket.objects if key.endswith("/plan.json")}
+        for number in range(_LAST_ATTEMPTS):
+            self.last = self._run(lambda commands: commands.verify(self.music.folder), f"last{number}")
+            if not begun & {*self.last.runs}:  # else it went on with an unfinished run first
+                return
+            self._pass_time(60.0)
+
+    def asked(self, question: Callable[[], Found]) -> Found:
+        """Let a process of its own answer a question about the world, such as by what commands tell."""
+        answers: list[Found] = []
+        process = self.world.process("question")
+        self.world.run_process(process, lambda: answers.append(question()))
+        self._wait_for([process])
+        if process.error is not None:
+            raise process.error
+        return answers[0]
+
+    def close(self) -> None:
+        self.world.end()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _work(self) -> None:
+        """Let commands work on the catalog until one tells that all is done, or they tried often enough."""
+        for attempt in range(_ATTEMPTS):
+            processes = self._start(attempt)
+            self._wait_for(processes)
+            if all(done.is_whole for done in self.done[-len(processes) :]):
+                return
+            self._pass_time(self.random.choice((0.5, 5.0, 45.0)))
+
+    def _start(self, attempt: int) -> list[Process]:
+        count = self.random.randint(2, 3) if self.disturbances.has("two", "gateway") else 1
+        processes = []
+        for number in range(count):
+            work = self._drawn_command(attempt)
+            delay = self.random.choice((0.0, 0.0, self.random.uniform(0.0, 3.0)))
+            processes.append(self._process(work, f"p{len(self.running) + 1}", delay if number else 0.0))
+        return processes
+
+    def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
+        location = self.music.folder
+        if attempt and self.random.random() < 0.4:
+            return Commands.resume
+        partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
+        choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
+        selection = self.random.choice(choices)
+        if self.level in {"two", "all"} and self.random.random() < 0.3:
+            location = self._drawn_list()
+        return lambda commands: commands.verify(location, selection, partitions=partitions)
+
+    def _drawn_list(self) -> Path:
+        """Write a list of some of the songs: another catalog, whose files are partly the same."""
+        there = self.music.there
+        songs = self.random.sample(there, self.random.randint(1, len(there)))
+        return self.music.write_list(f"list-{self.random.randint(1, 2)}.csv", songs)
+
+    # --- Processes
+
+    def _process(self, work: Callable[[Commands], Done], name: str, delay: float = 0.0) -> Process:
+        host = self.random.choice(self.disturbances.hosts)
+        process = self.world.process(name, host=host, skew=self.disturbances.skews[host])
+        commands = Commands(self.settings)
+        self.running.append((process, commands))
+
+        def begin() -> None:
+            self.world.tell("BEGINS on", host, of=process)
+            self.world.run_process(process, lambda: self.done.append(work(commands)))
+
+        self.world.at(self.world.now + delay, begin)
+        self.disturbances.threaten(process, delay)
+        return process
+
+    def _run(self, work: Callable[[Commands], Done], name: str) -> Done:
+        before = len(self.done)
+        process = self.world.process(name, host="one")
+        commands = Commands(self.settings)
+        self.running.append((process, commands))
+        self.world.run_process(process, lambda: self.done.append(work(commands)))
+        self._wait_for([process])
+        return self.done[before] if len(self.done) > before else Done(f"{name} told nothing")
+
+    def _wait_for(self, processes: list[Process]) -> None:
+        late = self.world.now + _LONGEST_SECONDS
+        self.world.run(late, lambda: all(process.is_over for process in processes))
+        stuck = [str(process) for process in processes if not process.is_over]
+        if stuck:
+            raise StuckError(f"{', '.join(stuck)} did not end in {_LONGEST_SECONDS / 3600:.0f} h")
+
+    def _pass_time(self, seconds: float) -> None:
+        until = self.world.now + seconds
+        self.world.at(until, lambda: None)
+        self.world.run(until, lambda: self.world.now >= until)
+
+    def _change_the_catalog(self) -> None:
+        """Let files come, go and change between two nights, and proofs be withdrawn."""
+        music, random = self.music, self.music.random
+        self.disturbances.give_music()
+        if random.random() < 0.5:
+            music.add()
+        there = music.there
+        if random.random() < 0.3 and len(there) > 6:
+            music.remove(random.choice(there))
+        if random.random() < 0.4:
+            music.change(random.choice(music.there))
+        if random.random() < 0.4:
+            withdrawn = random.choice(music.there)
+            self.world.tell("withdrawn", withdrawn.name)
+            self.partner.judgements[withdrawn.key].verdict = "unregistered"
+
+    def _calm(self) -> None:
+        """End all faults, and let what they left behind become old."""
+        world = self.world
+        self.disturbances.end()
+        for process, _ in self.running:
+            process.dies_at_write = None
+        self._pass_time(400.0)  # whoever was frozen goes on, and ends
+        self._wait_for([process for process, _ in self.running])
+        self._pass_time(120.0)
+        self.last_calm_at = world.now
+        world.tell("CALM", of="world")

@@ -1,0 +1,157 @@
+"""Play worlds: `python tests/world/play.py --level kills --seed 7 --story`, or `--count 100` from a seed on.
+
+Worlds are played one after the other. The order of a set of texts must be the same in each replay, so Python is begun
+again with a fixed seed for hashes, and without settings of the person who plays.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+if os.environ.get("PYTHONHASHSEED") != "0":
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PROOFSWEEP_")}
+    os.execve(sys.executable, [sys.executable, *sys.argv], clean | {"PYTHONHASHSEED": "0"})  # noqa: S606 - itself
+
+import loading
+
+loading.load()
+
+from checks import Checks
+from kernel import StuckError
+from known_faults import known_fault
+from night import LEVELS, Night
+
+_FEWER_FILES = (2, 3, 4, 6)
+_MOST_REPLAYS = 60
+
+
+@dataclass
+class Played:
+    """One world, as it was played."""
+
+    level: str
+    seed: int
+    files: int | None = None
+    without: Collection[int] = ()
+    problems: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)  # numbers of known faults that it showed
+    story: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def checks(self) -> set[str]:
+        return {problem.partition(":")[0] for problem in self.problems}
+
+
+def play(level: str, seed: int, files: int | None = None, without: Collection[int] = ()) -> Played:
+    """Play a world, and return what is wrong in it."""
+    night = Night(level, seed, files, without)
+    played = Played(level, seed, files, without)
+    try:
+        night.play()
+        problems = night.asked(Checks(night).problems)
+    except StuckError as error:
+        problems = [f"ends: {error}"]
+    finally:
+        night.close()
+    for problem in problems:
+        number = known_fault(level, problem)
+        if number is None:
+            played.problems.append(problem)
+        elif number not in played.known:
+            played.known.append(number)
+    played.story, played.events = night.world.lines, night.disturbances.events
+    played.counts = Counter(
+        nights=night.nights,
+        processes=len(night.world.processes),
+        kills=sum(process.is_dead for process in night.world.processes),
+        calls=len(night.partner.served),
+    )
+    return played
+
+
+def shortest(failed: Played) -> Played:
+    """Find a world with fewer files and fewer events that fails the same check, of those that are tried."""
+    best, replays = failed, 0
+
+    def fails(files: int | None, without: Collection[int]) -> Played | None:
+        nonlocal replays
+        replays += 1
+        again = play(failed.level, failed.seed, files, without)
+        return again if again.checks & failed.checks else None
+
+    for files in _FEWER_FILES:
+        if fewer := fails(files, ()):
+            best = fewer
+            break
+    for number in reversed(range(len(best.events))):
+        if replays < _MOST_REPLAYS and number not in best.without:
+            best = fails(best.files, {*best.without, number}) or best
+    return best
+
+
+def tell_failure(failed: Played) -> None:
+    for problem in failed.problems[:8]:
+        print(f"{failed.level} {failed.seed}: {problem}")
+    print(f"Play it again: pytest tests/world --seed {failed.seed} --level {failed.level} --story")
+    short = shortest(failed)
+    kept = [number for number in range(len(short.events)) if number not in short.without]
+    print(f"The shortest story found, with {short.files or 'all'} files and the events {kept}:")
+    print("\n".join(short.story))
+    for problem in short.problems[:8]:
+        print(f"{short.level} {short.seed}: {problem}")
+
+
+def play_many(level: str, seeds: range, told: Callable[[Played], object]) -> Counter[str]:
+    """Play the worlds of some seeds, and add up what they had."""
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        played = play(level, seed)
+        counts += played.counts + Counter(worlds=1, failed=bool(played.problems))
+        counts += Counter({f"known {number}": 1 for number in played.known})
+        told(played)
+    return counts
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--level", choices=LEVELS, default="all")
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--count", type=int, default=1)
+    arguments.add_argument("--files", type=int, default=None, help="how many files, of one world")
+    arguments.add_argument("--without", type=int, nargs="*", default=(), help="events that do not happen in one world")
+    arguments.add_argument("--story", action="store_true", help="tell each world line by line")
+    arguments.add_argument("--brief", action="store_true", help="look for no shortest story of a failure")
+    given = arguments.parse_args()
+    failures = 0
+
+    def tell(played: Played) -> None:
+        nonlocal failures
+        failures += bool(played.problems)
+        if given.story:
+            print("\n".join(played.story))
+        for number in played.known if given.story else ():
+            print(f"It shows the known fault {number}.")
+        if played.problems and (given.story or given.brief):
+            print("\n".join(f"{played.level} {played.seed}: {problem}" for problem in played.problems[:8]))
+        elif played.problems:
+            tell_failure(played)
+        sys.stdout.flush()
+
+    if given.count == 1:
+        played = play(given.level, given.seed, given.files, given.without)
+        tell(played)
+        counts = played.counts + Counter(worlds=1, failed=bool(played.problems))
+    else:
+        counts = play_many(given.level, range(given.seed, given.seed + given.count), tell)
+    print(json.dumps(counts))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
