@@ -38,8 +38,9 @@ def names_of(requirements: Iterable[str]) -> set[str]:
 
 def imported_by(folders: Iterable[str]) -> set[str]:
     """Return the distributions whose packages the Python files in some folders import."""
-    packages = set[str]()
+    packages, beside = set[str](), set[str]()
     for module in modules_of(*folders):
+        beside.add(module.stem)  # a script imports those beside it
         for node in ast.walk(ast.parse(module.read_text())):
             match node:
                 case ast.Import(names=names):
@@ -47,6 +48,7 @@ def imported_by(folders: Iterable[str]) -> set[str]:
                 case ast.ImportFrom(module=str(name), level=0):
                     packages.add(name.partition(".")[0])
     foreign = packages - sys.stdlib_module_names - {*PACKAGES.values(), "proofsweep_configs", "tests", "benchmarks"}
+    foreign -= beside - DISTRIBUTIONS.keys()
     return {
         DISTRIBUTIONS[package][0].lower().replace("_", "-") if package in DISTRIBUTIONS else package
         for package in foreign
