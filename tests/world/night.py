@@ -1,5 +1,6 @@
 """One world from beginning to end: nights of a catalog, and a last night without any fault."""
 
+import fcntl
 import shutil
 import tempfile
 from collections.abc import Callable, Collection
@@ -61,8 +62,11 @@ class Night:
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
         self.folder = Path(tempfile.gettempdir(), "proofsweep-world", f"{self.level}-{self.seed}")
+        self.folder.parent.mkdir(exist_ok=True)
+        self._lock = self.folder.with_suffix(".lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)  # the same world may be played by another process, at the same place
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir()
         self.settings = self._settings(rate)
         self.music = Music(self.folder / "music", self.partner)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
@@ -112,6 +116,7 @@ class Night:
     def close(self) -> None:
         self.world.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
 
     def _work(self) -> None:
         """Let commands work on the catalog until one tells that all is done, or they tried often enough."""
