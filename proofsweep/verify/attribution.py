@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -243,9 +243,7 @@ class Attribution:
         mode, of_content = Mode(question.where), sum(map(is_of_content, in_question))
         result = Result(CheckFinding.NOTHING_KNOWN)
         if of_content or question.what is InQuestion.REGISTRY:
-            read = (done.read for done in in_question)
-            refused = {audio.sha256 for audio in read if audio is not None and audio.sha256 is not None}
-            result = self.checks.send_known(mode, refused)
+            result = self.checks.send_known(mode, _only_digest(in_question))
         if result.finding is CheckFinding.NOTHING_KNOWN and question.what is InQuestion.SERVICE:
             result = self.checks.probe_service(mode, needs_verdict=of_content >= ALIKE)
             if result.finding is CheckFinding.RIGHT:
@@ -263,3 +261,9 @@ class Attribution:
             self._rules.doubt_verdicts()
         if self.checks.verify.duplicates is not None:
             self.checks.verify.duplicates.forget()
+
+
+def _only_digest(in_question: Sequence[Finished]) -> str | None:
+    """Return the digest of the audio that is in question, if it is the same in all rows."""
+    digests = {None if done.read is None else done.read.sha256 for done in in_question}
+    return digests.pop() if len(digests) == 1 else None

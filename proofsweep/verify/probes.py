@@ -6,7 +6,7 @@
 import posixpath
 import random
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -171,10 +171,10 @@ class Checks:
             return Result(CheckFinding.WRONG, KEY_REFUSED, EndedBy.KEY_REFUSED)
         return Result(CheckFinding.WRONG, _REFUSED_ON_THE_WAY)
 
-    def send_known(self, mode: Mode, refused: Collection[str] = ()) -> Result:
+    def send_known(self, mode: Mode, refused: str | None = None) -> Result:
         """Send up to three known-good files and accepted items: most of them must be accepted.
 
-        `refused` are the digests of the audio that is in question: who sends the same bytes hears the same again.
+        `refused` is the digest of the audio that alone is in question: who sends it again only hears the same again.
         """
         sent = list(islice((done for done in self._drawn(mode, refused) if not _is_of_source(done)), _KNOWN_SENT))
         if not sent:
@@ -189,13 +189,13 @@ class Checks:
         )
         return Result(CheckFinding.WRONG, why)
 
-    def _drawn(self, mode: Mode, refused: Collection[str]) -> Iterator[Finished]:
+    def _drawn(self, mode: Mode, refused: str | None) -> Iterator[Finished]:
         good = [item for item in self.known_good if item.mode is mode]
         for item in random.sample(good, len(good)):
             yield self._sent(item.audio, item.sidecar)
         accepted = [item for item in self.known.accepted() if item.mode is mode][:_DRAWN_AMONG]
         for known in random.sample(accepted, len(accepted)):
-            if known.audio_sha256 not in refused and _is_unchanged(known, self.verify.files):
+            if known.audio_sha256 != refused and _is_unchanged(known, self.verify.files):
                 yield self._sent(known.audio, known.sidecar)
 
     def _sent(self, audio: str, sidecar: str | None) -> Finished:

@@ -233,7 +233,8 @@ class ScriptedChecks(Checks):
     def probe_service(self, mode: Mode, *, needs_verdict: bool = False) -> Result:
         return self._result(f"probe {mode}{' for a verdict' if needs_verdict else ''}")
 
-    def send_known(self, mode: Mode) -> Result:
+    def send_known(self, mode: Mode, refused: str | None = None) -> Result:
+        del refused
         return self._result(f"known {mode}")
 
     def look_at_root(self, root: str, missing: Sequence[Finished]) -> Result:

@@ -155,6 +155,17 @@ def test_most_of_three_accepted_files_must_be_accepted_again(
     assert service.calls == THREE_CALLS * len(answers)
 
 
+def test_the_audio_that_alone_is_in_question_is_not_sent_again(
+    checks: Checks, service: ScriptedService, tmp_path: Path
+) -> None:
+    """Its proof may be withdrawn, which says nothing of the registry; the same bytes may lie there twice."""
+    withdrawn, other = (accepted(tmp_path, name) for name in ("a.wav", "b.wav"))
+    checks.known.past = KnownPast([withdrawn, replace(withdrawn, audio=str(tmp_path / "again.wav")), other])
+
+    assert checks.send_known(ONE_FILE, withdrawn.audio_sha256).finding is RIGHT
+    assert [b"b.wav" in upload for upload in service.uploads] == [True]
+
+
 def test_files_that_changed_or_are_gone_are_not_sent(checks: Checks, service: ScriptedService, tmp_path: Path) -> None:
     """Their refusal would be their own."""
     checks.known.past = KnownPast([accepted(tmp_path, f"{number}.wav") for number in range(4)])
