@@ -102,3 +102,14 @@ def test_only_the_doors_show_text() -> None:
     showing = {name_of(module) for module in modules_of(*CORE) if any(map(shows_text, nodes_of(module)))}
 
     assert showing == set(DOORS)
+
+
+def reads_wall_clock(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node) in {"datetime.now", "datetime.utcnow", "date.today"}
+
+
+def test_core_reads_the_wall_clock_in_one_place() -> None:
+    """Else a simulated world, and the service's clock, would rule only a part of it."""
+    reading = {name_of(module) for module in modules_of("proofsweep") if any(map(reads_wall_clock, nodes_of(module)))}
+
+    assert reading == {"proofsweep/config/threads.py"}
