@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 import kernel
+import pyarrow as pa
 import virtual_threads
 from bucket import Bucket
 from kernel import here
@@ -132,6 +133,7 @@ class _Said:
 
 
 def load() -> None:
+    pa.set_cpu_count(1)  # groups come in an order that no thread decides
     _replace_chance()
     _replace_threads()
     import proofsweep.app
