@@ -1,10 +1,11 @@
 """What a process of a world does: each command as the program does it, without Prefect and the terminal."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernel import here
-from virtual_threads import futures
+from kernel import Process, current_process, here
+from virtual_threads import futures, time
 
 from proofsweep.app import App
 from proofsweep.config.load import Settings
@@ -17,6 +18,7 @@ from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
 from proofsweep.verify.worker import verify_batch, work_last
 
 _BATCHES_AT_ONCE = 2
+_LOOK_SECONDS = 0.5  # between two looks at the processes of partitions
 
 
 @dataclass
@@ -24,6 +26,7 @@ class Done:
     """What a command told when it ended."""
 
     command: str
+    by: Process | None = field(default_factory=current_process)
     runs: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)  # of its runs, as it saw them last
     error: ProofsweepError | None = None
@@ -45,6 +48,8 @@ class Commands:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.runs: list[str] = []  # that it began to work on, even if it was killed
+        # begins a process for each of some partitions of a run, as Dask does; None to work on them in turn.
+        self.begin_workers: Callable[[str, list[int]], list[Process]] | None = None
 
     def verify(self, location: Path, selection: Selection = ALL_ROWS, *, partitions: int = 1) -> Done:
         settings = self.settings.model_copy(update={"partitions": partitions})
@@ -82,14 +87,32 @@ class Commands:
         if plan.partitions > 1:
             settle_last_legs(app.results, plan, app.planner.clock)
             partitions = unfinished_partitions(app.results, plan)
-        for partition in partitions:
-            self.work_on_partition(app, run_id, partition, bounds)
+        if plan.partitions > 1 and self.begin_workers is not None:
+            workers = self.begin_workers(run_id, partitions)
+            while not all(worker.is_over for worker in workers):
+                time.sleep(_LOOK_SECONDS)
+        else:
+            for partition in partitions:
+                self.work_on_partition(app, run_id, partition, bounds)
         done.states.append(str(describe_run(app.results, run_id).ended_by))
 
+    def work_beside_others(self, run_id: str, partition: int, sharers: int) -> Done:
+        """Work on one partition of a run that another process has begun, while others work on the rest."""
+        done = Done(f"partition {partition} of {run_id}")
+        self.runs.append(run_id)
+        app = App(self.settings)
+        try:
+            self.work_on_partition(app, run_id, partition, app.bounds(), sharers)
+        except ProofsweepError as error:
+            done.error = error
+        finally:
+            app.close()
+        return _told(done)
+
     @staticmethod
-    def work_on_partition(app: App, run_id: str, partition: int, bounds: Bounds) -> None:
+    def work_on_partition(app: App, run_id: str, partition: int, bounds: Bounds, sharers: int = 1) -> None:
         """Work on the next leg of a partition; a leg that stops has said why in its receipt."""
-        with app.attempt(run_id, partition=partition, bounds=bounds) as leg:
+        with app.attempt(run_id, partition=partition, sharers=sharers, bounds=bounds) as leg:
             with futures.ThreadPoolExecutor(_BATCHES_AT_ONCE) as pool:
                 list(pool.map(lambda rows: verify_batch(leg, rows), leg.completed.batches()))
             work_last(leg)

@@ -22,6 +22,7 @@ from proofsweep.sources.selection import ALL_ROWS, Selection
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
+_APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
 _ATTEMPTS = 5  # in one night, each after a fault
 _LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
 _BETWEEN_SECONDS = 6 * 3600.0  # two nights
@@ -123,7 +124,8 @@ class Night:
         for attempt in range(_ATTEMPTS):
             processes = self._start(attempt)
             self._wait_for(processes)
-            if all(done.is_whole for done in self.done[-len(processes) :]):
+            told = [done for done in self.done if done.by in processes]
+            if len(told) == len(processes) and all(done.is_whole for done in told):
                 return
             self._pass_time(self.random.choice((0.5, 5.0, 45.0)))
 
@@ -141,11 +143,27 @@ class Night:
         if attempt and self.random.random() < 0.4:
             return Commands.resume
         partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
+        apart = self.world.stream("apart")
+        is_apart = partitions > 1 and apart.random() < _APART_SHARE
+        partitions = apart.choice((2, 3)) if is_apart else partitions
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
         if self.level in {"two", "all"} and self.random.random() < 0.3:
             location = self._drawn_list()
-        return lambda commands: commands.verify(location, selection, partitions=partitions)
+
+        def verify(commands: Commands) -> Done:
+            commands.begin_workers = self._begin_workers if is_apart else None
+            return commands.verify(location, selection, partitions=partitions)
+
+        return verify
+
+    def _begin_workers(self, run_id: str, partitions: list[int]) -> list[Process]:
+        """Begin a process for each partition of a run, all in the same moment."""
+        return [self._begin_worker(run_id, partition, len(partitions)) for partition in partitions]
+
+    def _begin_worker(self, run_id: str, partition: int, sharers: int) -> Process:
+        name = f"p{len(self.running) + 1}"
+        return self._process(lambda commands: commands.work_beside_others(run_id, partition, sharers), name)
 
     def _drawn_list(self) -> Path:
         """Write a list of some of the songs: another catalog, whose files are partly the same."""
