@@ -34,6 +34,7 @@ class Bucket:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.written_at: dict[str, float] = {}
+        self.journalled_at: dict[Process, list[float]] = {}  # when each process wrote to a journal
         self.kept: dict[str, bytes] | None = None  # its objects, while an empty one stands in its place
         self.lost = 0  # objects that were written into such a one
         self.random = here().stream("bucket")
@@ -137,6 +138,8 @@ class Bucket:
         if key not in self.objects and self.lag_seconds and self.random.random() < 0.5:
             self._hidden_until[key] = world.now + self.random.uniform(0.0, self.lag_seconds)
         self.objects[key], self.written_at[key] = content, world.now
+        if world.current is not None and "/journal/" in key and "/exchanges-" in key:
+            self.journalled_at.setdefault(world.current.process, []).append(world.now)
         world.tell("writes", key, len(content))
 
     def _listed(self, prefix: str) -> list[str]:

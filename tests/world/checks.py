@@ -1,10 +1,13 @@
 """What must be true of each world, whatever happened in it: by the bytes of its store and the partner's own ledger."""
 
+import json
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +19,7 @@ from partner import KEY, Served
 
 from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ResultsError
 from proofsweep.queries.status import describe_run
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
@@ -25,6 +29,8 @@ Row = dict[str, Any]
 _LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept: a flush a second, and a slow write
 _SECRETS = (KEY.encode(), b"a-secret-policy", b"/slots")
 _OF_ITEMS = ("uploads", "slot", "verify")
+_RECEIPT = re.compile(r"results/(_runs/([^/]+)/legs/(\d+)/receipt\.json)")
+_TRIES = 2  # of a file, before a failure of the service is believed
 
 
 class Checks:
@@ -39,6 +45,7 @@ class Checks:
         for check in (
             self.tasks,
             self.last_night,
+            self.legs,
             self.rows,
             self.answers,
             self.outcomes,
@@ -69,13 +76,32 @@ class Checks:
         return self.table("exchanges")
 
     @cached_property
+    def plans(self) -> dict[str, Row]:
+        plans = sorted(key for key in self.bucket.objects if key.endswith("/plan.json"))
+        return {key.split("/")[2]: json.loads(self.bucket.objects[key]) for key in plans}
+
+    @property
     def runs(self) -> list[str]:
-        plans = (key for key in self.bucket.objects if key.endswith("/plan.json"))
-        return sorted(key.split("/")[2] for key in plans)
+        return [*self.plans]
 
     @cached_property
     def served(self) -> dict[str, Served]:
         return {served.request_id: served for served in self.night.partner.served}
+
+    @cached_property
+    def receipts(self) -> dict[str, tuple[str, int, Row]]:
+        """Return run, leg and content of each receipt, by its name."""
+        found = {}
+        for key in sorted(self.bucket.objects):
+            if name := _RECEIPT.fullmatch(key):
+                found[name[1]] = name[2], int(name[3]), json.loads(self.bucket.objects[key])
+        return found
+
+    @cached_property
+    def entries(self) -> dict[str, int]:
+        """Return the number of the ledger's entry of each receipt."""
+        entries = [json.loads(self.bucket.objects[key]) for key in self.bucket.objects if "/_ledger/" in key]
+        return {entry["name"]: entry["number"] for entry in entries}
 
     # --- The checks
 
@@ -100,6 +126,46 @@ class Checks:
         rows = Counter(row["relative_path"] for row in of_last)
         if set(rows) != listed:
             yield f"its rows are {sorted(rows)}, and its files {sorted(listed)}"
+
+    def legs(self) -> Iterator[str]:
+        """Each ended leg has its row in `runs` and its entry in the ledger, and none was ended by a mistake."""
+        rows = {(row["run_id"], row["leg"]) for row in self.table("runs")}
+        for name, (run_id, leg, receipt) in self.receipts.items():
+            where = f"leg {leg} of {run_id}"
+            if run_id not in self.runs or self.bucket.lost:
+                continue
+            if name not in self.entries:
+                yield f"{where} has no entry in the ledger"
+            elif (run_id, leg) not in rows:
+                yield f"{where} has an entry, and no row in runs"
+            if receipt["ended_by"] == EndedBy.SUPERSEDED and not self._rivals_before(name):
+                yield f"{where} was superseded, and no other run of its catalog had begun"
+            if receipt["ended_by"] == EndedBy.ERROR:
+                later = self._settled_later(name)
+                order = f" before leg {later[0]} was settled" if later else ""
+                yield f"{where} ended with error{order}: {receipt['why']}"
+
+    def _rivals_before(self, name: str) -> list[str]:
+        """Return the leases of other runs of a leg's catalog that were taken before it ended."""
+        run_id, _, _ = self.receipts[name]
+        ended_at, catalog = self.bucket.written_at[f"results/{name}"], self.plans[run_id]["catalog"]
+        rivals = (run for run, plan in self.plans.items() if run != run_id and plan["catalog"] == catalog)
+        of_rivals = tuple(f"results/_runs/{run}/legs/" for run in rivals)
+        taken = (key for key in self.bucket.written_at if key.startswith(of_rivals) and key.endswith("/lease.json"))
+        return [key for key in taken if self.bucket.written_at[key] < ended_at]
+
+    def _settled_later(self, name: str) -> list[int]:
+        """Return the earlier legs of a leg's partition that were settled after it."""
+        run_id, leg, _ = self.receipts[name]
+        partitions = self.plans[run_id]["partitions"]
+        settled_at = self.bucket.written_at[f"results/{name}"]
+        return [
+            number
+            for other, (run, number, _) in self.receipts.items()
+            if run == run_id
+            and number in range(leg % partitions or partitions, leg, partitions)
+            and self.bucket.written_at[f"results/{other}"] > settled_at
+        ]
 
     def rows(self) -> Iterator[str]:
         """Each planned row has one verdict, or remains and is counted so."""
@@ -131,19 +197,34 @@ class Checks:
     def outcomes(self) -> Iterator[str]:
         """No outage, and no mount that goes, makes a row."""
         for row in self.verdicts:
-            is_answer = row["verdict"] is not None
             is_file_gone = row["reason"] in {"missing_audio", "source_changed"}
-            is_known = is_answer or (is_file_gone and self._was_touched(row["relative_path"]))
-            if not is_known:
-                yield f"{row['run_id']} row {row['manifest_row']} is {row['outcome']}, {row['reason']}"
+            is_touched = is_file_gone and self._was_touched(row["relative_path"])
+            if row["verdict"] is None and not is_touched and (why := self._flaw_of_failure(row)):
+                yield f"{row['run_id']} row {row['manifest_row']} is {row['outcome']}, {row['reason']}: {why}"
 
     def _was_touched(self, name: str | None) -> bool:
         """Whether a file was taken away or replaced by the world, and not only its mount."""
         song = next((song for song in self.night.music.songs if song.name == name), None)
         return song is not None and (not song.is_there or song.take > 1)
 
+    def _flaw_of_failure(self, row: Row) -> str:
+        """Return why a file may not have failed; empty if the service failed for it twice, and worked for others."""
+        if row["outcome"] != "failed" or row["reason"] == "source_changed":
+            return "its file was never touched"
+        of_leg = [each for each in self.exchanges if (each["run_id"], each["leg"]) == (row["run_id"], row["leg"])]
+        own = [each for each in of_leg if each["manifest_row"] == row["manifest_row"]]
+        tries = sum(each["call"] == "uploads" and each["attempt"] == 1 for each in own)
+        if tries < _TRIES:
+            return f"it was tried {tries} times"
+        served = [found for each in of_leg if (found := self.served.get(each["request_id"] or ""))]
+        skew = served[0].by.skew if served else 0.0
+        failed = [each for each in own if each["failure"] is not None or each["status"] >= HTTPStatus.BAD_REQUEST]
+        times = [(each["call"], each["started_at"].timestamp() - EPOCH - skew) for each in failed]
+        is_outage = any(self.night.partner.was_away(call, at) for call, at in times)
+        return "an outage met it" if is_outage else ""
+
     def requests_kept(self) -> Iterator[str]:
-        """Each request ID that was received stands in `exchanges`, but for a kill's last second."""
+        """Each request ID that was received stands in `exchanges`, but for the last second of who could not write."""
         kept = {row["request_id"] for row in self.exchanges}
         if self.bucket.lost:
             return  # a store that was replaced took some along
@@ -151,10 +232,33 @@ class Checks:
             if served.call not in _OF_ITEMS or served.request_id in kept:
                 continue
             arrived = served.arrived_at
-            if arrived is None or arrived == math.inf:
-                continue
-            if arrived < _end_of(served.by) - _LAST_SECONDS:
+            if arrived is not None and arrived < min(self._end_of(served.by), self._written_by(served.by)):
                 yield f"{served.request_id} ({served.call} of {served.by} at {served.at:.3f})"
+
+    def _end_of(self, process: Process) -> float:
+        """Return up to when a process must have kept its requests: never, if it was neither killed nor replaced."""
+        end = process.dead_at
+        if end is None and process.first_frozen_at is not None and self._was_replaced(process):
+            end = process.first_frozen_at
+        return math.inf if end is None else end - _LAST_SECONDS
+
+    def _was_replaced(self, process: Process) -> bool:
+        """Whether another process has ended a leg that this one had begun."""
+        killed = (name for name, (*_, receipt) in self.receipts.items() if receipt["ended_by"] == EndedBy.KILLED)
+        leases = (f"results/{name.removesuffix('receipt.json')}lease.json" for name in killed)
+        return any(json.loads(self.bucket.objects[lease])["pid"] == process.pid for lease in leases)
+
+    def _written_by(self, process: Process) -> float:
+        """Return up to when a process could write down what it had received, if the store was away until it gave up.
+
+        What arrived while it wrote for the last time may have come too late for that.
+        """
+        journalled = self.bucket.journalled_at.get(process, [0.0])
+        outage = self.night.settings.retry.breaker_seconds
+        has_given_up = any(done.by is process and isinstance(done.error, ResultsError) for done in self.night.done)
+        if has_given_up and process.ended_at is not None and process.ended_at - journalled[-1] >= outage:
+            return journalled[-2] if len(journalled) > 1 else 0.0
+        return math.inf
 
     def calls_again(self) -> Iterator[str]:
         """Of one run, no file is asked about again once its answer was kept."""
@@ -187,11 +291,6 @@ class Checks:
             for secret in _SECRETS:
                 if secret in content:
                     yield f"{key} holds {secret!r}"
-
-
-def _end_of(process: Process) -> float:
-    """Return when a process was killed; never, if it was not."""
-    return math.inf if process.dead_at is None else process.dead_at
 
 
 def instant(seconds: float) -> datetime:

@@ -166,7 +166,8 @@ class Disturbances:
         """End all faults of the partner, the store and the files."""
         self.give_music()
         self._give_store()
-        self.partner.weather.clear()
+        for weather in self.partner.weather:  # the checks ask what there was
+            weather.until = min(weather.until, self.world.now)
         self.bucket.weather.clear()
         self.bucket.lag_seconds, self.bucket.lets_two_through = 0.0, False
         self.partner.tells_retry_after = True

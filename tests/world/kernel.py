@@ -44,7 +44,7 @@ class Process:
     dead_at: float | None = None  # when it last did anything, before it was killed
     ended_at: float | None = None
     frozen_at: float | None = None
-    was_frozen: bool = False
+    first_frozen_at: float | None = None
     writes: int = 0  # to the store
     dies_at_write: tuple[int, bool] | None = None  # at which write, and whether the write has happened before
     error: BaseException | None = None  # that ended its main task
@@ -56,6 +56,10 @@ class Process:
     @property
     def is_over(self) -> bool:
         return self.is_dead or self.ended_at is not None
+
+    @property
+    def was_frozen(self) -> bool:
+        return self.first_frozen_at is not None
 
     def __str__(self) -> str:
         return self.name
@@ -202,7 +206,8 @@ class World:
     def freeze(self, process: Process, seconds: float) -> None:
         if process.is_over or process.frozen_at is not None:
             return
-        process.frozen_at, process.was_frozen = self.now, True
+        process.frozen_at = self.now
+        process.first_frozen_at = process.first_frozen_at or self.now
         self.tell(f"FROZEN for {seconds:.1f} s", of=process)
         self.at(self.now + seconds, lambda: self._thaw(process))
 
