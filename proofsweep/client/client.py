@@ -154,7 +154,8 @@ class Partner:
     def verify(self, slot: UploadResponse, sidecar: bytes | None) -> Answer:
         """POST /verify for a filled slot; with the sidecar's bytes for a legacy pair.
 
-        SlotSpent if the upload is gone, or cannot be used; upload once more.
+        An answer without `good` or `verdict` is none, and the call is repeated. SlotSpent if the upload is gone, or
+        cannot be used; upload once more.
         """
         body = {"uploadId": slot.upload_id}
         if sidecar is not None:
@@ -167,6 +168,7 @@ class Partner:
             headers={"Content-Type": "application/json"},
             content=content,
             content_bytes=len(content),
+            flaw=_flaw_of_answer,
         )
         reply = self.session.ask(request)
         return Answer(_read(VerifyResponse, reply), reply.body_sha256)
@@ -186,6 +188,14 @@ class Partner:
 
     def _get(self, kind: type[_Resource], call: Call, path: str, **params: str | int | None) -> _Resource:
         return _read(kind, self.session.ask(self.session.request(call, path, **params)))
+
+
+def _flaw_of_answer(document: object) -> str | None:
+    try:
+        VerifyResponse.model_validate(document)
+    except ValidationError:
+        return "the answer says neither yes nor no"
+    return None
 
 
 def _proof_path(proof_id: str) -> str:

@@ -110,7 +110,7 @@ def is_of_content(done: Finished) -> bool:
     last = done.exchanges[-1] if done.exchanges else None
     if not isinstance(done.outcome, Failed) or last is None or last.call is not Call.VERIFY or may_be_outage(last):
         return False
-    return last.is_success or last.status in REFUSED_CONTENT
+    return last.status in REFUSED_CONTENT
 
 
 def shown_by(done: Finished, question: Question | None, root: str) -> list[Question]:

@@ -150,9 +150,23 @@ def test_a_stored_sidecar_is_read_by_its_wire_name(
     assert "QUJD" not in repr(proof)
 
 
-def test_a_mistyped_answer_is_final(api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse) -> None:
-    """It is well-formed, so it would come again; the error does not show its content."""
-    api.script = [answer(body=b'{"good": "yes SECRET", "verdict": "valid"}', x_request_id="rid-9")]
+def test_an_answer_without_a_verdict_is_asked_for_again(
+    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """It says nothing of the file, as if none had come; the audit trail has it as a failure."""
+    api.script = [answer(body=b"{}"), answer(body=b'{"verdict": "valid"}'), answer(body=json.dumps(VALID).encode())]
+
+    found = client.partner.verify(slot, None).response
+
+    assert (found.good, found.verdict) == (True, "valid")
+    assert [failure for _, _, failure in client.facts()] == ["bad_answer", "bad_answer", None]
+
+
+def test_an_answer_that_stays_mistyped_is_a_failure(
+    api: ScriptedServer, client: Client, answer: Write, slot: UploadResponse
+) -> None:
+    """Its error does not show its content."""
+    api.script = [answer(body=b'{"good": "yes SECRET", "verdict": "valid"}', x_request_id="rid-9")] * 3
 
     with pytest.raises(CallFailed) as failed:
         client.partner.verify(slot, None)
@@ -160,7 +174,7 @@ def test_a_mistyped_answer_is_final(api: ScriptedServer, client: Client, answer:
     assert (failed.value.stage, failed.value.reason, failed.value.status) == ("verify", "bad_answer", 200)
     assert failed.value.request_id == "rid-9"
     assert "SECRET" not in f"{failed.value!r}{failed.value}"
-    assert len(api.received) == 1
+    assert len(api.received) == 3
 
 
 def test_an_asset_is_downloaded_without_the_key(storage: ScriptedServer, client: Client, answer: Write) -> None:

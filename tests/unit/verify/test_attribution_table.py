@@ -64,7 +64,7 @@ HEALS = [
     What(Failed(reason="connection", detail=""), ()),
     What(Failed(reason=Reason.SOURCE_UNAVAILABLE, detail=""), (exchange(Call.ASSET, 503),), audio="proof:p"),
 ]
-OF_CONTENT = [*(failed(Call.VERIFY, status) for status in (400, 404, 413, 422)), failed(Call.VERIFY, 200)]
+OF_CONTENT = [failed(Call.VERIFY, status) for status in (400, 404, 413, 422)]
 GONE = [
     *(What(Ineligible(reason, ""), ()) for reason in Reason if about(reason).may_be_outage),
     What(Failed(reason=Reason.SOURCE_UNAVAILABLE, detail=""), ()),
