@@ -57,7 +57,7 @@ class Night:
 
     def __post_init__(self) -> None:
         self.world = World(f"{self.level} {self.seed}")
-        self.random = self.world.stream("night")
+        self.random, self.bounds = self.world.stream("night"), self.world.stream("bounds")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
@@ -136,7 +136,17 @@ class Night:
             work = self._drawn_command(attempt)
             delay = self.random.choice((0.0, 0.0, self.random.uniform(0.0, 3.0)))
             processes.append(self._process(work, f"p{len(self.running) + 1}", delay if number else 0.0))
+        if self.level in {"quiet", "kills"} and self.bounds.random() < 0.15:
+            delay = self.bounds.uniform(0.0, 3.0)
+            processes.append(self._process(Commands.stop, f"p{len(self.running) + 1}", delay))
         return processes
+
+    def _bounded(self) -> Commands:
+        """Return the commands of a process, which may make so many calls, or begin files for so long."""
+        random, is_drawn = self.bounds, self.level in {"quiet", "kills"}
+        max_calls = random.choice((4, 8, 15, 30)) if is_drawn and random.random() < 0.15 else None
+        window_seconds = random.uniform(0.0, 3.0) if is_drawn and random.random() < 0.1 else None
+        return Commands(self.settings, max_calls, window_seconds)
 
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
         location = self.music.folder
@@ -176,7 +186,7 @@ class Night:
     def _process(self, work: Callable[[Commands], Done], name: str, delay: float = 0.0) -> Process:
         host = self.random.choice(self.disturbances.hosts)
         process = self.world.process(name, host=host, skew=self.disturbances.skews[host])
-        commands = Commands(self.settings)
+        commands = self._bounded()
         self.running.append((process, commands))
 
         def begin() -> None:
