@@ -17,6 +17,7 @@ from music import Music
 from partner import HOST, KEY, Partner
 
 from proofsweep.config.load import Settings, load_settings
+from proofsweep.domain import runs
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
@@ -69,6 +70,8 @@ class Night:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         self.settings = self._settings(rate)
+        # A run of more items has objects of items, whose rows are a batch each, and partitions if they are wanted.
+        runs.SMALL_RUN_ITEMS, runs.BATCH_ITEMS = self.world.stream("small").choice(((200, 10_000), (4, 3)))
         self.music = Music(self.folder / "music", self.partner)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
         self.music.make(self.files or drawn)
