@@ -45,6 +45,9 @@ class Bucket:
         self.requests = 0
         self._hidden_until: dict[str, float] = {}
 
+    def was_failing(self, since: float, until: float) -> bool:
+        return any(each.since <= until and since < each.until for each in self.weather)
+
     # --- In the words of `obstore`, whose first argument is the bucket
 
     def put(self, _root: object, key: str, content: bytes, *, mode: str, attributes: object = None) -> None:

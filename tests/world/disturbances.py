@@ -46,7 +46,8 @@ class Disturbances:
     def threaten(self, process: Process, delay: float) -> None:
         """Draw how a process that begins after a delay is killed or frozen, if it is."""
         random, world = self.random, self.world
-        if self.has("kills", "clocks", "lag", "gateway") and random.random() < 0.6:
+        share = 0.3 if self.level == "store" else 0.6
+        if self.has("kills", "store", "clocks", "lag", "gateway") and random.random() < share:
             if random.random() < 0.5:
                 at = world.now + delay + random.uniform(0.0, 8.0)
                 self.event(f"kill {process} at {at:.3f}", lambda: world.at(at, lambda: world.kill(process)))
@@ -166,8 +167,7 @@ class Disturbances:
         """End all faults of the partner, the store and the files."""
         self.give_music()
         self._give_store()
-        for weather in self.partner.weather:  # the checks ask what there was
+        for weather in (*self.partner.weather, *self.bucket.weather):  # the checks ask what there was
             weather.until = min(weather.until, self.world.now)
-        self.bucket.weather.clear()
         self.bucket.lag_seconds, self.bucket.lets_two_through = 0.0, False
         self.partner.tells_retry_after = True

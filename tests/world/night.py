@@ -71,7 +71,8 @@ class Night:
         self.folder.mkdir()
         self.settings = self._settings(rate)
         # A run of more items has objects of items, whose rows are a batch each, and partitions if they are wanted.
-        runs.SMALL_RUN_ITEMS, runs.BATCH_ITEMS = self.world.stream("small").choice(((200, 10_000), (4, 3)))
+        sizes = ((4, 3),) if self.level == "two" else ((4, 3), (200, 10_000))
+        runs.SMALL_RUN_ITEMS, runs.BATCH_ITEMS = self.world.stream("small").choice(sizes)
         self.music = Music(self.folder / "music", self.partner)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
         self.music.make(self.files or drawn)
@@ -148,7 +149,7 @@ class Night:
         partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
         apart = self.world.stream("apart")
         is_apart = partitions > 1 and apart.random() < _APART_SHARE
-        partitions = apart.choice((2, 3)) if is_apart else partitions
+        partitions = apart.choice((2, 6)) if is_apart else partitions
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
         if self.level in {"two", "all"} and self.random.random() < 0.3:
