@@ -8,6 +8,7 @@ from kernel import Dead, Process, here
 from obstore import exceptions
 
 URL = "s3://world/results"
+_SLOW_SHARE, _SLOW_FACTOR = 0.04, 15.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,7 +112,7 @@ class Bucket:
             return False  # the checks look from outside
         self.requests += 1
         process = world.require_life().process
-        world.sleep(self.latency * self.random.uniform(0.2, 2.0))
+        world.sleep(self._way_seconds())
         weather = [each for each in self.weather if each.has(world.now, process)]
         if any(each.is_away for each in weather):
             world.sleep(self.random.uniform(0.5, 6.0))
@@ -124,6 +125,11 @@ class Bucket:
             raise exceptions.GenericError("connect error")
         return is_write and self._draws(each.fails_after for each in weather)
 
+    def _way_seconds(self) -> float:
+        """Draw how long a request, or its answer, is on its way: now and then far longer than usual."""
+        usual = self.latency * self.random.uniform(0.2, 2.0)
+        return usual * _SLOW_FACTOR if self.random.random() < _SLOW_SHARE else usual
+
     def _draws(self, shares: Iterable[float]) -> bool:
         return self.random.random() < max(shares, default=0.0)
 
@@ -131,7 +137,7 @@ class Bucket:
         world = here()
         if world.current is None:
             return
-        world.sleep(self.latency * self.random.uniform(0.2, 2.0))
+        world.sleep(self._way_seconds())
         if is_answer_lost:
             world.tell("store fails after", key)
             raise exceptions.GenericError("connection closed")

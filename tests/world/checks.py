@@ -112,8 +112,10 @@ class Checks:
             if process.error is not None:
                 yield f"{process}: {type(process.error).__name__}: {process.error}"
         for done in self.night.done:
-            if "mistake" in str(done) or EndedBy.ERROR in done.states:
+            if "mistake" in str(done):
                 yield str(done)
+            if EndedBy.ERROR in done.states:
+                yield f"{done.command} ended with error"
 
     def last_night(self) -> Iterator[str]:
         """After the last fault, one more verify brings everything in order."""

@@ -61,7 +61,7 @@ KNOWN: tuple[KnownFault, ...] = (
         what="commit, parts and lease learn from a listing what their own process knows, and the listing is late",
         levels=("lag", "all"),
         problem=(
-            r"tasks: .*\berror(, \w+)*"
+            r"tasks: .* ended with error"
             rf"|{_LEG} ended with error: Rows remain, and nothing says why\."
             rf"|{_LEG} was superseded, and no other run of its catalog had begun"
             r"|requests_kept: .*"
@@ -85,7 +85,7 @@ KNOWN: tuple[KnownFault, ...] = (
         problem=(
             r"rows: \S+ has rows and no plan"
             r"|last_night: .* is missing from the results store \S+"
-            r"|tasks: .*\berror(, \w+)*"
+            r"|tasks: .* ended with error"
         ),
         event=r"store is an empty one",
         level="mounts",
