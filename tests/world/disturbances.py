@@ -46,7 +46,7 @@ class Disturbances:
     def threaten(self, process: Process, delay: float) -> None:
         """Draw how a process that begins after a delay is killed or frozen, if it is."""
         random, world = self.random, self.world
-        share = 0.3 if self.level == "store" else 0.6
+        share = 0.4 if self.level == "store" else 0.6
         if self.has("kills", "store", "clocks", "lag", "gateway") and random.random() < share:
             if random.random() < 0.5:
                 at = world.now + delay + random.uniform(0.0, 8.0)

@@ -23,6 +23,7 @@ from proofsweep.sources.selection import ALL_ROWS, Selection
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
+_NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
 _ATTEMPTS = 5  # in one night, each after a fault
 _LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
@@ -145,7 +146,7 @@ class Night:
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
         location = self.music.folder
         if attempt and self.random.random() < 0.4:
-            return Commands.resume
+            return self._drawn_resume()
         partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
         apart = self.world.stream("apart")
         is_apart = partitions > 1 and apart.random() < _APART_SHARE
@@ -160,6 +161,13 @@ class Night:
             return commands.verify(location, selection, partitions=partitions)
 
         return verify
+
+    def _drawn_resume(self) -> Callable[[Commands], Done]:
+        """Resume the run that was worked on last by its ID, or whichever is unfinished."""
+        worked_on = [run_id for _, commands in self.running for run_id in commands.runs]
+        if worked_on and self.world.stream("apart").random() < _NAMED_SHARE:
+            return lambda commands: commands.resume(worked_on[-1])
+        return Commands.resume
 
     def _begin_workers(self, run_id: str, partitions: list[int]) -> list[Process]:
         """Begin a process for each partition of a run, all in the same moment."""
