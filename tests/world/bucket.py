@@ -120,7 +120,8 @@ class Bucket:
         if self._draws(each.hangs for each in weather):
             world.tell("store is slow", what, key)
             world.sleep(self.random.uniform(3.0, 40.0))
-        if self._draws(each.fails_before for each in weather):
+        process.requests += 1
+        if process.requests == process.fails_at_request or self._draws(each.fails_before for each in weather):
             world.tell("store fails before", what, key)
             raise exceptions.GenericError("connect error")
         return is_write and self._draws(each.fails_after for each in weather)

@@ -247,8 +247,8 @@ class Checks:
     def _was_replaced(self, process: Process) -> bool:
         """Whether another process has ended a leg that this one had begun."""
         killed = (name for name, (*_, receipt) in self.receipts.items() if receipt["ended_by"] == EndedBy.KILLED)
-        leases = (f"results/{name.removesuffix('receipt.json')}lease.json" for name in killed)
-        return any(json.loads(self.bucket.objects[lease])["pid"] == process.pid for lease in leases)
+        leases = (self.bucket.objects.get(f"results/{name.removesuffix('receipt.json')}lease.json") for name in killed)
+        return any(json.loads(lease)["pid"] == process.pid for lease in leases if lease)
 
     def _written_by(self, process: Process) -> float:
         """Return up to when a process must have written down what it received, if its store failed until its end.

@@ -55,6 +55,11 @@ class Disturbances:
                 write = (random.randint(1, 30), random.random() < 0.5)
                 words = f"kill {process} {'after' if write[1] else 'before'} write {write[0]}"
                 self.event(words, lambda: setattr(process, "dies_at_write", write))
+        once = world.stream("one failure")
+        if self.level in {"store", "gateway", "all"} and once.random() < 0.4:
+            number = once.randint(20, 90)
+            words = f"store fails the request {number} of {process}"
+            self.event(words, lambda: setattr(process, "fails_at_request", number))
         if self.has("two", "kills", "clocks", "gateway") and random.random() < 0.25:
             at = world.now + delay + random.uniform(0.0, 6.0)
             seconds = random.choice((2.0, 12.0, 45.0, 300.0))

@@ -241,7 +241,7 @@ class Night:
         world = self.world
         self.disturbances.end()
         for process, _ in self.running:
-            process.dies_at_write = None
+            process.dies_at_write = process.fails_at_request = None
         self._pass_time(400.0)  # whoever was frozen goes on, and ends
         self._wait_for([process for process, _ in self.running])
         self._pass_time(120.0)
