@@ -19,10 +19,8 @@ UNEXPECTED_ANSWERS = (
     ({"verdict": "", "good": False}, ("rejected", "unknown_verdict")),
     ({"verdict": "tampered"}, ("rejected", "contradictory_answer")),
     ({"good": False}, ("rejected", "contradictory_answer")),
-    ({"good": 1}, ("failed", "bad_answer")),
-    ({"verdict": ["valid"]}, ("failed", "bad_answer")),
-    ({"verdict": None, "good": None}, ("failed", "bad_answer")),
 )
+ANSWERS_WITHOUT_A_VERDICT = ({"good": 1}, {"verdict": ["valid"]}, {"verdict": None, "good": None})
 
 
 @pytest.fixture
@@ -93,6 +91,18 @@ def test_an_answer_that_is_not_exactly_valid_is_never_accepted(world: ForeignWor
     assert outcomes(world) == Counter(wanted for _, wanted in UNEXPECTED_ANSWERS)
     assert world.service.received["verify"] == len(unexpected)
     assert [leg["sunset"] for leg in world.legs()] == ["in 2027, perhaps"]
+
+
+def test_an_answer_without_a_verdict_says_nothing_of_the_file(world: ForeignWorld) -> None:
+    """It is asked for again, as if it had been lost, and the audit trail has it as a failure."""
+    unusable = dict(enumerate(ANSWERS_WITHOUT_A_VERDICT))
+    world.service.changes["verify"] = lambda n, usual: replace(usual, document=usual.document | unusable.get(n, {}))
+
+    ended_by = world.verify(world.catalog("valid"))
+
+    (row,) = world.rows()
+    asked = [each["failure"] for each in world.table("exchanges") if each["call"] == "verify"]
+    assert (ended_by, row["outcome"], asked) == ("complete", "accepted", ["bad_answer"] * 3 + [None])
 
 
 GONE = {"X-RATELIMIT-REMAINING": "0"}

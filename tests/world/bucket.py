@@ -8,6 +8,7 @@ from kernel import Dead, Process, here
 from obstore import exceptions
 
 URL = "s3://world/results"
+_SLOW_SHARE, _SLOW_FACTOR = 0.04, 15.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +45,9 @@ class Bucket:
         self.weather: list[StoreWeather] = []
         self.requests = 0
         self._hidden_until: dict[str, float] = {}
+
+    def was_failing(self, since: float, until: float) -> bool:
+        return any(each.since <= until and since < each.until for each in self.weather)
 
     # --- In the words of `obstore`, whose first argument is the bucket
 
@@ -108,7 +112,7 @@ class Bucket:
             return False  # the checks look from outside
         self.requests += 1
         process = world.require_life().process
-        world.sleep(self.latency * self.random.uniform(0.2, 2.0))
+        world.sleep(self._way_seconds())
         weather = [each for each in self.weather if each.has(world.now, process)]
         if any(each.is_away for each in weather):
             world.sleep(self.random.uniform(0.5, 6.0))
@@ -116,10 +120,16 @@ class Bucket:
         if self._draws(each.hangs for each in weather):
             world.tell("store is slow", what, key)
             world.sleep(self.random.uniform(3.0, 40.0))
-        if self._draws(each.fails_before for each in weather):
+        process.requests += 1
+        if process.requests == process.fails_at_request or self._draws(each.fails_before for each in weather):
             world.tell("store fails before", what, key)
             raise exceptions.GenericError("connect error")
         return is_write and self._draws(each.fails_after for each in weather)
+
+    def _way_seconds(self) -> float:
+        """Draw how long a request, or its answer, is on its way: now and then far longer than usual."""
+        usual = self.latency * self.random.uniform(0.2, 2.0)
+        return usual * _SLOW_FACTOR if self.random.random() < _SLOW_SHARE else usual
 
     def _draws(self, shares: Iterable[float]) -> bool:
         return self.random.random() < max(shares, default=0.0)
@@ -128,7 +138,7 @@ class Bucket:
         world = here()
         if world.current is None:
             return
-        world.sleep(self.latency * self.random.uniform(0.2, 2.0))
+        world.sleep(self._way_seconds())
         if is_answer_lost:
             world.tell("store fails after", key)
             raise exceptions.GenericError("connection closed")

@@ -119,8 +119,10 @@ class Checks:
             if process.error is not None:
                 yield f"{process}: {type(process.error).__name__}: {process.error}"
         for done in self.night.done:
-            if "mistake" in str(done) or EndedBy.ERROR in done.states:
+            if "mistake" in str(done):
                 yield str(done)
+            if EndedBy.ERROR in done.states:
+                yield f"{done.command} ended with error"
 
     def last_night(self) -> Iterator[str]:
         """After the last fault, one more verify brings everything in order."""
@@ -259,20 +261,20 @@ class Checks:
     def _was_replaced(self, process: Process) -> bool:
         """Whether another process has ended a leg that this one had begun."""
         killed = (name for name, (*_, receipt) in self.receipts.items() if receipt["ended_by"] == EndedBy.KILLED)
-        leases = (f"results/{name.removesuffix('receipt.json')}lease.json" for name in killed)
-        return any(json.loads(self.bucket.objects[lease])["pid"] == process.pid for lease in leases)
+        leases = (self.bucket.objects.get(f"results/{name.removesuffix('receipt.json')}lease.json") for name in killed)
+        return any(json.loads(lease)["pid"] == process.pid for lease in leases if lease)
 
     def _written_by(self, process: Process) -> float:
-        """Return up to when a process could write down what it had received, if the store was away until it gave up.
+        """Return up to when a process must have written down what it received, if its store failed until its end.
 
         What arrived while it wrote for the last time may have come too late for that.
         """
-        journalled = self.bucket.journalled_at.get(process, [0.0])
+        *_, before, last = [0.0, 0.0, *self.bucket.journalled_at.get(process, [])]
         outage = self.night.settings.retry.breaker_seconds
         has_given_up = any(done.by is process and isinstance(done.error, ResultsError) for done in self.night.done)
-        if has_given_up and process.ended_at is not None and process.ended_at - journalled[-1] >= outage:
-            return journalled[-2] if len(journalled) > 1 else 0.0
-        return math.inf
+        if process.dead_at is not None:
+            return before if self.bucket.was_failing(last, process.dead_at) else math.inf
+        return before if has_given_up and (process.ended_at or 0.0) - last >= outage else math.inf
 
     def calls_again(self) -> Iterator[str]:
         """Of one run, no file is asked about again once its answer was kept."""

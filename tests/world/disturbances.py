@@ -46,7 +46,8 @@ class Disturbances:
     def threaten(self, process: Process, delay: float) -> None:
         """Draw how a process that begins after a delay is killed or frozen, if it is."""
         random, world = self.random, self.world
-        if self.has("kills", "clocks", "lag", "gateway") and random.random() < 0.6:
+        share = 0.4 if self.level == "store" else 0.6
+        if self.has("kills", "store", "clocks", "lag", "gateway") and random.random() < share:
             if random.random() < 0.5:
                 at = world.now + delay + random.uniform(0.0, 8.0)
                 self.event(f"kill {process} at {at:.3f}", lambda: world.at(at, lambda: world.kill(process)))
@@ -54,6 +55,11 @@ class Disturbances:
                 write = (random.randint(1, 30), random.random() < 0.5)
                 words = f"kill {process} {'after' if write[1] else 'before'} write {write[0]}"
                 self.event(words, lambda: setattr(process, "dies_at_write", write))
+        once = world.stream("one failure")
+        if self.level in {"store", "gateway", "all"} and once.random() < 0.4:
+            number = once.randint(20, 90)
+            words = f"store fails the request {number} of {process}"
+            self.event(words, lambda: setattr(process, "fails_at_request", number))
         if self.has("two", "kills", "clocks", "gateway") and random.random() < 0.25:
             at = world.now + delay + random.uniform(0.0, 6.0)
             seconds = random.choice((2.0, 12.0, 45.0, 300.0))
@@ -198,10 +204,9 @@ class Disturbances:
         """End all faults of the partner, the store and the files."""
         self.give_music()
         self._give_store()
-        for weather in self.partner.weather:  # the checks ask what there was
+        for weather in (*self.partner.weather, *self.bucket.weather):  # the checks ask what there was
             weather.until = min(weather.until, self.world.now)
         self._lay_key()
         self.partner.slot_seconds, self.partner.quota = 900.0, 1_000_000
-        self.bucket.weather.clear()
         self.bucket.lag_seconds, self.bucket.lets_two_through = 0.0, False
         self.partner.tells_retry_after = True

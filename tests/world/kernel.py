@@ -46,6 +46,8 @@ class Process:
     frozen_at: float | None = None
     first_frozen_at: float | None = None
     writes: int = 0  # to the store
+    requests: int = 0  # to the store
+    fails_at_request: int | None = None  # which of them the store fails, alone
     dies_at_write: tuple[int, bool] | None = None  # at which write, and whether the write has happened before
     error: BaseException | None = None  # that ended its main task
 

@@ -5,6 +5,7 @@ it here.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -14,16 +15,113 @@ class KnownFault:
     what: str
     levels: tuple[str, ...]
     problem: str  # a pattern of what the checks say
+    event: str = ""  # a pattern of what must have happened in the world; empty if it needs nothing
     level: str  # where it shows up, for sure
     seed: int
 
+    def is_shown(self, level: str, problem: str, events: Iterable[str]) -> bool:
+        return (
+            level in self.levels
+            and re.fullmatch(self.problem, problem) is not None
+            and (not self.event or any(re.match(self.event, event) for event in events))
+        )
 
-KNOWN: tuple[KnownFault, ...] = ()
+
+_LEG = r"legs: leg \d+ of \S+"
+_CUT_SHORT = ("kills", "store", "clocks", "gateway", "lag", "all")  # processes are killed, or their store fails
+
+KNOWN: tuple[KnownFault, ...] = (
+    KnownFault(
+        number="1.2",
+        what="a leg whose process ended between its receipt and its entry never gets that entry, nor its row in `runs`",
+        levels=_CUT_SHORT,
+        problem=rf"{_LEG} has no entry in the ledger",
+        level="kills",
+        seed=96,
+    ),
+    KnownFault(
+        number="1.3",
+        what="a leg whose process ended between its entry in the ledger and its row in `runs` never gets that row",
+        levels=_CUT_SHORT,
+        problem=rf"{_LEG} has an entry, and no row in runs",
+        level="kills",
+        seed=4,
+    ),
+    KnownFault(
+        number="1.12",
+        what="a store that fails once while a leg settles the one before ends it at once, before the older one",
+        levels=("store", "gateway", "all"),
+        problem=rf"{_LEG} ended with error before leg \d+ was settled: The work broke off\.",
+        event=r"store (fails|is away|hangs)",
+        level="store",
+        seed=0,
+    ),
+    KnownFault(
+        number="1.17",
+        what="commit, parts and lease learn from a listing what their own process knows, and the listing is late",
+        levels=("lag", "all"),
+        problem=(
+            r"tasks: .* ended with error"
+            rf"|{_LEG} ended with error: Rows remain, and nothing says why\."
+            rf"|{_LEG} was superseded, and no other run of its catalog had begun"
+            r"|requests_kept: .*"
+        ),
+        event=r"listings lag",
+        level="lag",
+        seed=9,
+    ),
+    KnownFault(
+        number="1.10",
+        what="partitions that start together may supersede their own run",
+        levels=("two", "gateway", "all"),
+        problem=rf"{_LEG} was superseded, and no other run of its catalog had begun",
+        level="two",
+        seed=0,
+    ),
+    KnownFault(
+        number="2.2",
+        what="a store that goes away in a run is written to below its mount point: plans and rows are lost there",
+        levels=("mounts", "all"),
+        problem=(
+            r"rows: \S+ has rows and no plan"
+            r"|last_night: .* is missing from the results store \S+"
+            r"|tasks: .* ended with error"
+        ),
+        event=r"store is an empty one",
+        level="mounts",
+        seed=5,
+    ),
+    KnownFault(
+        number="2.4",
+        what="a root that is gone before a file of it was read, or that a list names, is not seen to be away (2.3 too)",
+        levels=("mounts", "all"),
+        problem=r"outcomes: \S+ row \d+ is ineligible, missing_audio: its file was never touched",
+        event=r"music is",
+        level="mounts",
+        seed=66,
+    ),
+    KnownFault(
+        number="2.4b",
+        what="a file that was refused, and whose mount goes before it is looked at again, counts as changed",
+        levels=("mounts", "all"),
+        problem=r"outcomes: \S+ row \d+ is failed, source_changed: its file was never touched",
+        event=r"music is",
+        level="mounts",
+        seed=29,
+    ),
+    KnownFault(
+        number="6.11",
+        what="a store that fails once between the begin of a leg and its first file ends it as if by a mistake",
+        levels=("store", "gateway", "all"),
+        problem=rf"{_LEG} ended with error: The work broke off\.",
+        event=r"store (fails|is away|hangs)",
+        level="store",
+        seed=96,
+    ),
+)
 
 
-def known_fault(level: str, problem: str) -> str | None:
+def known_fault(level: str, problem: str, events: Iterable[str]) -> str | None:
     """Return the number of the known fault that a problem shows; None if it is a new one."""
-    for fault in KNOWN:
-        if level in fault.levels and re.match(fault.problem, problem):
-            return fault.number
-    return None
+    shown = (fault.number for fault in KNOWN if fault.is_shown(level, problem, events))
+    return next(shown, None)

@@ -17,11 +17,13 @@ from music import Music
 from partner import HOST, KEY, Partner
 
 from proofsweep.config.load import Settings, load_settings
+from proofsweep.domain import runs
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
+_NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
 _ATTEMPTS = 5  # in one night, each after a fault
 _LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
@@ -69,6 +71,9 @@ class Night:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         self.settings = self._settings(rate)
+        # A run of more items has objects of items, whose rows are a batch each, and partitions if they are wanted.
+        sizes = ((4, 3),) if self.level == "two" else ((4, 3), (200, 10_000))
+        runs.SMALL_RUN_ITEMS, runs.BATCH_ITEMS = self.world.stream("small").choice(sizes)
         self.music = Music(self.folder / "music", self.partner)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
         self.music.make(self.files or drawn)
@@ -151,11 +156,11 @@ class Night:
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
         location = self.music.folder
         if attempt and self.random.random() < 0.4:
-            return Commands.resume
+            return self._drawn_resume()
         partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
         apart = self.world.stream("apart")
         is_apart = partitions > 1 and apart.random() < _APART_SHARE
-        partitions = apart.choice((2, 3)) if is_apart else partitions
+        partitions = apart.choice((2, 6)) if is_apart else partitions
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
         if self.level in {"two", "all"} and self.random.random() < 0.3:
@@ -166,6 +171,13 @@ class Night:
             return commands.verify(location, selection, partitions=partitions)
 
         return verify
+
+    def _drawn_resume(self) -> Callable[[Commands], Done]:
+        """Resume the run that was worked on last by its ID, or whichever is unfinished."""
+        worked_on = [run_id for _, commands in self.running for run_id in commands.runs]
+        if worked_on and self.world.stream("apart").random() < _NAMED_SHARE:
+            return lambda commands: commands.resume(worked_on[-1])
+        return Commands.resume
 
     def _begin_workers(self, run_id: str, partitions: list[int]) -> list[Process]:
         """Begin a process for each partition of a run, all in the same moment."""
@@ -239,7 +251,7 @@ class Night:
         world = self.world
         self.disturbances.end()
         for process, _ in self.running:
-            process.dies_at_write = None
+            process.dies_at_write = process.fails_at_request = None
         self._pass_time(400.0)  # whoever was frozen goes on, and ends
         self._wait_for([process for process, _ in self.running])
         self._pass_time(120.0)

@@ -28,7 +28,7 @@ loading.load()
 
 from checks import Checks
 from kernel import StuckError
-from known_faults import known_fault
+from known_faults import KNOWN, known_fault
 from night import LEVELS, Night
 
 _FEWER_FILES = (2, 3, 4, 6)
@@ -65,13 +65,13 @@ def play(level: str, seed: int, files: int | None = None, without: Collection[in
         problems = [f"ends: {error}"]
     finally:
         night.close()
+    played.story, played.events = night.world.lines, night.disturbances.events
     for problem in problems:
-        number = known_fault(level, problem)
+        number = known_fault(level, problem, played.events)
         if number is None:
             played.problems.append(problem)
         elif number not in played.known:
             played.known.append(number)
-    played.story, played.events = night.world.lines, night.disturbances.events
     played.counts = Counter(
         nights=night.nights,
         processes=len(night.world.processes),
@@ -124,6 +124,12 @@ def play_many(level: str, seeds: Iterable[int], told: Callable[[Played], object]
     return counts
 
 
+def tell_known() -> None:
+    """Play the world of each known fault, and tell which faults it shows."""
+    for fault in KNOWN:
+        print(json.dumps({"number": fault.number, "shown": play(fault.level, fault.seed).known}))
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, parents=[_breaks])
     arguments.add_argument("--level", choices=LEVELS, default="all")
@@ -134,8 +140,12 @@ def main() -> int:
     arguments.add_argument("--story", action="store_true", help="tell each world line by line")
     arguments.add_argument("--brief", action="store_true", help="look for no shortest story of a failure")
     arguments.add_argument("--until-found", action="store_true", help="play no other world after one that fails")
+    arguments.add_argument("--known", action="store_true", help="play the world of each known fault, and no other")
     given = arguments.parse_args()
     failures = 0
+    if given.known:
+        tell_known()
+        return 0
 
     def tell(played: Played) -> None:
         nonlocal failures

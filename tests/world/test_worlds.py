@@ -3,11 +3,14 @@
 `pytest tests/world --seed N --level L --story` plays one, and tells it line by line.
 """
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from .known_faults import KNOWN, KnownFault
 
 PLAY = Path(__file__).with_name("play.py")
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
@@ -39,6 +42,20 @@ def test_worlds_of_a_level_hold_what_is_promised(level: str, chosen: dict[str, s
     if story:
         print(play.stdout)
     assert play.returncode == 0, play.stdout[-60_000:] + play.stderr[-10_000:]
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, list[str]]:
+    """What the world of each known fault shows, by the fault's number: one process plays them all."""
+    told = map(json.loads, played("--known").stdout.splitlines())
+    return {each["number"]: each["shown"] for each in told}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", KNOWN, ids=lambda fault: fault.number)
+def test_a_known_fault_shows_up(fault: KnownFault, shown: dict[str, list[str]]) -> None:
+    """Else nobody would notice that it was mended, and a new fault that looks alike would be taken for it."""
+    assert fault.number in shown[fault.number], "It was mended, or its world is another: delete it from known_faults."
 
 
 def test_a_seed_plays_the_same_night_again() -> None:
