@@ -35,6 +35,7 @@ _OF_LANE = ("uploads", "verify")
 _IN_FLIGHT_SECONDS = 0.1  # how long a call may be on its way
 _CLOSING_SECONDS, _HEARING_SECONDS = 2.0, 6.0  # how late a window and a request to stop are heard, at most
 _THROTTLED = 429
+_TELLING_SECONDS = 3.0  # until all processes know of a pause
 
 
 class Checks:
@@ -244,6 +245,9 @@ class Checks:
         yield from (f"{request_id} stands there {count} times" for request_id, count in kept.items() if count > 1)
         if self.bucket.lost:
             return  # a store that was replaced took some along
+        for row in self.verdicts:
+            if row["verify_request_id"] is not None and row["verify_request_id"] not in kept:
+                yield f"{row['run_id']} row {row['manifest_row']} names {row['verify_request_id']}"
         for served in self.night.partner.served:
             if served.call not in _OF_ITEMS or served.request_id in kept:
                 continue
@@ -304,17 +308,25 @@ class Checks:
                 yield f"{served.request_id} ({served.call}) has the key"
 
     def pauses(self) -> Iterator[str]:
-        """Within a pause that a process was told, it makes no call that shares the lane."""
-        told = defaultdict[Process, list[tuple[float, float]]](list)
+        """Within a pause that the partner told, no process makes a call that shares the lane."""
+        told = list[tuple[Process, float, float]]()
         for served in self.night.partner.served:
             if served.call not in _OF_LANE:
                 continue
-            for since, until in told[served.by]:
-                if since + _IN_FLIGHT_SECONDS < served.at < until - _IN_FLIGHT_SECONDS:
+            for teller, since, until in told:
+                heard_at = since + self._hearing_seconds(teller, served.by)
+                if heard_at < served.at < until - _IN_FLIGHT_SECONDS:
                     yield f"{served.request_id} ({served.call}) of {served.by} at {served.at:.3f}, before {until:.3f}"
             heard_at = served.arrived_at or math.inf
             if served.retry_after is not None and heard_at < math.inf:
-                told[served.by].append((heard_at, heard_at + served.retry_after))
+                told.append((served.by, heard_at, heard_at + served.retry_after))
+
+    def _hearing_seconds(self, teller: Process, other: Process) -> float:
+        """Return how late a process heeds a pause that one was told; never, if either may have slept."""
+        if teller is other:
+            return _IN_FLIGHT_SECONDS
+        is_told = self.night.level == "two" and not (teller.was_frozen or other.was_frozen)
+        return _TELLING_SECONDS if is_told else math.inf
 
     def bounds(self) -> Iterator[str]:
         """No process makes more calls than it was given, but again; none begins a file after its window or a stop."""

@@ -76,6 +76,7 @@ class Disturbances:
             for _ in range(self.random.randint(1, 3)):
                 self._draw_network()
             self._draw_partner()
+        self._draw_long_waits()
         if self.has("store", "gateway"):
             for _ in range(self.random.randint(1, 3)):
                 self._draw_store()
@@ -125,12 +126,6 @@ class Disturbances:
             self.event(f"slots last {seconds} s", lambda: setattr(partner, "slot_seconds", seconds))
             self.world.at(until, lambda: setattr(partner, "slot_seconds", 900.0))
         if random.random() < 0.25:
-            seconds, kind = random.choice((3.0, 20.0, 90.0)), random.choice(("throttles", "throttles", "errors"))
-            weather = Weather(since=since, until=until, asks_seconds=seconds)
-            setattr(weather, kind, random.choice((0.05, 0.2)))
-            words = f"network {kind} now and then from {since:.1f} to {until:.1f}, and asks to wait {seconds:.0f} s"
-            self.event(words, lambda: partner.weather.append(weather))
-        if random.random() < 0.25:
             echo = Weather(since=since, until=until, echoes=random.choice((0.1, 0.5)))
             self.event("answers come twice", lambda: partner.weather.append(echo))
         if random.random() < 0.2:
@@ -140,6 +135,18 @@ class Disturbances:
             late = until if random.random() < 0.5 else since
             words = f"another key from {since:.1f} on, which is here at {late:.1f}"
             self.event(words, lambda: self._swap(since, late, self._renew_key, self._lay_key))
+
+    def _draw_long_waits(self) -> None:
+        random = self.world.stream("long waits")
+        if self.level not in {"network", "two"} or random.random() > 0.25:
+            return
+        since, until = self.world.now + random.uniform(0.0, 1.0), self.world.now + random.uniform(1.0, 20.0)
+        seconds = random.choice((3.0, 20.0, 90.0))
+        kind = random.choice(("throttles", "throttles", "errors")) if self.level == "network" else "throttles"
+        weather = Weather(since=since, until=until, asks_seconds=seconds)
+        setattr(weather, kind, random.choice((0.05, 0.2)))
+        words = f"network {kind} now and then from {since:.1f} to {until:.1f}, and asks to wait {seconds:.0f} s"
+        self.event(words, lambda: self.partner.weather.append(weather))
 
     def _renew_key(self) -> None:
         self.partner.key = NEXT_KEY
@@ -154,6 +161,9 @@ class Disturbances:
         share = self.random.choice((0.03, 0.1, 0.4))
         setattr(weather, kind, True if kind == "is_away" else share)
         words = f"store {kind} {share if kind != 'is_away' else ''} from {since:.1f} to {until:.1f}"
+        if kind == "fails_after" and self.world.stream("who looks then").random() < 0.5:
+            weather.fails_before = share  # who looks whether a write happened may get no answer either
+            words += ", and before"
         self.event(words, lambda: self.bucket.weather.append(weather))
 
     def _draw_mounts(self) -> None:

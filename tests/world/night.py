@@ -12,7 +12,7 @@ from bucket import URL, Bucket
 from commands import Commands, Done
 from disturbances import Disturbances
 from kernel import Process, StuckError, World
-from loading import Surroundings
+from loading import Surroundings, set_sizes
 from music import Music
 from partner import HOST, KEY, Partner
 
@@ -22,6 +22,7 @@ from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
+_SIZES = ((25_000, 10_000, 200), (1, 10_000, 200), (2, 3, 2), (25_000, 2, 2))  # of parts, batches and small runs
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
@@ -61,6 +62,7 @@ class Night:
         self.world = World(f"{self.level} {self.seed}")
         self.random, self.bounds = self.world.stream("night"), self.world.stream("bounds")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
+        set_sizes(*self.world.stream("sizes").choice(_SIZES))
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
