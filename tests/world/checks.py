@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from bucket import URL
+from checks_of_commands import checks_of_commands
 from kernel import EPOCH, Process
 from night import Night
 from partner import KEY, Served
@@ -17,6 +18,7 @@ from partner import KEY, Served
 from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
 from proofsweep.queries.status import describe_run
+from proofsweep.store.layout import kind_of
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 
@@ -46,6 +48,7 @@ class Checks:
             self.calls_again,
             self.audit,
             self.secrets,
+            *checks_of_commands(self),
         ):
             found += [f"{check.__name__}: {problem}" for problem in check()]
         return found
@@ -71,7 +74,12 @@ class Checks:
     @cached_property
     def runs(self) -> list[str]:
         plans = (key for key in self.bucket.objects if key.endswith("/plan.json"))
-        return sorted(key.split("/")[2] for key in plans)
+        runs = (key.split("/")[2] for key in plans)
+        return sorted(run for run in runs if not kind_of(run))
+
+    @cached_property
+    def is_pruned(self) -> bool:
+        return any("/_pruned/" in key for key in self.bucket.objects)
 
     @cached_property
     def served(self) -> dict[str, Served]:
@@ -109,6 +117,8 @@ class Checks:
         for run_id in self.runs:
             status = describe_run(self.results, run_id)
             rows = by_run[run_id]
+            if status.pruned_at is not None:
+                continue
             if rows > status.plan.items or (not status.open_legs and rows + status.remaining != status.plan.items):
                 yield f"{run_id}: {status.plan.items} planned, {rows} rows, {status.remaining} remain"
         for run_id in {row["run_id"] for row in self.verdicts} - set(self.runs):
@@ -133,20 +143,23 @@ class Checks:
         for row in self.verdicts:
             is_answer = row["verdict"] is not None
             is_file_gone = row["reason"] in {"missing_audio", "source_changed"}
-            is_known = is_answer or (is_file_gone and self._was_touched(row["relative_path"]))
+            is_known = is_answer or (is_file_gone and self._was_touched(row["audio"]))
             if not is_known:
                 yield f"{row['run_id']} row {row['manifest_row']} is {row['outcome']}, {row['reason']}"
 
-    def _was_touched(self, name: str | None) -> bool:
+    def _was_touched(self, audio: str) -> bool:
         """Whether a file was taken away or replaced by the world, and not only its mount."""
-        song = next((song for song in self.night.music.songs if song.name == name), None)
-        return song is not None and (not song.is_there or song.take > 1)
+        drops = self.night.operations.drop_folder
+        if drops is not None and drops.was_laid_twice(audio):
+            return True
+        songs = (song for song in self.night.music.songs if str(self.night.music.folder / song.name) == audio)
+        return any(not song.is_there or song.take > 1 for song in songs)
 
     def requests_kept(self) -> Iterator[str]:
         """Each request ID that was received stands in `exchanges`, but for a kill's last second."""
         kept = {row["request_id"] for row in self.exchanges}
-        if self.bucket.lost:
-            return  # a store that was replaced took some along
+        if self.bucket.lost or self.is_pruned:
+            return  # a store that was replaced took some along, and a pruning others
         for served in self.night.partner.served:
             if served.call not in _OF_ITEMS or served.request_id in kept:
                 continue

@@ -1,5 +1,6 @@
 """One world from beginning to end: nights of a catalog, and a last night without any fault."""
 
+import fcntl
 import shutil
 import tempfile
 from collections.abc import Callable, Collection
@@ -13,6 +14,7 @@ from disturbances import Disturbances
 from kernel import Process, StuckError, World
 from loading import Surroundings
 from music import Music
+from operations import OLD_SECONDS, Operation, Operations
 from partner import HOST, KEY, Partner
 
 from proofsweep.config.load import Settings, load_settings
@@ -61,10 +63,14 @@ class Night:
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
         self.folder = Path(tempfile.gettempdir(), "proofsweep-world", f"{self.level}-{self.seed}")
+        self.folder.parent.mkdir(exist_ok=True)
+        self._lock = self.folder.with_suffix(".lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)  # the same world may be played by another process, at the same place
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        self.settings = self._settings(rate)
+        self.folder.mkdir()
         self.music = Music(self.folder / "music", self.partner)
+        self.operations = Operations(self.world, self.music, self.partner, self.is_small)
+        self.settings = self._settings(rate)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
         self.music.make(self.files or drawn)
         self.disturbances = Disturbances(self.level, self.world, self.partner, self.bucket, self.music, self.without)
@@ -73,7 +79,7 @@ class Night:
         (self.folder / "key").write_text(KEY)
         config = self.folder / "config.toml"
         first_rate = self.random.choice((6.0, rate))
-        config.write_text(_CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate))
+        config.write_text(_CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate) + self.operations.config)
         return load_settings(str(config))
 
     @property
@@ -85,13 +91,26 @@ class Night:
     def play(self) -> None:
         """Play all nights; StuckError if something never ends."""
         self.nights = self.random.randint(1, 1 if self.is_small else 3)
+        if self.operations.needs_old_nights:
+            self.nights = max(2, self.nights)
         for number in range(self.nights):
             if number:
                 self._change_the_catalog()
             self.disturbances.of_night()
+            self.operations.of_night()
             self._work()
             self._pass_time(self.random.choice((30.0, 600.0, _BETWEEN_SECONDS)))
+            if self.operations.needs_old_nights:
+                self._pass_time(OLD_SECONDS)
         self._calm()
+        self._verify_at_last()
+        for kind, work, wait in self.operations.at_the_end():
+            self._pass_time(wait)
+            self._begin_beside(f"last-{kind}", work, 0.0, is_threatened=False)
+            self._wait_for([self.operations.begun[-1].process])
+
+    def _verify_at_last(self) -> None:
+        """Verify the catalog after all faults, until a run is made that had not begun before."""
         begun = {key.split("/")[2] for key in self.bucket.objects if key.endswith("/plan.json")}
         for number in range(_LAST_ATTEMPTS):
             self.last = self._run(lambda commands: commands.verify(self.music.folder), f"last{number}")
@@ -112,6 +131,7 @@ class Night:
     def close(self) -> None:
         self.world.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
 
     def _work(self) -> None:
         """Let commands work on the catalog until one tells that all is done, or they tried often enough."""
@@ -129,7 +149,16 @@ class Night:
             work = self._drawn_command(attempt)
             delay = self.random.choice((0.0, 0.0, self.random.uniform(0.0, 3.0)))
             processes.append(self._process(work, f"p{len(self.running) + 1}", delay if number else 0.0))
+        for kind, work, delay in self.operations.beside():
+            self._begin_beside(f"{kind}{len(self.running) + 1}", work, delay)
         return processes
+
+    def _begin_beside(self, name: str, work: Callable[[Commands], Done], delay: float, *, is_threatened: bool = True) -> None:
+        """Let a command begin beside those that verify; nobody waits for it."""
+        told: list[Done] = []
+        process = self._process(work, name, delay, told=told, is_threatened=is_threatened)
+        kind = name.removeprefix("last-").rstrip("0123456789")
+        self.operations.begun.append(Operation(kind, process, told))
 
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
         location = self.music.folder
@@ -140,7 +169,8 @@ class Night:
         selection = self.random.choice(choices)
         if self.level in {"two", "all"} and self.random.random() < 0.3:
             location = self._drawn_list()
-        return lambda commands: commands.verify(location, selection, partitions=partitions)
+        allowed = self.operations.allowance()
+        return lambda commands: commands.verify(location, selection, partitions=partitions, allowed=allowed)
 
     def _drawn_list(self) -> Path:
         """Write a list of some of the songs: another catalog, whose files are partly the same."""
@@ -150,7 +180,16 @@ class Night:
 
     # --- Processes
 
-    def _process(self, work: Callable[[Commands], Done], name: str, delay: float = 0.0) -> Process:
+    def _process(
+        self,
+        work: Callable[[Commands], Done],
+        name: str,
+        delay: float = 0.0,
+        *,
+        told: list[Done] | None = None,
+        is_threatened: bool = True,
+    ) -> Process:
+        told = self.done if told is None else told
         host = self.random.choice(self.disturbances.hosts)
         process = self.world.process(name, host=host, skew=self.disturbances.skews[host])
         commands = Commands(self.settings)
@@ -158,10 +197,11 @@ class Night:
 
         def begin() -> None:
             self.world.tell("BEGINS on", host, of=process)
-            self.world.run_process(process, lambda: self.done.append(work(commands)))
+            self.world.run_process(process, lambda: told.append(work(commands)))
 
         self.world.at(self.world.now + delay, begin)
-        self.disturbances.threaten(process, delay)
+        if is_threatened:
+            self.disturbances.threaten(process, delay)
         return process
 
     def _run(self, work: Callable[[Commands], Done], name: str) -> Done:

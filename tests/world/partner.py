@@ -47,8 +47,15 @@ class Served:
     request_id: str
     digest: str = ""  # of the audio
     verdict: str = ""
+    proof: str = ""  # that was to be erased
+    outcome: str = ""  # of that
     retry_after: float | None = None
     arrived_at: float | None = None  # when the caller had read the whole answer
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether it counts as one call of the quota."""
+        return self.is_keyed and self.status not in {403, 429}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -207,9 +214,11 @@ class Partner:
             document |= {"classification": "human", "grade": grade}
         return Answer(200, document)
 
-    def _erase(self, request: "Request", _served: Served) -> Answer:
+    def _erase(self, request: "Request", served: Served) -> Answer:
         proof = request.path.rpartition("/")[2]
-        outcome = "already_erased" if proof in self.erased else "erased"
+        is_there = any(each.proof == proof for each in self.judgements.values()) and proof not in self.erased
+        outcome = "erased" if is_there else "already_erased"
+        served.proof, served.outcome = proof, outcome
         self.erased.add(proof)
         return Answer(200, {"proofId": proof, "outcome": outcome, "erasedAt": int(EPOCH + here().now)})
 
