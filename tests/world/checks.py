@@ -93,7 +93,8 @@ class Checks:
         for process in self.night.world.processes:
             if process.error is not None:
                 yield f"{process}: {type(process.error).__name__}: {process.error}"
-        for done in self.night.done:
+        beside = [done for each in self.night.operations.begun for done in each.done]
+        for done in [*self.night.done, *beside]:
             if "mistake" in str(done) or EndedBy.ERROR in done.states:
                 yield str(done)
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,8 @@ Row = dict[str, Any]
 
 _SOUND_STORES = {"quiet", "kills", "network", "two", "clocks"}  # levels whose stores answer, and at once
 _LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept
+_TURN = timedelta(seconds=3)  # that the first call of a file which has begun may wait for those of others
 _OK = 200
-_QUOTA_CALLS = 2  # of a leg, beyond its files: it may read what is left when it ends
 
 
 def checks_of_commands(checks: "Checks") -> list[Callable[[], Iterator[str]]]:
@@ -49,33 +49,30 @@ class _ChecksOfCommands:
         self.operations = checks.night.operations
 
     def commands(self) -> Iterator[str]:
-        """Commands beside the verifying end without a mistake; looks never fail where the store is sound."""
+        """Looks never fail where the store is sound, and after the last fault no command does."""
         for each in self.operations.begun:
             for done in each.done:
                 is_last = each.process.name.startswith("last-")
                 is_look = each.kind == "status" and self.night.level in _SOUND_STORES
-                if "mistake" in str(done) or "error" in done.states:
-                    yield str(done)
-                elif done.error is not None and (is_last or is_look):
-                    yield f"{each.process}: {done}"
-                elif is_last and not done.is_whole:
+                if (is_last and not done.is_whole) or (is_look and done.error is not None):
                     yield f"{each.process}: {done}"
 
     # --- Bounds
 
     def windows(self) -> Iterator[str]:
-        """No file begins after the window has closed, by the clock of the process."""
+        """No file begins after the window has closed, by the clock of the process; one in flight may wait its turn."""
         begun: dict[tuple[str, int], dict[int, datetime]] = defaultdict(dict)
         for row in self.checks.exchanges:
             if row["call"] == "uploads" and row["manifest_row"] is not None:
-                of_leg = begun[row["run_id"], row["leg"]]
-                first = of_leg.get(row["manifest_row"], row["started_at"])
-                of_leg[row["manifest_row"]] = min(first, row["started_at"])
+                rows = begun[row["run_id"], row["leg"]]
+                rows[row["manifest_row"]] = min(rows.get(row["manifest_row"], row["started_at"]), row["started_at"])
+        for row in self.checks.verdicts:
+            if row["started_at"] is not None:
+                begun[row["run_id"], row["leg"]][row["manifest_row"]] = row["started_at"] + _TURN
         for _, leg in self._legs():
-            closes_at = leg.bounds.closes_at
-            for number, at in begun[leg.run_id, leg.number].items() if closes_at else ():
-                if closes_at is not None and at > closes_at:
-                    yield f"{leg.run_id} leg {leg.number} row {number} began {at - closes_at} late"
+            for number, at in begun[leg.run_id, leg.number].items():
+                if leg.bounds.closes_at is not None and at > leg.bounds.closes_at + _TURN:
+                    yield f"{leg.run_id} leg {leg.number} row {number} began after {leg.bounds.closes_at}, at {at}"
 
     def calls_allowed(self) -> Iterator[str]:
         """No leg makes more calls than it may, nor uses what is left to others."""

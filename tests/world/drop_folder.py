@@ -66,7 +66,7 @@ class DropFolder:
             if self.random.random() < 0.5:
                 here().at(since + self.random.uniform(0.0, 30.0), lambda song=song: self._resend(song))
         for _ in range(self.random.randint(1, 4)):
-            here().at(since + self.random.choice((0.0, self.random.uniform(0.0, 20.0))), self._deliver)
+            here().at(since + self.random.choice((0.0, 0.0, self.random.uniform(0.0, 20.0))), self._deliver)
 
     def _deliver(self) -> None:
         random, number = self.random, _NUMBERS_FROM + len(self.songs)
@@ -108,19 +108,16 @@ class DropFolder:
         else:
             self._write(song.name, song.audio)
         at = later if way != "at once" else world.now
-        world.at(at, lambda take=song.take: self._finish(song, take))
+        world.at(at, lambda take=song.take, since=world.now: self._finish(song, take, since))
 
-    def _finish(self, song: DeliveredSong, take: int) -> None:
+    def _finish(self, song: DeliveredSong, take: int, since: float) -> None:
         """Lay down what lacks of a song, unless a newer take of it came meanwhile."""
         if song.take != take:
             return
         if song.is_pair:
             self._write(f"{song.name}.sidecar", song.sidecar)
-        if not self._was_laid(song):
+        if not any(each.at >= since and each.content == song.audio for each in self.contents):
             self._write(song.name, song.audio)
-
-    def _was_laid(self, song: DeliveredSong) -> bool:
-        return any(each.name == song.name and each.content == song.audio for each in self.contents)
 
     def _write(self, name: str, content: bytes, *, is_whole: bool = True) -> None:
         path = self.folder / name

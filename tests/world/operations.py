@@ -13,7 +13,9 @@ from music import Music
 from partner import Partner
 
 KINDS = ("ingest", "erase", "prune", "refresh", "status", "stop", "bounds")
-_NONE_SHARE = 0.4  # of the worlds that only verify
+_NONE_SHARE = 0.5  # of the worlds that only verify
+_SHARES = {"bounds": 0.0, "ingest": 0.9, "status": 0.3}  # in which a kind begins, of the attempts at a night
+_USUAL_SHARE = 0.5
 _PRUNED_DAYS = 1
 _LONGEST_DELAY = 6.0  # seconds, until a command begins beside others
 _LONGEST_REST = 2 * 86_400.0  # of a file that failed, until it is tried again
@@ -49,7 +51,8 @@ class Operations:
     def __post_init__(self) -> None:
         self.random = self.world.stream("operations")
         count = 0 if self.random.random() < _NONE_SHARE else self.random.randint(1, 2 if self.is_small else 4)
-        self.kinds = self.random.sample(KINDS, count)
+        drawn = self.random.sample((*KINDS, "ingest"), count)  # a watched folder has more to show than the others
+        self.kinds = list(dict.fromkeys(drawn))
         if self.kinds:
             self.world.tell("operations:", *self.kinds, of="world")
         if "ingest" in self.kinds:
@@ -75,13 +78,13 @@ class Operations:
 
     def beside(self) -> list[tuple[str, Work, float]]:
         """Draw commands that begin while others work: each with its kind, and after how many seconds."""
-        chosen = [kind for kind in self.kinds if kind != "bounds" and self.random.random() < 0.6]
+        chosen = [kind for kind in self.kinds if self.random.random() < _SHARES.get(kind, _USUAL_SHARE)]
         return [(kind, self._work_of(kind), self.random.uniform(0.0, _LONGEST_DELAY)) for kind in chosen]
 
     def _work_of(self, kind: str) -> Work:
         random = self.random
         if kind == "ingest":
-            return self._ingest(random.choice((1, 1, 2, 3)))
+            return self._ingest(random.choice((1, 2, 3)))
         if kind == "erase":
             return self._erase()
         if kind == "prune":
@@ -123,6 +126,8 @@ class Operations:
             ends.append(("erase", self._erase(), 0.0))
         if "prune" in self.kinds:
             ends.append(("prune", self._work_of("prune"), OLD_SECONDS))
-        if {"prune", "refresh"} & {*self.kinds}:
+        if "refresh" in self.kinds:
             ends.append(("refresh", Commands.refresh, 0.0))
-        return [*ends, ("status", Commands.look, 0.0)] if self.kinds else []
+        if "status" in self.kinds:
+            ends.append(("status", Commands.look, 0.0))
+        return ends
