@@ -1,6 +1,7 @@
 """What must be true of passes, erasures, prunings, looks and bounds: by bytes, rows and the partner's own ledger."""
 
 import hashlib
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -75,9 +76,9 @@ class _ChecksOfCommands:
                     yield f"{leg.run_id} leg {leg.number} row {number} began after {leg.bounds.closes_at}, at {at}"
 
     def calls_allowed(self) -> Iterator[str]:
-        """No leg makes more calls than it may, nor uses what is left to others."""
+        """No leg is answered more calls than it may make, nor uses the reserve. Files in flight may retry."""
         for process, leg in self._legs():
-            calls = self._keyed_calls(process, leg)
+            calls = self._answered_calls(process, leg)
             most = leg.bounds.max_calls
             if most is not None and calls > most:
                 yield f"{leg.run_id} leg {leg.number} made {calls} of {most} calls"
@@ -89,10 +90,10 @@ class _ChecksOfCommands:
         for process, commands in self.night.running:
             yield from ((process, leg) for leg in commands.legs)
 
-    def _keyed_calls(self, process: Process, leg: WorkedLeg) -> int:
-        until = leg.ended_at or float("inf")
-        served = (each for each in self.night.partner.served if each.by is process and each.is_charged)
-        return sum(leg.began_at <= each.at <= until for each in served)
+    def _answered_calls(self, process: Process, leg: WorkedLeg) -> int:
+        until = leg.ended_at or math.inf
+        served = (each for each in self.night.partner.served if each.by is process and each.is_keyed)
+        return sum(leg.began_at <= each.at <= until and each.status == _OK for each in served if each.has_arrived)
 
     # --- What looks say
 
@@ -148,15 +149,14 @@ class _ChecksOfCommands:
         if self.night.level not in _SOUND_STORES:
             return
         for served in self._erasures():
-            killed_at = float("inf") if served.by.dead_at is None else served.by.dead_at
+            killed_at = math.inf if served.by.dead_at is None else served.by.dead_at
             if served.request_id not in kept and (served.arrived_at or 0.0) < killed_at - _LAST_SECONDS:
                 yield f"the answer {served.request_id} about {served.proof} is in no row"
 
     def _erasures(self) -> Iterator[Served]:
         """Yield the erasures whose answers arrived whole."""
         for served in self.night.partner.served:
-            has_arrived = served.arrived_at not in {None, float("inf")}
-            if served.call == "erase" and served.status == _OK and has_arrived:
+            if served.call == "erase" and served.status == _OK and served.has_arrived:
                 yield served
 
     # --- Prunings

@@ -140,9 +140,7 @@ class Commands:
         """Work on the next leg of a partition; a leg that stops has said why in its receipt."""
         began_at = here().now
         with app.attempt(run_id, partition=partition, bounds=bounds) as leg:
-            worked = WorkedLeg(
-                run_id=run_id, number=leg.number, bounds=bounds, allowed=self.allowed, began_at=began_at
-            )
+            worked = WorkedLeg(run_id=run_id, number=leg.number, bounds=bounds, allowed=self.allowed, began_at=began_at)
             self.legs.append(worked)
             with futures.ThreadPoolExecutor(_BATCHES_AT_ONCE) as pool:
                 list(pool.map(lambda rows: verify_batch(leg, rows), leg.completed.batches()))

@@ -1,4 +1,4 @@
-"""The disk below moves of files: each step takes a moment, and is a write before or after which a process may be killed.
+"""The disk below moves of files: each step takes a moment, and before or after each a process may be killed.
 
 A killed process makes no step any more, not even one that its code would make on its way out.
 """

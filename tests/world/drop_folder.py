@@ -95,10 +95,7 @@ class DropFolder:
         random, world = self.random, here()
         self.music.judge(song, _ACCEPTED_SHARE, random)
         later = world.now + random.uniform(0.0, _LONGEST_DELIVERY)
-        if song.is_pair:
-            ways = ("at once", "sidecar first", "sidecar later")
-        else:
-            ways = ("at once", "at once", "grows")
+        ways = ("at once", "sidecar first", "sidecar later") if song.is_pair else ("at once", "at once", "grows")
         way = random.choice(ways)
         world.tell("delivered", song.name, f"take {song.take}", way, of="supplier")
         if way == "grows":

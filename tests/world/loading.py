@@ -164,6 +164,8 @@ class _Said:
 def load() -> None:
     _replace_chance()
     _replace_threads()
+    from disk import replace_disk
+
     import proofsweep.app
     import proofsweep.ingest.one_pass
     import proofsweep.operations.erase
@@ -171,8 +173,6 @@ def load() -> None:
     import proofsweep.queries.store_status
     import proofsweep.verify.attempt
     import proofsweep.verify.worker  # noqa: F401 - loaded before what it uses is replaced
-    from disk import replace_disk
-
     from proofsweep.config import logs, notices
 
     _replace_processes()

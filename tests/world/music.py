@@ -123,6 +123,7 @@ def lay_file(path: Path, content: bytes) -> None:
 
 def wav_of(mark: bytes, more_chunks: bytes = b"") -> bytes:
     data = mark.ljust(64, b"\0")
+    data_chunk = b"data" + struct.pack("<I", len(data)) + data
     form = struct.pack("<HHIIHH", 1, 1, 8_000, 16_000, 2, 16)
-    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data)) + data + more_chunks
+    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + data_chunk + more_chunks
     return b"RIFF" + struct.pack("<I", len(chunks)) + chunks

@@ -79,7 +79,9 @@ class Night:
         (self.folder / "key").write_text(KEY)
         config = self.folder / "config.toml"
         first_rate = self.random.choice((6.0, rate))
-        config.write_text(_CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate) + self.operations.config)
+        config.write_text(
+            _CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate) + self.operations.config
+        )
         return load_settings(str(config))
 
     @property
@@ -153,7 +155,9 @@ class Night:
             self._begin_beside(f"{kind}{len(self.running) + 1}", work, delay)
         return processes
 
-    def _begin_beside(self, name: str, work: Callable[[Commands], Done], delay: float, *, is_threatened: bool = True) -> None:
+    def _begin_beside(
+        self, name: str, work: Callable[[Commands], Done], delay: float, *, is_threatened: bool = True
+    ) -> None:
         """Let a command begin beside those that verify; nobody waits for it."""
         told: list[Done] = []
         process = self._process(work, name, delay, told=told, is_threatened=is_threatened)

@@ -53,9 +53,9 @@ class Served:
     arrived_at: float | None = None  # when the caller had read the whole answer
 
     @property
-    def is_charged(self) -> bool:
-        """Whether it counts as one call of the quota."""
-        return self.is_keyed and self.status not in {403, 429}
+    def has_arrived(self) -> bool:
+        """Whether the caller has read the whole answer, and as it was given."""
+        return self.arrived_at is not None and self.arrived_at < math.inf
 
 
 @dataclass(slots=True, kw_only=True)
