@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from bucket import URL
+from checks_of_answers import AnswerChecks
 from kernel import EPOCH, Process
 from night import Night
 from partner import KEY, Served
@@ -48,7 +49,7 @@ class Checks:
             self.secrets,
         ):
             found += [f"{check.__name__}: {problem}" for problem in check()]
-        return found
+        return found + AnswerChecks(self.night).problems()
 
     # --- What is there
 

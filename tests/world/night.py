@@ -1,5 +1,6 @@
 """One world from beginning to end: nights of a catalog, and a last night without any fault."""
 
+import fcntl
 import shutil
 import tempfile
 from collections.abc import Callable, Collection
@@ -19,6 +20,7 @@ from proofsweep.config.load import Settings, load_settings
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
+_LEVELS_WITH_LISTS = {"kills", "two", "clocks", "lag", "all"}  # other catalogs of partly the same files
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _ATTEMPTS = 5  # in one night, each after a fault
@@ -32,6 +34,8 @@ environment = "beta"
 api_key_file = "{folder}/key"
 sidecar_field = "sidecar"
 allow_plain_http = true
+[catalog.columns]
+id = "id"
 [results]
 url = "{results}"
 [pace]
@@ -55,14 +59,17 @@ class Night:
 
     def __post_init__(self) -> None:
         self.world = World(f"{self.level} {self.seed}")
-        self.random = self.world.stream("night")
+        self.random, self.lists = self.world.stream("night"), self.world.stream("lists")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
         self.folder = Path(tempfile.gettempdir(), "proofsweep-world", f"{self.level}-{self.seed}")
+        self.folder.parent.mkdir(exist_ok=True)
+        self._lock = self.folder.with_suffix(".lock").open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)  # the same world may be played by another process, at the same place
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir()
         self.settings = self._settings(rate)
         self.music = Music(self.folder / "music", self.partner)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
@@ -83,7 +90,7 @@ class Night:
     # --- The whole
 
     def play(self) -> None:
-        """Play all nights; StuckError if something never ends."""
+        """Play all nights until all faults are over; StuckError if something never ends."""
         self.nights = self.random.randint(1, 1 if self.is_small else 3)
         for number in range(self.nights):
             if number:
@@ -92,6 +99,11 @@ class Night:
             self._work()
             self._pass_time(self.random.choice((30.0, 600.0, _BETWEEN_SECONDS)))
         self._calm()
+
+    def play_last(self) -> None:
+        """Play one more night, in which nothing is disturbed."""
+        if self.lists.random() < 0.5:
+            self._change_the_catalog()
         begun = {key.split("/")[2] for key in self.bucket.objects if key.endswith("/plan.json")}
         for number in range(_LAST_ATTEMPTS):
             self.last = self._run(lambda commands: commands.verify(self.music.folder), f"last{number}")
@@ -112,6 +124,7 @@ class Night:
     def close(self) -> None:
         self.world.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._lock.close()
 
     def _work(self) -> None:
         """Let commands work on the catalog until one tells that all is done, or they tried often enough."""
@@ -138,15 +151,15 @@ class Night:
         partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
-        if self.level in {"two", "all"} and self.random.random() < 0.3:
+        if self.level in _LEVELS_WITH_LISTS and self.lists.random() < 0.3:
             location = self._drawn_list()
         return lambda commands: commands.verify(location, selection, partitions=partitions)
 
     def _drawn_list(self) -> Path:
         """Write a list of some of the songs: another catalog, whose files are partly the same."""
         there = self.music.there
-        songs = self.random.sample(there, self.random.randint(1, len(there)))
-        return self.music.write_list(f"list-{self.random.randint(1, 2)}.csv", songs)
+        songs = self.lists.sample(there, self.lists.randint(1, len(there)))
+        return self.music.write_list(f"list-{self.lists.randint(1, 2)}.csv", songs)
 
     # --- Processes
 
