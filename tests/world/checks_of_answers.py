@@ -3,12 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from functools import cached_property
 from itertools import pairwise
 
 from bucket import URL
 from kernel import here
-from model import Model, Run, Told, wall_time
+from model import Leg, Model, Run, Told, wall_time
 from night import Night
 
 from proofsweep.app import App
@@ -32,6 +31,7 @@ class AnswerChecks:
     def __init__(self, night: Night) -> None:
         self.night, self.model = night, Model(night)
         self.results = Results(open_store(URL))
+        self._misled: dict[str, str] = {}  # by item, whose older answer is shown as its newest
 
     def problems(self) -> list[str]:
         found: list[str] = []
@@ -47,11 +47,11 @@ class AnswerChecks:
         shown = Latest(self.results, is_kept=False).answers(_ENVIRONMENT, newest, _SHOWN)
         for item, told in newest.items():
             if (row := shown.get(item)) is None:
-                yield f"{item} has no answer, and the partner said {told.row['verdict']} in {told.request}"
+                yield f"{item} has no answer, and it was {_said(told)}"
             elif any(row[name] != told.row[name] for name in _SHOWN[2:]):
-                other = self._told_by(str(row["run_id"]), item)
+                self._misled[item] = self._whose(self._told_by(str(row["run_id"]), item), told)
                 said = f"{row['outcome']}, {row['verdict']} in {row['verify_request_id']}"
-                yield f"{item} is {said}{self._whose(other, told)}; then it was {_said(told)}"
+                yield f"{item} is {said}, {self._misled[item]}; then it was {_said(told)}"
 
     def _told_by(self, run_id: str, item: str) -> Told | None:
         return next((told for told in self.model.told if (told.run.run_id, told.item) == (run_id, item)), None)
@@ -60,24 +60,20 @@ class AnswerChecks:
         """Say of which kind a leg is whose older answer is shown as the newest."""
         leg, other = None if shown is None else shown.leg, newest.leg
         if leg is None or other is None:
-            return ""
-        if leg.receipt is None:
-            return " of a killed leg that nobody has settled"
-        if leg.entry is None:
-            return " of a leg that has no entry"
-        record = self._index.get(leg.run_id)
-        known = {each.leg: each.entry for each in record.legs} if record else {}
-        if known.get(leg.number) is None:
-            return " of a leg whose entry the index lacks"
-        if leg.ended_by == "killed":
-            return " of a killed leg that was settled later"
-        if other.entry is not None and leg.entry > other.entry:
-            return " of a leg that ended later"
-        return ""
+            return "of a row that is in no part and never will be"
+        kinds = (
+            (leg.receipt is None, "of a killed leg that nobody has settled"),
+            (leg.entry is None, "of a leg that has no entry"),
+            (not self._is_indexed(leg), "of a leg whose entry the index lacks"),
+            (leg.ended_by == "killed", "of a killed leg that was settled later"),
+            (leg.entry is not None and leg.entry > (other.entry or 0), "of a leg that ended later"),
+            (True, "of an earlier leg"),
+        )
+        return next(words for holds, words in kinds if holds)
 
-    @cached_property
-    def _index(self):  # noqa: ANN202
-        return RunIndex(self.results, is_kept=False).refreshed().records
+    def _is_indexed(self, leg: Leg) -> bool:
+        record = RunIndex(self.results, is_kept=False).refreshed().records.get(leg.run_id)
+        return record is not None and any(each.leg == leg.number and each.entry for each in record.legs)
 
     def listings(self) -> Iterator[str]:
         """What a catalog lists is what the newest plan of all of it listed that was not given up."""
@@ -110,8 +106,9 @@ class AnswerChecks:
         for selection, since in ((Selection(since_last=True), None), *self._ages(now)):
             due = {item for item, digest in bytes_of.items() if self.model.is_due(item, digest, since, until)}
             said = self._due_rows(selection)
-            if due != said:
-                yield f"{selection.text} takes {sorted(said - due)} and leaves out {sorted(due - said)}"
+            for item in sorted(due ^ said):
+                words = "leaves out" if item in due else "takes"
+                yield f"{selection.text} {words} {item}, whose newest answer is {self._misled.get(item, 'right')}"
 
     def _items_of_folder(self) -> set[str]:
         return self.model.items_at(str(self.night.music.folder), here().now) or set()
@@ -154,7 +151,8 @@ class AnswerChecks:
     def superseded(self) -> Iterator[str]:
         """A run is superseded only if each row that remains was answered since it was planned, or before it began."""
         for run in self.model.runs.values():
-            if (leg := run.superseded) is None or leg.ended_at is None:
+            leg = run.superseded
+            if leg is None or leg.ended_at is None or run.run_id in self.model.given_up:
                 continue
             own = {told.row["manifest_row"] for told in self.model.rows_of(run)}
             rest = [row["item_id"] for row in run.items if row["manifest_row"] not in own]

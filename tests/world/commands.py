@@ -13,7 +13,7 @@ from proofsweep.domain.errors import NothingDue, ProofsweepError
 from proofsweep.domain.runs import Bounds
 from proofsweep.queries.status import describe_run
 from proofsweep.sources.selection import ALL_ROWS, Selection
-from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
+from proofsweep.verify.attempt import settle_last_legs, supersede, unfinished_partitions
 from proofsweep.verify.worker import verify_batch, work_last
 
 _BATCHES_AT_ONCE = 2
@@ -45,6 +45,7 @@ class Commands:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.runs: list[str] = []  # that it began to work on, even if it was killed
+        self.given_up: list[str] = []  # runs
 
     def verify(self, location: Path, selection: Selection = ALL_ROWS, *, partitions: int = 1) -> Done:
         settings = self.settings.model_copy(update={"partitions": partitions})
@@ -68,6 +69,22 @@ class Commands:
             newest = app.run_to_resume() if run_id is None else app.results.plan(run_id)
             if newest is not None:
                 self._work_on(app, newest.run_id, app.bounds(), done)
+        except ProofsweepError as error:
+            done.error = error
+        finally:
+            app.close()
+        return _told(done)
+
+    def give_up(self) -> Done:
+        """Give up the newest unfinished run, as `stop --for-good` does."""
+        done = Done("stop --for-good")
+        app = App(self.settings)
+        try:
+            plan = app.run_to_resume()
+            if plan is not None:
+                supersede(app.results, plan, app.planner.clock)
+                self.given_up.append(plan.run_id)
+                done.states.append(str(EndedBy.SUPERSEDED))
         except ProofsweepError as error:
             done.error = error
         finally:

@@ -247,8 +247,13 @@ class Model:
     @cached_property
     def listings(self) -> dict[str, Run]:
         """By catalog, the newest run that listed all of it and was not given up."""
-        whole = [run for run in self.runs.values() if run.lists_whole and run.superseded is None]
+        whole = [run for run in self.runs.values() if run.lists_whole and run.run_id not in self.given_up]
         return {run.identity: run for run in whole}
+
+    @cached_property
+    def given_up(self) -> set[str]:
+        """The runs that a person gave up; others that were superseded have listed their catalog all the same."""
+        return {run_id for _, commands in self.night.running for run_id in commands.given_up}
 
     def rows_of(self, run: Run) -> list[Told]:
         return [told for told in self.told if told.run is run]

@@ -99,11 +99,11 @@ class Night:
             self._work()
             self._pass_time(self.random.choice((30.0, 600.0, _BETWEEN_SECONDS)))
         self._calm()
+        if self.lists.random() < 0.5:
+            self._change_the_catalog()
 
     def play_last(self) -> None:
         """Play one more night, in which nothing is disturbed."""
-        if self.lists.random() < 0.5:
-            self._change_the_catalog()
         begun = {key.split("/")[2] for key in self.bucket.objects if key.endswith("/plan.json")}
         for number in range(_LAST_ATTEMPTS):
             self.last = self._run(lambda commands: commands.verify(self.music.folder), f"last{number}")
@@ -148,6 +148,8 @@ class Night:
         location = self.music.folder
         if attempt and self.random.random() < 0.4:
             return Commands.resume
+        if attempt and self.level in _LEVELS_WITH_LISTS and self.lists.random() < 0.1:
+            return Commands.give_up
         partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
