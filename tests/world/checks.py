@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from bucket import URL
+from checks_of_answers import AnswerChecks
 from checks_of_commands import checks_of_commands
 from kernel import EPOCH, Process
 from night import Night
@@ -65,7 +66,7 @@ class Checks:
             *checks_of_commands(self),
         ):
             found += [f"{check.__name__}: {problem}" for problem in check()]
-        return found
+        return found + AnswerChecks(self.night).problems()
 
     # --- What is there
 
@@ -176,8 +177,8 @@ class Checks:
     def _rivals_before(self, name: str) -> list[str]:
         """Return the leases of other runs of a leg's catalog that were taken before it ended."""
         run_id, _, _ = self.receipts[name]
-        ended_at, catalog = self.bucket.written_at[f"results/{name}"], self.plans[run_id]["catalog"]
-        rivals = (run for run, plan in self.plans.items() if run != run_id and plan["catalog"] == catalog)
+        ended_at, catalog = self.bucket.written_at[f"results/{name}"], self.plans[run_id].get("catalog")
+        rivals = (run for run, plan in self.plans.items() if run != run_id and plan.get("catalog") == catalog)
         of_rivals = tuple(f"results/_runs/{run}/legs/" for run in rivals)
         taken = (key for key in self.bucket.written_at if key.startswith(of_rivals) and key.endswith("/lease.json"))
         return [key for key in taken if self.bucket.written_at[key] < ended_at]

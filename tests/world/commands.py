@@ -86,6 +86,7 @@ class Commands:
         self.stopped: list[tuple[int, float]] = []  # which processes it asked to stop, and when
         self.legs: list[WorkedLeg] = []
         self.allowed = Allowance()
+        self.given_up: list[str] = []  # runs
 
     def verify(
         self, location: Path, selection: Selection = ALL_ROWS, *, partitions: int = 1, allowed: Allowance | None = None
@@ -125,6 +126,22 @@ class Commands:
                 for leg in open_legs(app.results.store, plan):
                     legs_of(app.results.store, plan)[0].ask_to_stop(leg)
                     self.stopped.append((leg.holder.pid, here().now))
+        except ProofsweepError as error:
+            done.error = error
+        finally:
+            app.close()
+        return _told(done)
+
+    def give_up(self) -> Done:
+        """Give up the newest unfinished run, as `stop --for-good` does."""
+        done = Done("stop --for-good")
+        app = App(self.settings)
+        try:
+            plan = app.run_to_resume()
+            if plan is not None:
+                supersede(app.results, plan, app.planner.clock)
+                self.given_up.append(plan.run_id)
+                done.states.append(str(EndedBy.SUPERSEDED))
         except ProofsweepError as error:
             done.error = error
         finally:
@@ -259,6 +276,7 @@ class Commands:
             stopped = stop_run(app.results, run_id, _STOP_SECONDS)
             if for_good and (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
                 supersede(app.results, stopped.run.plan, utc_now)
+                self.given_up.append(run_id)
             here().tell("stopped", run_id, stopped.run.state)
 
         return self._do("stop for good" if for_good else "stop", ask)

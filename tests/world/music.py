@@ -49,13 +49,24 @@ class Song:
         return self.digest, hashlib.sha256(wire).hexdigest() if self.is_pair else ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laid:
+    """What came to lie under a name: the digest of an item's audio, or the items of a list; empty for nothing."""
+
+    at: float
+    name: str
+    digest: str = ""
+    items: tuple[str, ...] = ()
+
+
 @dataclass
 class Music:
-    """A folder of songs."""
+    """A folder of songs. Its history tells what lay there when."""
 
     folder: Path
     partner: Partner
     songs: list[Song] = field(default_factory=list)
+    history: list[Laid] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = here().stream("music")
@@ -82,6 +93,7 @@ class Music:
         path = self.folder / song.name
         path.parent.mkdir(parents=True, exist_ok=True)
         lay_file(path, song.audio)
+        self.history.append(Laid(at=here().now, name=self.item_of(song.name), digest=song.key[0]))
         if song.is_pair:
             lay_file(path.with_name(f"{path.name}.sidecar"), song.sidecar)
         self.judge(song, _ACCEPTED_SHARE, self.random)
@@ -102,19 +114,25 @@ class Music:
 
     def remove(self, song: Song) -> None:
         song.is_there = False
+        self.history.append(Laid(at=here().now, name=self.item_of(song.name)))
         (self.folder / song.name).unlink()
+
+    def item_of(self, name: str) -> str:
+        """Return the ID that a song has as an item of the folder."""
+        return hashlib.sha256(f"{self.folder.name}\0{name}\0".encode()).hexdigest()[:32]
 
     @property
     def there(self) -> list[Song]:
         return [song for song in self.songs if song.is_there]
 
     def write_list(self, name: str, songs: list[Song]) -> Path:
-        """Write a manifest of some songs beside the folder."""
+        """Write a manifest of some songs beside the folder; each has the ID that the folder gives it."""
         path = self.folder.parent / name
-        lines = ["audio,sidecar"]
+        lines = ["id,audio,sidecar"]
         for song in songs:
             sidecar = f"{self.folder.name}/{song.name}.sidecar" if song.is_pair else ""
-            lines.append(f"{self.folder.name}/{song.name},{sidecar}")
+            lines.append(f"{self.item_of(song.name)},{self.folder.name}/{song.name},{sidecar}")
+        self.history.append(Laid(at=here().now, name=str(path), items=tuple(self.item_of(song.name) for song in songs)))
         lay_file(path, "\n".join(lines).encode())
         return path
 

@@ -22,6 +22,7 @@ from proofsweep.domain import runs
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
+_LEVELS_WITH_LISTS = {"kills", "two", "clocks", "lag", "all"}  # other catalogs of partly the same files
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
 _SIZES = ((25_000, 10_000, 200), (1, 10_000, 200), (2, 3, 2), (25_000, 2, 2))  # of parts, batches and small runs
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
@@ -39,6 +40,8 @@ environment = "beta"
 api_key_file = "{folder}/key"
 sidecar_field = "sidecar"
 allow_plain_http = true
+[catalog.columns]
+id = "id"
 [results]
 url = "{results}"
 [pace]
@@ -63,6 +66,7 @@ class Night:
     def __post_init__(self) -> None:
         self.world = World(f"{self.level} {self.seed}")
         self.random, self.stops = self.world.stream("night"), self.world.stream("stops")
+        self.lists = self.world.stream("lists")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
         set_sizes(*self.world.stream("sizes").choice(_SIZES))
         self.partner = Partner(rate=rate, burst=burst)
@@ -100,7 +104,7 @@ class Night:
     # --- The whole
 
     def play(self) -> None:
-        """Play all nights; StuckError if something never ends."""
+        """Play all nights until all faults are over; StuckError if something never ends."""
         self.nights = self.random.randint(1, 1 if self.is_small else 3)
         if self.operations.needs_old_nights:
             self.nights = max(2, self.nights)
@@ -114,20 +118,21 @@ class Night:
             if self.operations.needs_old_nights:
                 self._pass_time(OLD_SECONDS)
         self._calm()
-        self._verify_at_last()
-        for kind, work, wait in self.operations.at_the_end():
-            self._pass_time(wait)
-            self._begin_beside(f"last-{kind}", work, 0.0, is_threatened=False)
-            self._wait_for([self.operations.begun[-1].process])
+        if self.lists.random() < 0.5:
+            self._change_the_catalog()
 
-    def _verify_at_last(self) -> None:
-        """Verify the catalog after all faults, until a run is made that had not begun before."""
+    def play_last(self) -> None:
+        """Play one more night, in which nothing is disturbed: verify until a run is made that had not begun before."""
         begun = {key.split("/")[2] for key in self.bucket.objects if key.endswith("/plan.json")}
         for number in range(_LAST_ATTEMPTS):
             self.last = self._run(lambda commands: commands.verify(self.music.folder), f"last{number}")
             if not begun & {*self.last.runs}:  # else it went on with an unfinished run first
-                return
+                break
             self._pass_time(60.0)
+        for kind, work, wait in self.operations.at_the_end():
+            self._pass_time(wait)
+            self._begin_beside(f"last-{kind}", work, 0.0, is_threatened=False)
+            self._wait_for([self.operations.begun[-1].process])
 
     def asked(self, question: Callable[[], Found]) -> Found:
         """Let a process of its own answer a question about the world, such as by what commands tell."""
@@ -181,13 +186,15 @@ class Night:
         location = self.music.folder
         if attempt and self.random.random() < 0.4:
             return self._drawn_resume()
+        if attempt and self.level in _LEVELS_WITH_LISTS and self.lists.random() < 0.1:
+            return Commands.give_up
         partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
         apart = self.world.stream("apart")
         is_apart = partitions > 1 and apart.random() < _APART_SHARE
         partitions = apart.choice((2, 6)) if is_apart else partitions
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
-        if self.level in {"two", "all"} and self.random.random() < 0.3:
+        if self.level in _LEVELS_WITH_LISTS and self.lists.random() < 0.3:
             location = self._drawn_list()
         allowed = self.operations.allowance()
 
@@ -215,8 +222,8 @@ class Night:
     def _drawn_list(self) -> Path:
         """Write a list of some of the songs: another catalog, whose files are partly the same."""
         there = self.music.there
-        songs = self.random.sample(there, self.random.randint(1, len(there)))
-        return self.music.write_list(f"list-{self.random.randint(1, 2)}.csv", songs)
+        songs = self.lists.sample(there, self.lists.randint(1, len(there)))
+        return self.music.write_list(f"list-{self.lists.randint(1, 2)}.csv", songs)
 
     # --- Processes
 

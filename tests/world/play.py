@@ -27,6 +27,7 @@ _breaking = apply(break_of(_broken)) if _broken else None
 loading.load()
 
 from checks import Checks
+from checks_of_answers import AnswerChecks
 from kernel import StuckError
 from known_faults import KNOWN, known_fault
 from night import LEVELS, Night
@@ -60,7 +61,9 @@ def play(level: str, seed: int, files: int | None = None, without: Collection[in
     played = Played(level, seed, files, without)
     try:
         night.play()
-        problems = night.asked(Checks(night).problems)
+        problems = night.asked(AnswerChecks(night).problems)
+        night.play_last()
+        problems += night.asked(Checks(night).problems)
     except StuckError as error:
         problems = [f"ends: {error}"]
     finally:

@@ -1,0 +1,347 @@
+"""A reference model: what must be said of each file, catalog and run, by the partner's ledger and the world's own time.
+
+It reads the bytes of the store itself, and knows no order of run IDs, of the store's ledger or of any machine's clock.
+Newest is what the partner said last. A copy of an answer is as old as that answer. An answer that a killed process had
+not written down is in no row, and so nobody can know it.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from kernel import EPOCH, Process
+from night import Night
+
+from proofsweep.store.layout import kind_of
+
+Row = dict[str, Any]
+ANSWERED = ("accepted", "rejected")
+_NEED_ATTENTION = ("rejected", "failed", "ineligible")
+_INGEST = "ingest"  # the kind of a pass over a watched folder, which lists no catalog
+_PLAN = re.compile(r"results/_runs/([^/]+)/plan\.json")
+_LEG = re.compile(r"results/_runs/([^/]+)/legs/(\d+)/lease\.json")
+_SEGMENT = re.compile(r"results/_runs/([^/]+)/journal/(\d+)/verdicts-[^/]*\.arrow")
+_CLOSING = b"proofsweep.closing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leg:
+    """One leg of a run; without a receipt, its process was killed and nobody has settled it yet."""
+
+    run_id: str
+    number: int
+    process: Process | None
+    receipt: Row | None
+    ended_at: float | None  # when its receipt was written
+    entry: int | None  # in the store's ledger
+
+    @property
+    def ended_by(self) -> str:
+        return "killed" if self.receipt is None else str(self.receipt["ended_by"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A run of a catalog, with the items that it planned, and all that its catalog listed then."""
+
+    run_id: str
+    planned_at: float  # in the world's time
+    clock_ahead: float  # of the machine that planned it, in seconds
+    plan: Row
+    items: list[Row]
+    listed: dict[str, Row]  # by item
+    legs: list[Leg]
+
+    @property
+    def identity(self) -> str:
+        return str(self.plan["catalog_identity"] or self.plan["catalog"])
+
+    @property
+    def lists_whole(self) -> bool:
+        return self.plan["catalog_kind"] != _INGEST
+
+    @property
+    def superseded(self) -> Leg | None:
+        return next((leg for leg in self.legs if leg.ended_by == "superseded"), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Told:
+    """A row of the store, and when it came to be in the world's time."""
+
+    row: Row
+    run: Run
+    at: float  # when the partner said what it holds; of a row without an answer, when it was made
+    is_published: bool  # whether it is in a part; else a killed leg's journal has it
+
+    @property
+    def item(self) -> str:
+        return str(self.row["item_id"])
+
+    @property
+    def is_answer(self) -> bool:
+        return self.row["outcome"] in ANSWERED
+
+    @property
+    def request(self) -> str:
+        return str(self.row["verify_request_id"])
+
+    @property
+    def leg(self) -> Leg | None:
+        return next((leg for leg in self.run.legs if leg.number == self.row["leg"]), None)
+
+    @property
+    def _order(self) -> tuple[float, float, int]:
+        return self.at, self.run.planned_at, int(self.row["leg"])
+
+    @staticmethod
+    def newest(rows: Iterable["Told"]) -> "Told | None":
+        return max(rows, key=lambda told: told._order, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How an item stands in the catalogs."""
+
+    state: str
+    answer: Told | None  # the newest
+    is_current: bool
+    is_covered: bool
+    identities: tuple[str, ...]  # of the catalogs that list it; of one that is listed no more, the one that it was of
+    is_listed: bool
+
+
+class Model:
+    """What is true of a world now."""
+
+    def __init__(self, night: Night) -> None:
+        self.night, self.objects = night, night.bucket.objects
+        self._ever = {**night.bucket.deleted, **night.bucket.objects}  # with what prunings have deleted
+
+    # --- What the store has
+
+    @cached_property
+    def runs(self) -> dict[str, Run]:
+        """The runs in the order in which they were planned."""
+        named = [(key, found[1]) for key in self.objects if (found := _PLAN.fullmatch(key))]
+        found = [self._run(key, run_id) for key, run_id in named if not kind_of(run_id)]
+        return {run.run_id: run for run in sorted(found, key=lambda run: run.planned_at)}
+
+    def _run(self, key: str, run_id: str) -> Run:
+        plan = json.loads(self.objects[key])
+        planned_at = self.night.bucket.written_at[key]
+        created_at = datetime.fromisoformat(plan["created_at"]).timestamp()
+        items = self._items(run_id, "items")
+        whole = self._items(run_id, "listed") if plan["skipped"] else items
+        return Run(
+            run_id=run_id,
+            planned_at=planned_at,
+            clock_ahead=created_at - EPOCH - planned_at,
+            plan=plan,
+            items=items,
+            listed={row["item_id"]: row for row in reversed(whole)},
+            legs=self._legs.get(run_id, []),
+        )
+
+    def _items(self, run_id: str, which: str) -> list[Row]:
+        folder = f"results/_runs/{run_id}/{which}/"
+        return [row for key in sorted(self._ever) if key.startswith(folder) for row in self._table(key).to_pylist()]
+
+    def _table(self, key: str) -> pa.Table:
+        return pq.read_table(pa.BufferReader(self._ever[key]))
+
+    @cached_property
+    def _legs(self) -> dict[str, list[Leg]]:
+        entries = [json.loads(self.objects[key]) for key in self.objects if key.startswith("results/_ledger/")]
+        numbers = {entry["name"]: entry["number"] for entry in entries}
+        by_pid = {process.pid: process for process in self.night.world.processes}
+        legs = defaultdict[str, list[Leg]](list)
+        for key in sorted(self.objects):
+            if not (named := _LEG.fullmatch(key)):
+                continue
+            receipt = key.replace("lease.json", "receipt.json")
+            content = self.objects.get(receipt)
+            leg = Leg(
+                run_id=named[1],
+                number=int(named[2]),
+                process=by_pid.get(json.loads(self.objects[key])["pid"]),
+                receipt=None if content is None else json.loads(content),
+                ended_at=self.night.bucket.written_at.get(receipt),
+                entry=numbers.get(receipt.removeprefix("results/")),
+            )
+            legs[leg.run_id].append(leg)
+        return legs
+
+    @cached_property
+    def told(self) -> list[Told]:
+        """All rows of runs that have a plan, each once."""
+        rows: dict[tuple[str, int], tuple[Row, bool]] = {}
+        closed: set[tuple[str, int]] = set()
+        for key in sorted(self._ever):
+            if key.startswith("results/verdicts/"):
+                table = self._table(key)
+                rows |= {(row["run_id"], row["manifest_row"]): (row, True) for row in table.to_pylist()}
+                if _CLOSING in (table.schema.metadata or {}):
+                    run_id, _, leg = key.rpartition("/")[2].removesuffix(".parquet").split("-")
+                    closed.add((run_id, int(leg)))
+        for run_id, leg, row in self._journalled():
+            if (run_id, leg) not in closed:  # what its process wrote after that was never published
+                rows.setdefault((run_id, row["manifest_row"]), (row, False))
+        known = [(row, is_published) for row, is_published in rows.values() if row["run_id"] in self.runs]
+        return [self._told(row, is_published=is_published) for row, is_published in known]
+
+    def _journalled(self) -> Iterator[tuple[str, int, Row]]:
+        for key in sorted(self.objects):
+            if named := _SEGMENT.fullmatch(key):
+                with pa.ipc.open_stream(self.objects[key]) as stream:
+                    yield from ((named[1], int(named[2]), row) for row in stream.read_all().to_pylist())
+
+    def _told(self, row: Row, *, is_published: bool) -> Told:
+        run = self.runs[row["run_id"]]
+        served = self._served_at.get(row["verify_request_id"]) if row["outcome"] in ANSWERED else None
+        told = Told(row=row, run=run, at=0.0, is_published=is_published)
+        process = None if told.leg is None else told.leg.process
+        made_at = row["finished_at"].timestamp() - EPOCH - (0.0 if process is None else process.skew)
+        return Told(row=row, run=run, at=made_at if served is None else served, is_published=is_published)
+
+    @cached_property
+    def _served_at(self) -> dict[str, float]:
+        return {served.request_id: served.at for served in self.night.partner.served}
+
+    # --- What the world had
+
+    def bytes_at(self, item: str, at: float) -> str:
+        """Return the digest of the audio that an item had at a time; empty if it had none."""
+        laid = [each.digest for each in self.night.music.history if each.name == item and each.at <= at]
+        return laid[-1] if laid else ""
+
+    def items_at(self, catalog: str, at: float) -> set[str] | None:
+        """Return which items a catalog had at a time; None for one of which the world's history says nothing."""
+        history = [each for each in self.night.music.history if each.at <= at]
+        if catalog == str(self.night.music.folder):
+            return {each.name for each in history if not each.items and self.bytes_at(each.name, at)}
+        lists = [each.items for each in history if each.name == catalog]
+        return set(lists[-1]) if lists else None
+
+    # --- What must be said
+
+    def newest_answers(self, *, are_published: bool = False) -> dict[str, Told]:
+        """Return by item the answer that the partner gave last; if asked for, of those that are in parts alone."""
+        by_item = defaultdict[str, list[Told]](list)
+        for told in self.told:
+            if told.is_answer and (told.is_published or not are_published):
+                by_item[told.item].append(told)
+        return {item: newest for item, rows in sorted(by_item.items()) if (newest := Told.newest(rows))}
+
+    def is_due(self, item: str, digest: str, since: datetime | None, until: datetime) -> bool:
+        """Whether a file of these bytes must be asked about: an answer for them is not there, or not of that age."""
+        of_bytes = [told for told in self.told if told.item == item and told.is_answer]
+        newest = Told.newest(told for told in of_bytes if told.row["audio_sha256"] == digest)
+        if newest is None or since is None:
+            return newest is None
+        return not since <= newest.row["finished_at"] <= until
+
+    @cached_property
+    def listings(self) -> dict[str, Run]:
+        """By catalog, the newest run that listed all of it and was not given up."""
+        whole = [run for run in self.runs.values() if run.lists_whole and run.run_id not in self.given_up]
+        return {run.identity: run for run in whole}
+
+    @cached_property
+    def given_up(self) -> set[str]:
+        """The runs that a person gave up; others that were superseded have listed their catalog all the same."""
+        return {run_id for _, commands in self.night.running for run_id in commands.given_up}
+
+    def rows_of(self, run: Run) -> list[Told]:
+        return [told for told in self.told if told.run is run]
+
+    def state_of(self, run: Run) -> str:
+        """How a run ended that nobody works on."""
+        last = {(leg.number - 1) % run.plan["partitions"]: leg for leg in run.legs}
+        ends = {leg.ended_by for leg in last.values()}
+        return ends.pop() if len(ends) == 1 else "several"
+
+    @cached_property
+    def catalog(self) -> dict[str, Standing]:
+        """Each item that is listed, or was tried, by what is in parts."""
+        rows = defaultdict[str, list[Told]](list)
+        for told in self.told:
+            if told.is_published:
+                rows[told.item].append(told)
+        listed = {item for run in self.listings.values() for item in run.listed}
+        answers = self.newest_answers(are_published=True)
+        unlisted = {item for item, told in answers.items() if item not in listed and told.run.lists_whole}
+        elsewhere = {told.row["audio_sha256"] for item, told in answers.items() if item not in unlisted}
+        moved = {item for item in unlisted if answers[item].row["audio_sha256"] in elsewhere}
+        return {item: self._standing(item, rows[item], answers.get(item), moved) for item in sorted(listed | {*rows})}
+
+    def _standing(self, item: str, rows: list[Told], answer: Told | None, moved: set[str]) -> Standing:
+        other = Told.newest(told for told in rows if not told.is_answer)
+        stands = answer
+        if other is not None and (answer is None or _is_instead(other, answer)):
+            stands = other
+        homes = [run for run in self.listings.values() if item in run.listed]
+        if not homes:
+            assert stands is not None
+            is_gone = stands.run.lists_whole
+            state = "moved" if item in moved else "gone" if is_gone else str(stands.row["outcome"])
+            is_current = answer is not None and not is_gone
+            identities = (stands.run.identity,)
+        else:
+            listing = max(homes, key=lambda run: run.planned_at)
+            state = self._listed_state(item, stands, listing)
+            is_current = answer is not None and answer.row["audio_sha256"] == self.bytes_at(item, listing.planned_at)
+            identities = tuple(sorted(run.identity for run in homes))
+        return Standing(
+            state=state,
+            answer=answer,
+            is_current=is_current,
+            is_covered=is_current or state == "ineligible",
+            identities=identities,
+            is_listed=bool(homes),
+        )
+
+    def _listed_state(self, item: str, stands: Told | None, listing: Run) -> str:
+        is_older = stands is None or stands.run.planned_at < listing.planned_at
+        if listing.listed[item]["reason"] is not None and is_older:
+            return "ineligible"
+        if stands is None or (stands.row["outcome"] == "ineligible" and is_older):
+            return "not_sent"
+        return str(stands.row["outcome"])
+
+    def coverage(self) -> dict[str, dict[str, int]]:
+        """Return the counts of each catalog."""
+        found: dict[str, dict[str, int]] = {}
+        for identity in self.listings:
+            own = [each for each in self.catalog.values() if identity in each.identities]
+            here = [each for each in own if each.is_listed or each.state in {"gone", "moved"}]
+            states = [each.state for each in here]
+            names = ("accepted", "rejected", "failed", "ineligible", "not_sent", "gone", "moved")
+            counts = {state: states.count(state) for state in names}
+            counts["files"] = sum(each.is_listed for each in here)
+            counts["covered"] = sum(each.is_covered for each in here)
+            counts["need_attention"] = sum(counts[state] for state in _NEED_ATTENTION)
+            if here:
+                found[identity] = counts
+        return found
+
+    def rejects(self) -> set[str]:
+        return {item for item, each in self.catalog.items() if each.state in _NEED_ATTENTION}
+
+
+def _is_instead(other: Told, answer: Told) -> bool:
+    """Whether an item stands as a row without an answer says: what was rejected stays so when a later try fails."""
+    is_counted = other.row["outcome"] == "ineligible" or answer.row["outcome"] == "accepted"
+    return other.at > answer.at and is_counted
+
+
+def wall_time(seconds: float) -> datetime:
+    """Return what a clock that is right shows at a time of the world."""
+    return datetime.fromtimestamp(EPOCH + seconds, UTC)
