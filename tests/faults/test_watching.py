@@ -1,6 +1,6 @@
 """One process that watches a folder of a supplier for long: each pass verifies, and nothing that lies there is run.
 
-It makes ten passes with files here, and `make soak` an hour of them. Its Prefect server is killed during one, and
+It makes four passes with files here, and `make soak` an hour of them. Its Prefect server is killed during one, and
 between two.
 """
 
@@ -26,7 +26,7 @@ from ..worlds.command_world import export_settings, wav_of
 from ..worlds.foreign_world import ForeignWorld
 
 SECONDS = float(os.environ.get("PROOFSWEEP_SOAK_WATCH_SECONDS", "0"))
-PASSES = 10
+PASSES = 4
 EXECUTED = "executed.txt"
 
 # A module of each process that takes part: of the command, of its Prefect server, of both.

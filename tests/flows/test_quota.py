@@ -11,6 +11,8 @@ from ..worlds.sandbox_world import Samples, SandboxWorld
 ROWS = 40
 MONTH_SECONDS = 31 * 86_400.0
 
+pytestmark = pytest.mark.usefixtures("without_prefect")
+
 
 @pytest.fixture
 def catalog(world: SandboxWorld, samples: Samples) -> str:

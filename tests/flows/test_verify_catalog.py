@@ -43,6 +43,7 @@ def test_every_file_of_a_folder_gets_its_verdict(
     assert [row["calls"] for row in world.rows() if row["run_id"] != leg["run_id"]] == [row["calls"] for row in rows]
 
 
+@pytest.mark.usefixtures("without_prefect")
 def test_a_sidecar_is_sent_with_its_own_audio_alone(world: SandboxWorld, samples: Samples) -> None:
     """A credentialed WAV and an MP3 share its name, and both are genuine; what stays ambiguous costs no call."""
     pair = next(sample for sample in samples.valid if sample.sidecar and sample.audio.suffix == ".mp3")
@@ -67,6 +68,7 @@ def test_a_sidecar_is_sent_with_its_own_audio_alone(world: SandboxWorld, samples
     }
 
 
+@pytest.mark.usefixtures("without_prefect")
 def test_pairs_wait_for_the_sidecars_wire_name_and_the_others_run(
     world: SandboxWorld, samples: Samples, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +92,7 @@ def test_pairs_wait_for_the_sidecars_wire_name_and_the_others_run(
     assert [row["outcome"] for row in world.rows()[8:]] == ["accepted"] * 8
 
 
+@pytest.mark.usefixtures("without_prefect")
 @pytest.mark.skipif(not CORPUS, reason="needs real audio files: set PROOFSWEEP_CORPUS to a folder of them")
 def test_no_foreign_file_is_accepted_and_none_is_lost(world: SandboxWorld) -> None:
     """A scan of real and deliberately broken files ends with a row for each, and none of them accepted."""
