@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from bucket import URL
 from kernel import EPOCH, Process
 from night import Night
-from partner import KEY, Served
+from partner import KEY, NEXT_KEY, Served
 
 from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
@@ -27,10 +27,15 @@ from proofsweep.store.parts import Results
 Row = dict[str, Any]
 
 _LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept: a flush a second, and a slow write
-_SECRETS = (KEY.encode(), b"a-secret-policy", b"/slots")
+_SECRETS = (KEY.encode(), NEXT_KEY.encode(), b"a-secret-policy", b"/slots")
 _OF_ITEMS = ("uploads", "slot", "verify")
 _RECEIPT = re.compile(r"results/(_runs/([^/]+)/legs/(\d+)/receipt\.json)")
 _TRIES = 2  # of a file, before a failure of the service is believed
+_OF_LANE = ("uploads", "verify")
+_IN_FLIGHT_SECONDS = 0.1  # how long a call may be on its way
+_CLOSING_SECONDS, _HEARING_SECONDS = 2.0, 6.0  # how late a window and a request to stop are heard, at most
+_THROTTLED = 429
+_TELLING_SECONDS = 3.0  # until all processes know of a pause
 
 
 class Checks:
@@ -51,6 +56,9 @@ class Checks:
             self.outcomes,
             self.requests_kept,
             self.calls_again,
+            self.slots,
+            self.pauses,
+            self.bounds,
             self.audit,
             self.secrets,
         ):
@@ -128,6 +136,10 @@ class Checks:
         rows = Counter(row["relative_path"] for row in of_last)
         if set(rows) != listed:
             yield f"its rows are {sorted(rows)}, and its files {sorted(listed)}"
+        said = {song.name: self.night.partner.judge(*song.key).verdict for song in self.night.music.there}
+        for row in of_last:
+            if row["verdict"] != said.get(row["relative_path"]):
+                yield f"it says {row['verdict']} of {row['relative_path']}, and the partner says otherwise"
 
     def legs(self) -> Iterator[str]:
         """Each ended leg has its row in `runs` and its entry in the ledger, and none was ended by a mistake."""
@@ -193,8 +205,10 @@ class Checks:
                 yield f"{where} names the request {row['verify_request_id']}, which the partner does not know"
             elif (served.verdict, served.digest) != (row["verdict"], row["audio_sha256"]):
                 yield f"{where} says {row['verdict']}, {served.request_id} said {served.verdict} of other bytes or so"
-            elif row["accepted"] != (served.verdict == "valid"):
+            elif row["accepted"] != served.is_accepted:
                 yield f"{where} is accepted={row['accepted']} by {served.verdict}"
+            elif bool(served.sidecar) != (row["sidecar_sha256"] is not None):
+                yield f"{where} is a pair or none, and {served.request_id} the other"
 
     def outcomes(self) -> Iterator[str]:
         """No outage, and no mount that goes, makes a row."""
@@ -227,9 +241,13 @@ class Checks:
 
     def requests_kept(self) -> Iterator[str]:
         """Each request ID that was received stands in `exchanges`, but for the last second of who could not write."""
-        kept = {row["request_id"] for row in self.exchanges}
+        kept = Counter(row["request_id"] for row in self.exchanges if row["request_id"] is not None)
+        yield from (f"{request_id} stands there {count} times" for request_id, count in kept.items() if count > 1)
         if self.bucket.lost:
             return  # a store that was replaced took some along
+        for row in self.verdicts:
+            if row["verify_request_id"] is not None and row["verify_request_id"] not in kept:
+                yield f"{row['run_id']} row {row['manifest_row']} names {row['verify_request_id']}"
         for served in self.night.partner.served:
             if served.call not in _OF_ITEMS or served.request_id in kept:
                 continue
@@ -280,6 +298,52 @@ class Checks:
         """Count the processes that worked on a run and were killed or frozen."""
         workers = [process for process, commands in self.night.running if run_id in commands.runs]
         return sum(process.is_dead or process.was_frozen for process in workers)
+
+    def slots(self) -> Iterator[str]:
+        """No slot is filled twice, and none gets the key."""
+        filled = Counter(served.slot for served in self.night.partner.served if served.call == "slot" and served.slot)
+        yield from (f"{slot} was filled {count} times" for slot, count in filled.items() if count > 1)
+        for served in self.night.partner.served:
+            if served.has_key and not served.is_keyed:
+                yield f"{served.request_id} ({served.call}) has the key"
+
+    def pauses(self) -> Iterator[str]:
+        """Within a pause that the partner told, no process makes a call that shares the lane."""
+        told = list[tuple[Process, float, float]]()
+        for served in self.night.partner.served:
+            if served.call not in _OF_LANE:
+                continue
+            for teller, since, until in told:
+                heard_at = since + self._hearing_seconds(teller, served.by)
+                if heard_at < served.at < until - _IN_FLIGHT_SECONDS:
+                    yield f"{served.request_id} ({served.call}) of {served.by} at {served.at:.3f}, before {until:.3f}"
+            heard_at = served.arrived_at or math.inf
+            if served.retry_after is not None and heard_at < math.inf:
+                told.append((served.by, heard_at, heard_at + served.retry_after))
+
+    def _hearing_seconds(self, teller: Process, other: Process) -> float:
+        """Return how late a process heeds a pause that one was told; never, if either may have slept."""
+        if teller is other:
+            return _IN_FLIGHT_SECONDS
+        is_told = self.night.level == "two" and not (teller.was_frozen or other.was_frozen)
+        return _TELLING_SECONDS if is_told else math.inf
+
+    def bounds(self) -> Iterator[str]:
+        """No process makes more calls than it was given, but again; none begins a file after its window or a stop."""
+        stopped = dict(asked for _, commands in self.night.running for asked in commands.stopped)
+        for process, commands in self.night.running:
+            served = [each for each in self.night.partner.served if each.by is process]
+            calls = sum(each.is_keyed and each.status != _THROTTLED for each in served)
+            if commands.max_calls is not None and calls > commands.max_calls:
+                yield f"{process} made {calls} calls of {commands.max_calls}"
+            closes_at, stopped_at = commands.closes_at, stopped.get(process.pid)
+            until = min(
+                math.inf if closes_at is None else closes_at + _CLOSING_SECONDS,
+                math.inf if stopped_at is None else stopped_at + _HEARING_SECONDS,
+            )
+            if not process.was_frozen:
+                late = (each for each in served if each.call == "uploads" and each.at > until)
+                yield from (f"{process} made {each.request_id} at {each.at:.3f}, after {until:.3f}" for each in late)
 
     def audit(self) -> Iterator[str]:
         """The audit finds nothing wrong in a store that nobody tampered with."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from bucket import Bucket, StoreWeather
 from kernel import Process, World
 from music import Music
-from partner import Partner, Weather
+from partner import KEY, NEXT_KEY, Partner, Weather
 
 _SKEWS = (0.0, 1.5, 40.0, 3_700.0, 86_400.0, 40 * 86_400.0)
 
@@ -75,6 +75,8 @@ class Disturbances:
         if self.has("network"):
             for _ in range(self.random.randint(1, 3)):
                 self._draw_network()
+            self._draw_partner()
+        self._draw_long_waits()
         if self.has("store", "gateway"):
             for _ in range(self.random.randint(1, 3)):
                 self._draw_store()
@@ -115,6 +117,43 @@ class Disturbances:
         if self.random.random() < 0.2:
             self.event("no Retry-After", lambda: setattr(self.partner, "tells_retry_after", False))
 
+    def _draw_partner(self) -> None:
+        """Draw how the partner is unlike other nights: no fault, but its ways."""
+        partner, random = self.partner, self.world.stream("ways of the partner")
+        since, until = self.world.now + random.uniform(0.0, 1.0), self.world.now + random.uniform(1.0, 20.0)
+        if random.random() < 0.25:
+            seconds = random.choice((0.15, 0.3, 1.0))
+            self.event(f"slots last {seconds} s", lambda: setattr(partner, "slot_seconds", seconds))
+            self.world.at(until, lambda: setattr(partner, "slot_seconds", 900.0))
+        if random.random() < 0.25:
+            echo = Weather(since=since, until=until, echoes=random.choice((0.1, 0.5)))
+            self.event("answers come twice", lambda: partner.weather.append(echo))
+        if random.random() < 0.2:
+            quota = random.randint(3, 30)
+            self.event(f"a quota of {quota} calls", lambda: setattr(partner, "quota", quota))
+        if random.random() < 0.2 and partner.key == KEY:
+            late = until if random.random() < 0.5 else since
+            words = f"another key from {since:.1f} on, which is here at {late:.1f}"
+            self.event(words, lambda: self._swap(since, late, self._renew_key, self._lay_key))
+
+    def _draw_long_waits(self) -> None:
+        random = self.world.stream("long waits")
+        if self.level not in {"network", "two"} or random.random() > 0.25:
+            return
+        since, until = self.world.now + random.uniform(0.0, 1.0), self.world.now + random.uniform(1.0, 20.0)
+        seconds = random.choice((3.0, 20.0, 90.0))
+        kind = random.choice(("throttles", "throttles", "errors")) if self.level == "network" else "throttles"
+        weather = Weather(since=since, until=until, asks_seconds=seconds)
+        setattr(weather, kind, random.choice((0.05, 0.2)))
+        words = f"network {kind} now and then from {since:.1f} to {until:.1f}, and asks to wait {seconds:.0f} s"
+        self.event(words, lambda: self.partner.weather.append(weather))
+
+    def _renew_key(self) -> None:
+        self.partner.key = NEXT_KEY
+
+    def _lay_key(self) -> None:
+        (self.music.folder.parent / "key").write_text(self.partner.key)
+
     def _draw_store(self) -> None:
         since, until = self._spell()
         weather = StoreWeather(since=since, until=until)
@@ -122,6 +161,9 @@ class Disturbances:
         share = self.random.choice((0.03, 0.1, 0.4))
         setattr(weather, kind, True if kind == "is_away" else share)
         words = f"store {kind} {share if kind != 'is_away' else ''} from {since:.1f} to {until:.1f}"
+        if kind == "fails_after" and self.world.stream("who looks then").random() < 0.5:
+            weather.fails_before = share  # who looks whether a write happened may get no answer either
+            words += ", and before"
         self.event(words, lambda: self.bucket.weather.append(weather))
 
     def _draw_mounts(self) -> None:
@@ -174,5 +216,7 @@ class Disturbances:
         self._give_store()
         for weather in (*self.partner.weather, *self.bucket.weather):  # the checks ask what there was
             weather.until = min(weather.until, self.world.now)
+        self._lay_key()
+        self.partner.slot_seconds, self.partner.quota = 900.0, 1_000_000
         self.bucket.lag_seconds, self.bucket.lets_two_through = 0.0, False
         self.partner.tells_retry_after = True

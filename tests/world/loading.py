@@ -115,6 +115,15 @@ def _of_bucket(name: str) -> Any:  # noqa: ANN401 - a function of `obstore`
     return call
 
 
+def set_sizes(rows_of_part: int, items_of_batch: int, items_of_small_run: int) -> None:
+    """Set from which sizes on a run is cut, so that one of a few files has parts, batches and partitions too."""
+    from proofsweep.domain import runs
+    from proofsweep.verify import commit
+
+    commit.ROWS_PER_PART = rows_of_part
+    runs.BATCH_ITEMS, runs.SMALL_RUN_ITEMS = items_of_batch, items_of_small_run
+
+
 class _Story(logging.Handler):
     """Tells each event of the log in the story of the world."""
 

@@ -12,6 +12,7 @@ from kernel import EPOCH, here
 from partner import Judgement, Partner
 
 _REFUSALS = ("tampered", "unregistered", "unreadable", "local_seal", "quantumSealed")
+_CONTRADICTING_SHARE = 0.03  # answers whose `good` and verdict say different things
 _ACCEPTED_SHARE = 0.85  # most of a catalog is genuine, else a leg rightly doubts its registry
 
 
@@ -50,6 +51,7 @@ class Music:
 
     def __post_init__(self) -> None:
         self.random = here().stream("music")
+        self._contradictions = here().stream("contradictions")
 
     def make(self, count: int) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -77,6 +79,7 @@ class Music:
         is_good = self.random.random() < _ACCEPTED_SHARE
         verdict = "valid" if is_good else self.random.choice(_REFUSALS)
         judgement = Judgement(verdict, f"p-{song.number:03}-{song.take}")
+        judgement.contradicts_itself = self._contradictions.random() < _CONTRADICTING_SHARE
         self.partner.judgements.setdefault(song.key, judgement)
 
     def change(self, song: Song) -> None:

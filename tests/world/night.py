@@ -12,7 +12,7 @@ from bucket import URL, Bucket
 from commands import Commands, Done
 from disturbances import Disturbances
 from kernel import Process, StuckError, World
-from loading import Surroundings
+from loading import Surroundings, set_sizes
 from music import Music
 from partner import HOST, KEY, Partner
 
@@ -22,6 +22,7 @@ from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
+_SIZES = ((25_000, 10_000, 200), (1, 10_000, 200), (2, 3, 2), (25_000, 2, 2))  # of parts, batches and small runs
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
@@ -59,8 +60,9 @@ class Night:
 
     def __post_init__(self) -> None:
         self.world = World(f"{self.level} {self.seed}")
-        self.random = self.world.stream("night")
+        self.random, self.bounds = self.world.stream("night"), self.world.stream("bounds")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
+        set_sizes(*self.world.stream("sizes").choice(_SIZES))
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
@@ -141,7 +143,17 @@ class Night:
             work = self._drawn_command(attempt)
             delay = self.random.choice((0.0, 0.0, self.random.uniform(0.0, 3.0)))
             processes.append(self._process(work, f"p{len(self.running) + 1}", delay if number else 0.0))
+        if self.level in {"quiet", "kills"} and self.bounds.random() < 0.15:
+            delay = self.bounds.uniform(0.0, 3.0)
+            processes.append(self._process(Commands.stop, f"p{len(self.running) + 1}", delay))
         return processes
+
+    def _bounded(self) -> Commands:
+        """Return the commands of a process, which may make so many calls, or begin files for so long."""
+        random, is_drawn = self.bounds, self.level in {"quiet", "kills"}
+        max_calls = random.choice((4, 8, 15, 30)) if is_drawn and random.random() < 0.15 else None
+        window_seconds = random.uniform(0.0, 3.0) if is_drawn and random.random() < 0.1 else None
+        return Commands(self.settings, max_calls, window_seconds)
 
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
         location = self.music.folder
@@ -188,7 +200,7 @@ class Night:
     def _process(self, work: Callable[[Commands], Done], name: str, delay: float = 0.0) -> Process:
         host = self.random.choice(self.disturbances.hosts)
         process = self.world.process(name, host=host, skew=self.disturbances.skews[host])
-        commands = Commands(self.settings)
+        commands = self._bounded()
         self.running.append((process, commands))
 
         def begin() -> None:

@@ -17,9 +17,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpcore
 from kernel import EPOCH, Process, here
 
-KEY = "pk_world_0f4c9a7d21"  # a secret, which no object of a store may hold
+KEY, NEXT_KEY = "pk_world_0f4c9a7d21", "pk_world_7be1d3420c"  # secrets, which no object of a store may hold
 HOST, STORAGE = "partner.world", "storage.world"
-_SLOT_SECONDS = 900.0
 _PIECE_BYTES = 16_384
 
 
@@ -29,10 +28,15 @@ class Judgement:
 
     verdict: str = "unregistered"
     proof: str = ""
+    contradicts_itself: bool = False  # `good` says something else than the verdict
 
     @property
     def is_good(self) -> bool:
-        return self.verdict == "valid"
+        return (self.verdict == "valid") != self.contradicts_itself
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.is_good and self.verdict == "valid"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,8 +49,12 @@ class Served:
     is_keyed: bool
     status: int
     request_id: str
+    has_key: bool = False  # whether the caller sent one, wanted or not
+    slot: str = ""  # that was filled, or verified
     digest: str = ""  # of the audio
+    sidecar: str = ""  # its digest
     verdict: str = ""
+    is_accepted: bool = False
     retry_after: float | None = None
     arrived_at: float | None = None  # when the caller had read the whole answer
 
@@ -64,6 +72,8 @@ class Weather:
     forbids: float = 0.0  # 403 for a key that is right
     hangs: float = 0.0  # an answer that never comes
     garbles: float = 0.0  # an answer that is none, or says something else
+    echoes: float = 0.0  # an answer that comes twice: the second one would be taken for that of the next request
+    asks_seconds: float = 0.0  # what a 429 or 503 asks to wait at least
     calls: tuple[str, ...] = ()  # only these; empty for all
 
     def has(self, now: float, call: str) -> bool:
@@ -92,6 +102,8 @@ class Partner:
         self.erased: set[str] = set()  # proofs
         self.rate, self.burst, self.quota = rate, burst, quota
         self.random = here().stream("partner")
+        self.key = KEY
+        self.slot_seconds = 900.0
         self.latency = 0.02
         self.skew = 0.0
         self.tells_date = True
@@ -128,6 +140,7 @@ class Partner:
             by=by,
             call=request.call,
             is_keyed=request.host == HOST and request.call != "health",
+            has_key="x-api-key" in request.headers,
             status=0,
             request_id=f"r-{self._serial:06}",
         )
@@ -139,7 +152,7 @@ class Partner:
 
     def _answer(self, request: "Request", served: Served) -> Answer:
         if served.is_keyed:
-            if request.headers.get("x-api-key") != KEY or self.fault("forbids", request.call):
+            if request.headers.get("x-api-key") != self.key or self.fault("forbids", request.call):
                 return _refusal(403, "forbidden")
             if not self._takes_token() or self.fault("throttles", request.call):
                 return self._throttled(served)
@@ -148,7 +161,10 @@ class Partner:
                 return Answer(429, _error("rate_limited"), {"Retry-After": "86400", **self._rate_headers()})
             self.quota -= 1
         if self.fault("errors", request.call):
-            return _refusal(self.random.choice((500, 502, 503)), "internal")
+            refusal = _refusal(self.random.choice((500, 502, 503)), "internal")
+            if seconds := self._asked_seconds(request.call):
+                refusal.headers["Retry-After"] = f"{seconds:.0f}"
+            return refusal
         handler = getattr(self, f"_{request.call}", None)
         return _refusal(404, "not_found") if handler is None else handler(request, served)
 
@@ -164,9 +180,13 @@ class Partner:
     def _throttled(self, served: Served) -> Answer:
         headers = self._rate_headers()
         if self.tells_retry_after:
-            served.retry_after = float(max(1, math.ceil((1.0 - self._tokens) / self.rate)))
+            least_seconds = max(1.0, self._asked_seconds(served.call))
+            served.retry_after = float(max(least_seconds, math.ceil((1.0 - self._tokens) / self.rate)))
             headers["Retry-After"] = f"{served.retry_after:.0f}"
         return Answer(429, _error("rate_limited"), headers)
+
+    def _asked_seconds(self, call: str) -> float:
+        return max((each.asks_seconds for each in self.weather if each.has(here().now, call)), default=0.0)
 
     def _rate_headers(self) -> dict[str, str]:
         return {
@@ -191,8 +211,9 @@ class Partner:
     def _slot(self, request: "Request", served: Served) -> Answer:
         form = request.form()
         slot = self.slots.get(form.get("key", b"").decode())
-        if slot is None or slot.made_at + _SLOT_SECONDS < here().now or "file" not in form:
+        if slot is None or slot.made_at + self.slot_seconds < here().now or "file" not in form:
             return Answer(403, None)
+        served.slot = slot.id
         slot.digest = served.digest = hashlib.sha256(form["file"]).hexdigest()
         return Answer(204, None)
 
@@ -203,11 +224,12 @@ class Partner:
             return _refusal(404, "not_found")
         sidecar = hashlib.sha256(asked["sidecar"].encode()).hexdigest() if "sidecar" in asked else ""
         judgement = self.judge(slot.digest, sidecar)
-        served.digest, served.verdict = slot.digest, judgement.verdict
+        served.digest, served.sidecar, served.slot = slot.digest, sidecar, slot.id
+        served.verdict, served.is_accepted = judgement.verdict, judgement.is_accepted
         document: dict[str, object] = {"good": judgement.is_good, "verdict": judgement.verdict}
         if judgement.proof:
             document |= {"proofId": judgement.proof, "song": f"Song {judgement.proof}", "issuedAt": int(EPOCH) - 5_000}
-        if judgement.is_good:
+        if judgement.is_accepted:
             grade = {"human": 0.9, "ai": 0.0, "unknown": 0.1, "riskCategory": "low", "rubricVersion": "3"}
             document |= {"classification": "human", "grade": grade}
         return Answer(200, document)
@@ -330,6 +352,9 @@ class Connection(httpcore.NetworkStream):
         head = "\r\n".join(lines).encode() + b"\r\n\r\n"
         arrives_at = world.now + partner.latency * partner.random.uniform(0.5, 3.0)
         sent = head + content if is_whole else (head + content)[: len(head) + len(content) // 2]
+        if partner.fault("echoes", request.call):
+            world.tell("answer comes twice", request.call, of=self._by)
+            sent += sent
         self._answers.append((arrives_at, sent, served))
         if not is_whole:
             self._is_closed = True

@@ -9,15 +9,21 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 if os.environ.get("PYTHONHASHSEED") != "0":
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PROOFSWEEP_")}
     os.execve(sys.executable, [sys.executable, *sys.argv], clean | {"PYTHONHASHSEED": "0"})  # noqa: S606 - itself
 
 import loading
+from breaks import BREAKS, apply, break_of
 
+_breaks = argparse.ArgumentParser(add_help=False)
+_breaks.add_argument("--break", dest="broken", choices=[each.name for each in BREAKS], help="break the core so")
+_broken = _breaks.parse_known_args()[0].broken
+_breaking = apply(break_of(_broken)) if _broken else None
 loading.load()
 
 from checks import Checks
@@ -107,7 +113,7 @@ def tell_failure(failed: Played) -> None:
         print(f"{short.level} {short.seed}: {problem}")
 
 
-def play_many(level: str, seeds: range, told: Callable[[Played], object]) -> Counter[str]:
+def play_many(level: str, seeds: Iterable[int], told: Callable[[Played], object]) -> Counter[str]:
     """Play the worlds of some seeds, and add up what they had."""
     counts: Counter[str] = Counter()
     for seed in seeds:
@@ -125,7 +131,7 @@ def tell_known() -> None:
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments = argparse.ArgumentParser(description=__doc__, parents=[_breaks])
     arguments.add_argument("--level", choices=LEVELS, default="all")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, default=1)
@@ -133,6 +139,7 @@ def main() -> int:
     arguments.add_argument("--without", type=int, nargs="*", default=(), help="events that do not happen in one world")
     arguments.add_argument("--story", action="store_true", help="tell each world line by line")
     arguments.add_argument("--brief", action="store_true", help="look for no shortest story of a failure")
+    arguments.add_argument("--until-found", action="store_true", help="play no other world after one that fails")
     arguments.add_argument("--known", action="store_true", help="play the world of each known fault, and no other")
     given = arguments.parse_args()
     failures = 0
@@ -158,9 +165,13 @@ def main() -> int:
         tell(played)
         counts = played.counts + Counter(worlds=1, failed=bool(played.problems))
     else:
-        counts = play_many(given.level, range(given.seed, given.seed + given.count), tell)
+        seeds = range(given.seed, given.seed + given.count)
+        is_enough = (lambda: failures > 0) if given.until_found else (lambda: False)
+        counts = play_many(given.level, takewhile(lambda _: not is_enough(), seeds), tell)
     print(json.dumps(counts))
-    return 1 if failures else 0
+    if _breaking is not None:
+        _breaking.require_broken()
+    return int(failures > 0)
 
 
 if __name__ == "__main__":
