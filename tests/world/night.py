@@ -17,7 +17,6 @@ from music import Music
 from partner import HOST, KEY, Partner
 
 from proofsweep.config.load import Settings, load_settings
-from proofsweep.domain import runs
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
@@ -62,7 +61,8 @@ class Night:
         self.world = World(f"{self.level} {self.seed}")
         self.random, self.bounds = self.world.stream("night"), self.world.stream("bounds")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
-        set_sizes(*self.world.stream("sizes").choice(_SIZES))
+        sizes = _SIZES[2:] if self.level == "two" else _SIZES  # only the last have partitions
+        set_sizes(*self.world.stream("sizes").choice(sizes))
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
@@ -73,9 +73,6 @@ class Night:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         self.settings = self._settings(rate)
-        # A run of more items has objects of items, whose rows are a batch each, and partitions if they are wanted.
-        sizes = ((4, 3),) if self.level == "two" else ((4, 3), (200, 10_000))
-        runs.SMALL_RUN_ITEMS, runs.BATCH_ITEMS = self.world.stream("small").choice(sizes)
         self.music = Music(self.folder / "music", self.partner)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
         self.music.make(self.files or drawn)
