@@ -122,8 +122,6 @@ class Checks:
         for done in self.night.done:
             if "mistake" in str(done):
                 yield str(done)
-            if EndedBy.ERROR in done.states:
-                yield f"{done.command} ended with error"
 
     def last_night(self) -> Iterator[str]:
         """After the last fault, one more verify brings everything in order."""
