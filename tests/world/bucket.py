@@ -36,6 +36,7 @@ class Bucket:
         self.objects: dict[str, bytes] = {}
         self.written_at: dict[str, float] = {}
         self.journalled_at: dict[Process, list[float]] = {}  # when each process wrote to a journal
+        self.deleted: dict[str, bytes] = {}
         self.kept: dict[str, bytes] | None = None  # its objects, while an empty one stands in its place
         self.lost = 0  # objects that were written into such a one
         self.random = here().stream("bucket")
@@ -84,7 +85,9 @@ class Bucket:
 
     def delete(self, _root: object, key: str) -> None:
         answer = self._begin("delete", key, is_write=True)
-        self.objects.pop(key, None)
+        content = self.objects.pop(key, None)
+        if content is not None:
+            self.deleted[key] = content
         self._end(answer, key)
 
     def list_with_delimiter(self, _root: object, prefix: str) -> dict[str, list[object]]:

@@ -5,7 +5,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import datetime
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from bucket import URL
+from checks_of_commands import checks_of_commands
 from kernel import EPOCH, Process
 from night import Night
 from partner import KEY, NEXT_KEY, Served
@@ -21,6 +21,7 @@ from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
 from proofsweep.queries.status import describe_run
+from proofsweep.store.layout import kind_of
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
 
@@ -33,7 +34,7 @@ _RECEIPT = re.compile(r"results/(_runs/([^/]+)/legs/(\d+)/receipt\.json)")
 _TRIES = 2  # of a file, before a failure of the service is believed
 _OF_LANE = ("uploads", "verify")
 _IN_FLIGHT_SECONDS = 0.1  # how long a call may be on its way
-_CLOSING_SECONDS, _HEARING_SECONDS = 2.0, 6.0  # how late a window and a request to stop are heard, at most
+_HEARING_SECONDS = 6.0  # how late a request to stop is heard, at most
 _THROTTLED = 429
 _TELLING_SECONDS = 3.0  # until all processes know of a pause
 
@@ -58,9 +59,10 @@ class Checks:
             self.calls_again,
             self.slots,
             self.pauses,
-            self.bounds,
+            self.stops,
             self.audit,
             self.secrets,
+            *checks_of_commands(self),
         ):
             found += [f"{check.__name__}: {problem}" for problem in check()]
         return found
@@ -90,7 +92,11 @@ class Checks:
 
     @property
     def runs(self) -> list[str]:
-        return [*self.plans]
+        return [run for run in self.plans if not kind_of(run)]
+
+    @cached_property
+    def is_pruned(self) -> bool:
+        return any("/_pruned/" in key for key in self.bucket.objects)
 
     @cached_property
     def served(self) -> dict[str, Served]:
@@ -119,7 +125,8 @@ class Checks:
         for process in self.night.world.processes:
             if process.error is not None:
                 yield f"{process}: {type(process.error).__name__}: {process.error}"
-        for done in self.night.done:
+        beside = [done for each in self.night.operations.begun for done in each.done]
+        for done in [*self.night.done, *beside]:
             if "mistake" in str(done):
                 yield str(done)
 
@@ -134,9 +141,11 @@ class Checks:
         rows = Counter(row["relative_path"] for row in of_last)
         if set(rows) != listed:
             yield f"its rows are {sorted(rows)}, and its files {sorted(listed)}"
-        said = {song.name: self.night.partner.judge(*song.key).verdict for song in self.night.music.there}
+        partner = self.night.partner
+        kept = (song for song in self.night.music.there if song.proof not in partner.erased)  # some since then
+        said = {song.name: partner.judge(*song.key).verdict for song in kept}
         for row in of_last:
-            if row["verdict"] != said.get(row["relative_path"]):
+            if row["verdict"] != said.get(row["relative_path"], row["verdict"]):
                 yield f"it says {row['verdict']} of {row['relative_path']}, and the partner says otherwise"
 
     def legs(self) -> Iterator[str]:
@@ -150,12 +159,17 @@ class Checks:
                 yield f"{where} has no entry in the ledger"
             elif (run_id, leg) not in rows:
                 yield f"{where} has an entry, and no row in runs"
-            if receipt["ended_by"] == EndedBy.SUPERSEDED and not self._rivals_before(name):
+            if receipt["ended_by"] == EndedBy.SUPERSEDED and not (self._has_given_up or self._rivals_before(name)):
                 yield f"{where} was superseded, and no other run of its catalog had begun"
             if receipt["ended_by"] == EndedBy.ERROR:
                 later = self._settled_later(name)
                 order = f" before leg {later[0]} was settled" if later else ""
                 yield f"{where} ended with error{order}: {receipt['why']}"
+
+    @property
+    def _has_given_up(self) -> bool:
+        """Whether somebody gave a run up, by a command or one that was killed."""
+        return any(operation.kind == "stop" for operation in self.night.operations.begun)
 
     def _rivals_before(self, name: str) -> list[str]:
         """Return the leases of other runs of a leg's catalog that were taken before it ended."""
@@ -187,6 +201,8 @@ class Checks:
         for run_id in self.runs:
             status = describe_run(self.results, run_id)
             rows = by_run[run_id]
+            if status.pruned_at is not None:
+                continue
             if rows > status.plan.items or (not status.open_legs and rows + status.remaining != status.plan.items):
                 yield f"{run_id}: {status.plan.items} planned, {rows} rows, {status.remaining} remain"
         for run_id in {row["run_id"] for row in self.verdicts} - set(self.runs):
@@ -212,14 +228,17 @@ class Checks:
         """No outage, and no mount that goes, makes a row."""
         for row in self.verdicts:
             is_file_gone = row["reason"] in {"missing_audio", "source_changed"}
-            is_touched = is_file_gone and self._was_touched(row["relative_path"])
+            is_touched = is_file_gone and self._was_touched(row["audio"])
             if row["verdict"] is None and not is_touched and (why := self._flaw_of_failure(row)):
                 yield f"{row['run_id']} row {row['manifest_row']} is {row['outcome']}, {row['reason']}: {why}"
 
-    def _was_touched(self, name: str | None) -> bool:
+    def _was_touched(self, audio: str) -> bool:
         """Whether a file was taken away or replaced by the world, and not only its mount."""
-        song = next((song for song in self.night.music.songs if song.name == name), None)
-        return song is not None and (not song.is_there or song.take > 1)
+        drops = self.night.operations.drop_folder
+        if drops is not None and drops.was_laid_twice(audio):
+            return True
+        songs = (song for song in self.night.music.songs if str(self.night.music.folder / song.name) == audio)
+        return any(not song.is_there or song.take > 1 for song in songs)
 
     def _flaw_of_failure(self, row: Row) -> str:
         """Return why a file may not have failed; empty if the service failed for it twice, and worked for others."""
@@ -241,8 +260,8 @@ class Checks:
         """Each request ID that was received stands in `exchanges`, but for the last second of who could not write."""
         kept = Counter(row["request_id"] for row in self.exchanges if row["request_id"] is not None)
         yield from (f"{request_id} stands there {count} times" for request_id, count in kept.items() if count > 1)
-        if self.bucket.lost:
-            return  # a store that was replaced took some along
+        if self.bucket.lost or self.is_pruned:
+            return  # a store that was replaced took some along, and a pruning others
         for row in self.verdicts:
             if row["verify_request_id"] is not None and row["verify_request_id"] not in kept:
                 yield f"{row['run_id']} row {row['manifest_row']} names {row['verify_request_id']}"
@@ -326,21 +345,14 @@ class Checks:
         is_told = self.night.level == "two" and not (teller.was_frozen or other.was_frozen)
         return _TELLING_SECONDS if is_told else math.inf
 
-    def bounds(self) -> Iterator[str]:
-        """No process makes more calls than it was given, but again; none begins a file after its window or a stop."""
+    def stops(self) -> Iterator[str]:
+        """A process that was asked to stop begins no file."""
         stopped = dict(asked for _, commands in self.night.running for asked in commands.stopped)
-        for process, commands in self.night.running:
-            served = [each for each in self.night.partner.served if each.by is process]
-            calls = sum(each.is_keyed and each.status != _THROTTLED for each in served)
-            if commands.max_calls is not None and calls > commands.max_calls:
-                yield f"{process} made {calls} calls of {commands.max_calls}"
-            closes_at, stopped_at = commands.closes_at, stopped.get(process.pid)
-            until = min(
-                math.inf if closes_at is None else closes_at + _CLOSING_SECONDS,
-                math.inf if stopped_at is None else stopped_at + _HEARING_SECONDS,
-            )
+        for process in (process for process, _ in self.night.running if process.pid in stopped):
+            until = stopped[process.pid] + _HEARING_SECONDS
+            served = (each for each in self.night.partner.served if each.by is process and each.call == "uploads")
             if not process.was_frozen:
-                late = (each for each in served if each.call == "uploads" and each.at > until)
+                late = (each for each in served if each.at > until)
                 yield from (f"{process} made {each.request_id} at {each.at:.3f}, after {until:.3f}" for each in late)
 
     def audit(self) -> Iterator[str]:
@@ -355,7 +367,3 @@ class Checks:
             for secret in _SECRETS:
                 if secret in content:
                     yield f"{key} holds {secret!r}"
-
-
-def instant(seconds: float) -> datetime:
-    return datetime.fromtimestamp(EPOCH + seconds)  # noqa: DTZ006

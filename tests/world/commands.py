@@ -1,27 +1,36 @@
 """What a process of a world does: each command as the program does it, without Prefect and the terminal."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
 from kernel import Process, current_process, here
+from loading import Surroundings
 from virtual_threads import futures, time
 
 from proofsweep.app import App
-from proofsweep.config import threads
+from proofsweep.audit.prune import find_prunable, prune
 from proofsweep.config.load import Settings
+from proofsweep.config.threads import sleep, utc_now
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import NothingDue, ProofsweepError
-from proofsweep.domain.runs import Bounds
-from proofsweep.queries.status import describe_run, unfinished_runs
+from proofsweep.domain.errors import NothingDue, ProofsweepError, ResultsError, RunIsActive, RunMustStop, UsageError
+from proofsweep.domain.runs import INGEST, Bounds
+from proofsweep.ingest.one_pass import WatchedFolder
+from proofsweep.operations.erase import ProofList, erase_proofs
+from proofsweep.queries.status import describe_run, only_active_run, stop_run, unfinished_runs
+from proofsweep.queries.store_status import store_status
 from proofsweep.sources.selection import ALL_ROWS, Selection
+from proofsweep.store.latest import refresh
 from proofsweep.store.lease import legs_of, open_legs
-from proofsweep.verify.attempt import settle_last_legs, unfinished_partitions
+from proofsweep.verify.attempt import settle_last_legs, supersede, unfinished_partitions
 from proofsweep.verify.worker import verify_batch, work_last
 
 _BATCHES_AT_ONCE = 2
 _LOOK_SECONDS = 0.5  # between two looks at the processes of partitions
+_BETWEEN_PASSES = 60.0
+_STOP_SECONDS = 60.0
+UNFINISHED = "unfinished"  # the state of an operation that is to be repeated
 
 
 @dataclass
@@ -45,30 +54,45 @@ class Done:
         return f"{self.command}: {'nothing due' if self.is_nothing_due else ', '.join(self.states)}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What a person lets one verify spend; None where there is no limit."""
+
+    max_calls: int | None = None
+    seconds: int | None = None  # until its window closes
+    of_quota: int | None = None  # calls, of those that the quota has left when it begins; the others are the reserve
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkedLeg:
+    """A leg that a process began, in seconds of the world."""
+
+    run_id: str
+    number: int
+    bounds: Bounds
+    allowed: Allowance
+    began_at: float
+    ended_at: float | None = None
+
+
 class Commands:
     """The commands of one process."""
 
-    def __init__(self, settings: Settings, max_calls: int | None = None, window_seconds: float | None = None) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.runs: list[str] = []  # that it began to work on, even if it was killed
         # begins a process for each of some partitions of a run, as Dask does; None to work on them in turn.
         self.begin_workers: Callable[[str, list[int]], list[Process]] | None = None
         self.stopped: list[tuple[int, float]] = []  # which processes it asked to stop, and when
-        self.max_calls, self.window_seconds = max_calls, window_seconds
-        self.closes_at: float | None = None  # its window, in seconds of the world
+        self.legs: list[WorkedLeg] = []
+        self.allowed = Allowance()
 
-    def _bounds(self, app: App) -> Bounds:
-        """Return what this process may do from now on: a window is told by its own clock."""
-        bounds = app.bounds(max_calls=self.max_calls)
-        if self.window_seconds is None:
-            return bounds
-        self.closes_at = here().now + self.window_seconds
-        return replace(bounds, closes_at=threads.utc_now() + timedelta(seconds=self.window_seconds))
-
-    def verify(self, location: Path, selection: Selection = ALL_ROWS, *, partitions: int = 1) -> Done:
-        settings = self.settings.model_copy(update={"partitions": partitions})
+    def verify(
+        self, location: Path, selection: Selection = ALL_ROWS, *, partitions: int = 1, allowed: Allowance | None = None
+    ) -> Done:
+        self.allowed = allowed or self.allowed
         done = Done(f"verify {location.name} {selection.text}")
-        app = App(settings)
+        app = App(self._settings_for(partitions))
         try:
             for run_id, bounds in app.runs_of_catalog(None, str(location), self._bounds(app), selection):
                 self._work_on(app, run_id, bounds, done)
@@ -93,9 +117,9 @@ class Commands:
             app.close()
         return _told(done)
 
-    def stop(self) -> Done:
+    def stop_all(self) -> Done:
         """Ask all legs that are at work to stop, as a person does."""
-        done, app = Done("stop"), App(self.settings)
+        done, app = Done("stop all"), App(self.settings)
         try:
             for plan in unfinished_runs(app.results):
                 for leg in open_legs(app.results.store, plan):
@@ -106,6 +130,19 @@ class Commands:
         finally:
             app.close()
         return _told(done)
+
+    def _settings_for(self, partitions: int) -> Settings:
+        settings = self.settings.model_copy(update={"partitions": partitions})
+        if self.allowed.of_quota is None:
+            return settings
+        reserve = max(0, Surroundings.partner.quota - self.allowed.of_quota)
+        return settings.model_copy(update={"bounds": settings.bounds.model_copy(update={"reserve": reserve})})
+
+    def _bounds(self, app: App) -> Bounds:
+        until = None
+        if self.allowed.seconds is not None:
+            until = f"{utc_now() + timedelta(seconds=self.allowed.seconds):%Y-%m-%dT%H:%M:%S}Z"
+        return app.bounds(max_calls=self.allowed.max_calls, until=until)
 
     def _work_on(self, app: App, run_id: str, bounds: Bounds, done: Done) -> None:
         done.runs.append(run_id)
@@ -137,13 +174,105 @@ class Commands:
             app.close()
         return _told(done)
 
-    @staticmethod
-    def work_on_partition(app: App, run_id: str, partition: int, bounds: Bounds, sharers: int = 1) -> None:
+    def work_on_partition(self, app: App, run_id: str, partition: int, bounds: Bounds, sharers: int = 1) -> None:
         """Work on the next leg of a partition; a leg that stops has said why in its receipt."""
+        began_at = here().now
         with app.attempt(run_id, partition=partition, sharers=sharers, bounds=bounds) as leg:
+            worked = WorkedLeg(run_id=run_id, number=leg.number, bounds=bounds, allowed=self.allowed, began_at=began_at)
+            self.legs.append(worked)
             with futures.ThreadPoolExecutor(_BATCHES_AT_ONCE) as pool:
                 list(pool.map(lambda rows: verify_batch(leg, rows), leg.completed.batches()))
             work_last(leg)
+        worked.ended_at = here().now
+
+    # --- A watched folder
+
+    def ingest(self, folder: Path, passes: int = 1) -> Done:
+        """Make passes over a watched folder. Of several, one goes on after what may be over at the next one."""
+        done = Done(f"ingest {folder.name}")
+        app = App(self.settings)
+        try:
+            with app.watched_folder(str(folder)) as watched:
+                for number in range(passes):
+                    if number:
+                        sleep(_BETWEEN_PASSES)
+                    self._pass(app, watched, done, goes_on=number + 1 < passes)
+        except ProofsweepError as error:
+            done.error = error
+        finally:
+            app.close()
+        return _told(done)
+
+    def _pass(self, app: App, watched: WatchedFolder, done: Done, *, goes_on: bool) -> None:
+        one_pass = watched.one_pass()
+        try:
+            for run_id in one_pass.runs():
+                self._work_on(app, run_id, app.bounds(), done)
+        except (RunMustStop, RunIsActive, ResultsError):
+            if not goes_on or watched.lease.is_superseded(watched.term):
+                raise
+        here().tell(one_pass.report.line(watched.path))
+
+    # --- What else a person does with a store
+
+    def erase(self, proofs: Sequence[str]) -> Done:
+        def ask(app: App, done: Done) -> None:
+            report = erase_proofs(app.operations(), ProofList(tuple(proofs)))
+            is_whole = report.stopped is None and not report.failed and not report.not_asked
+            done.states.append(str(EndedBy.COMPLETE) if is_whole else UNFINISHED)
+
+        return self._do("erase", ask)
+
+    def prune(self, days: int) -> Done:
+        def delete(app: App, _done: Done) -> None:
+            found = find_prunable(app.results, days, utc_now(), app.environment)
+            here().tell("prunes", *(each.run_id for each in prune(app.results, found)))
+
+        return self._do("prune", delete)
+
+    def refresh(self) -> Done:
+        return self._do("refresh", lambda app, _done: refresh(app.results))
+
+    def look(self) -> Done:
+        """Look at the whole store, at the last run of each catalog, and at what is unfinished."""
+
+        def show(app: App, _done: Done) -> None:
+            for catalog in store_status(app.results, utc_now()).catalogs:
+                run = describe_run(app.results, catalog.last_run)
+                here().tell("status", catalog.last_run, run.state, run.finished, "of", run.plan.items)
+            list(unfinished_runs(app.results))
+
+        return self._do("status", show)
+
+    def stop(self, *, for_good: bool = False) -> Done:
+        """Stop the one active run; or give the newest unfinished one up."""
+
+        def ask(app: App, _done: Done) -> None:
+            if for_good:
+                run_id = next((plan.run_id for plan in unfinished_runs(app.results)), None)
+            else:
+                run_id = only_active_run(app.results, app.environment)
+            if run_id is None:
+                raise UsageError("There is nothing to stop.")
+            if for_good and app.results.plan(run_id).catalog_kind == INGEST:
+                raise UsageError("A pass goes on with it.")
+            stopped = stop_run(app.results, run_id, _STOP_SECONDS)
+            if for_good and (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
+                supersede(app.results, stopped.run.plan, utc_now)
+            here().tell("stopped", run_id, stopped.run.state)
+
+        return self._do("stop for good" if for_good else "stop", ask)
+
+    def _do(self, name: str, work: Callable[[App, Done], object]) -> Done:
+        done = Done(name)
+        app = App(self.settings)
+        try:
+            work(app, done)
+        except ProofsweepError as error:
+            done.error = error
+        finally:
+            app.close()
+        return _told(done)
 
 
 def _told(done: Done) -> Done:

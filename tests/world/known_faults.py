@@ -48,6 +48,15 @@ KNOWN: tuple[KnownFault, ...] = (
         seed=15,
     ),
     KnownFault(
+        number="1.4",
+        what="an entry of the ledger that a lagging listing lacks is written once more, behind the last one",
+        levels=("lag", "all"),
+        problem=r"audit: _ledger/\d+/\d+\.json: is no entry, or names a receipt that another entry names",
+        event=r"listings lag",
+        level="all",
+        seed=19,
+    ),
+    KnownFault(
         number="1.12",
         what="a store that fails once while a leg settles the one before ends the new one at once, and first",
         levels=("store", "gateway", "all"),

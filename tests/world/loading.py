@@ -10,6 +10,7 @@ import secrets
 import sys
 import types
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
@@ -108,6 +109,35 @@ def _replace_store() -> None:
     latest.refresh_if_due = history.refresh_if_due = lambda _results: None
 
 
+def _replace_queries() -> None:
+    """Let DuckDB read the bucket at once: inside of its calls no task can give way to another."""
+    from proofsweep.queries import store_files
+    from proofsweep.store import latest
+
+    class FilesOfBucket(store_files.StoreFiles):
+        def __init__(self, store: Any) -> None:  # noqa: ANN401 - a store
+            super().__init__(store)
+            self._sizes, self._whole = self._sizes_at_once, self._read_at_once
+
+        def glob(self, path: str, **_: object) -> list[str]:
+            name = self._strip_protocol(path)
+            return [each for each in sorted(self._objects()) if fnmatchcase(each, name)] if "*" in name else [name]
+
+        def _sizes_at_once(self, folder: str) -> dict[str, int]:
+            objects = self._objects().items()
+            return {name: len(content) for name, content in objects if name.rpartition("/")[0] == folder}
+
+        def _read_at_once(self, name: str) -> bytes | None:
+            return self._objects().get(name)
+
+        @staticmethod
+        def _objects() -> dict[str, bytes]:
+            return {key.removeprefix("results/"): content for key, content in Surroundings.bucket.objects.items()}
+
+    store_files.StoreFiles = FilesOfBucket
+    latest.OFFLINE["threads"] = 1
+
+
 def _of_bucket(name: str) -> Any:  # noqa: ANN401 - a function of `obstore`
     def call(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - likewise
         return getattr(Surroundings.bucket, name)(*given, **named)
@@ -145,10 +175,13 @@ def load() -> None:
     pa.set_cpu_count(1)  # groups come in an order that no thread decides
     _replace_chance()
     _replace_threads()
+    from disk import replace_disk
+
     import proofsweep.app
     import proofsweep.ingest.one_pass
     import proofsweep.operations.erase
     import proofsweep.queries.status
+    import proofsweep.queries.store_status
     import proofsweep.verify.attempt
     import proofsweep.verify.worker  # noqa: F401 - loaded before what it uses is replaced
     from proofsweep.config import logs, notices
@@ -157,6 +190,8 @@ def load() -> None:
     _replace_certificates()
     _replace_network()
     _replace_store()
+    _replace_queries()
+    replace_disk()
     logging.getLogger(logs.LOGGER).handlers[:] = [_Story()]
     logging.getLogger(logs.LOGGER).propagate = False
     notices.sys = types.SimpleNamespace(stderr=_Said())

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+import random
 import shutil
 import struct
 from dataclasses import dataclass, field
@@ -34,11 +35,18 @@ class Song:
         return f"proof of {self.number} take {self.take}".encode()
 
     @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.audio).hexdigest()
+
+    @property
+    def proof(self) -> str:
+        return f"p-{self.number:03}-{self.take}"
+
+    @property
     def key(self) -> tuple[str, str]:
         """Return what the partner knows it by: the digests of its audio and of its sidecar on the wire."""
-        audio = hashlib.sha256(self.audio).hexdigest()
         wire = base64.b64encode(self.sidecar)
-        return audio, hashlib.sha256(wire).hexdigest() if self.is_pair else ""
+        return self.digest, hashlib.sha256(wire).hexdigest() if self.is_pair else ""
 
 
 @dataclass
@@ -73,12 +81,16 @@ class Music:
         """Lay the bytes of a song into the folder; the partner knows them."""
         path = self.folder / song.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, song.audio)
+        lay_file(path, song.audio)
         if song.is_pair:
-            _write(path.with_name(f"{path.name}.sidecar"), song.sidecar)
-        is_good = self.random.random() < _ACCEPTED_SHARE
-        verdict = "valid" if is_good else self.random.choice(_REFUSALS)
-        judgement = Judgement(verdict, f"p-{song.number:03}-{song.take}")
+            lay_file(path.with_name(f"{path.name}.sidecar"), song.sidecar)
+        self.judge(song, _ACCEPTED_SHARE, self.random)
+
+    def judge(self, song: Song, accepted_share: float, chance: random.Random) -> None:
+        """Let the partner know the bytes of a song."""
+        is_good = chance.random() < accepted_share
+        verdict = "valid" if is_good else chance.choice(_REFUSALS)
+        judgement = Judgement(verdict, song.proof)
         judgement.contradicts_itself = self._contradictions.random() < _CONTRADICTING_SHARE
         self.partner.judgements.setdefault(song.key, judgement)
 
@@ -103,18 +115,19 @@ class Music:
         for song in songs:
             sidecar = f"{self.folder.name}/{song.name}.sidecar" if song.is_pair else ""
             lines.append(f"{self.folder.name}/{song.name},{sidecar}")
-        _write(path, "\n".join(lines).encode())
+        lay_file(path, "\n".join(lines).encode())
         return path
 
 
-def _write(path: Path, content: bytes) -> None:
+def lay_file(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     modified_at = EPOCH - 86_400 + here().now
     os.utime(path, (modified_at, modified_at))
 
 
-def wav_of(mark: bytes) -> bytes:
+def wav_of(mark: bytes, more_chunks: bytes = b"") -> bytes:
     data = mark.ljust(64, b"\0")
+    data_chunk = b"data" + struct.pack("<I", len(data)) + data
     form = struct.pack("<HHIIHH", 1, 1, 8_000, 16_000, 2, 16)
-    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data)) + data
+    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + data_chunk + more_chunks
     return b"RIFF" + struct.pack("<I", len(chunks)) + chunks

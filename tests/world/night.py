@@ -14,6 +14,7 @@ from disturbances import Disturbances
 from kernel import Process, StuckError, World
 from loading import Surroundings, set_sizes
 from music import Music
+from operations import OLD_SECONDS, Operation, Operations
 from partner import HOST, KEY, Partner
 
 from proofsweep.config.load import Settings, load_settings
@@ -25,6 +26,7 @@ _SIZES = ((25_000, 10_000, 200), (1, 10_000, 200), (2, 3, 2), (25_000, 2, 2))  #
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
+_STOP_SHARE = 0.15  # of attempts in which somebody asks all legs to stop
 _ATTEMPTS = 5  # in one night, each after a fault
 _LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
 _BETWEEN_SECONDS = 6 * 3600.0  # two nights
@@ -59,7 +61,7 @@ class Night:
 
     def __post_init__(self) -> None:
         self.world = World(f"{self.level} {self.seed}")
-        self.random, self.bounds = self.world.stream("night"), self.world.stream("bounds")
+        self.random, self.stops = self.world.stream("night"), self.world.stream("stops")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
         sizes = _SIZES[2:] if self.level == "two" else _SIZES  # only the last have partitions
         set_sizes(*self.world.stream("sizes").choice(sizes))
@@ -72,8 +74,9 @@ class Night:
         fcntl.flock(self._lock, fcntl.LOCK_EX)  # the same world may be played by another process, at the same place
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
-        self.settings = self._settings(rate)
         self.music = Music(self.folder / "music", self.partner)
+        self.operations = Operations(self.world, self.music, self.partner, self.is_small)
+        self.settings = self._settings(rate)
         drawn = self.random.randint(6, 7 if self.is_small else 12)
         self.music.make(self.files or drawn)
         self.disturbances = Disturbances(self.level, self.world, self.partner, self.bucket, self.music, self.without)
@@ -82,7 +85,9 @@ class Night:
         (self.folder / "key").write_text(KEY)
         config = self.folder / "config.toml"
         first_rate = self.random.choice((6.0, rate))
-        config.write_text(_CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate))
+        config.write_text(
+            _CONFIG.format(host=HOST, folder=self.folder, results=URL, first_rate=first_rate) + self.operations.config
+        )
         return load_settings(str(config))
 
     @property
@@ -94,13 +99,26 @@ class Night:
     def play(self) -> None:
         """Play all nights; StuckError if something never ends."""
         self.nights = self.random.randint(1, 1 if self.is_small else 3)
+        if self.operations.needs_old_nights:
+            self.nights = max(2, self.nights)
         for number in range(self.nights):
             if number:
                 self._change_the_catalog()
             self.disturbances.of_night()
+            self.operations.of_night()
             self._work()
             self._pass_time(self.random.choice((30.0, 600.0, _BETWEEN_SECONDS)))
+            if self.operations.needs_old_nights:
+                self._pass_time(OLD_SECONDS)
         self._calm()
+        self._verify_at_last()
+        for kind, work, wait in self.operations.at_the_end():
+            self._pass_time(wait)
+            self._begin_beside(f"last-{kind}", work, 0.0, is_threatened=False)
+            self._wait_for([self.operations.begun[-1].process])
+
+    def _verify_at_last(self) -> None:
+        """Verify the catalog after all faults, until a run is made that had not begun before."""
         begun = {key.split("/")[2] for key in self.bucket.objects if key.endswith("/plan.json")}
         for number in range(_LAST_ATTEMPTS):
             self.last = self._run(lambda commands: commands.verify(self.music.folder), f"last{number}")
@@ -140,17 +158,21 @@ class Night:
             work = self._drawn_command(attempt)
             delay = self.random.choice((0.0, 0.0, self.random.uniform(0.0, 3.0)))
             processes.append(self._process(work, f"p{len(self.running) + 1}", delay if number else 0.0))
-        if self.level in {"quiet", "kills"} and self.bounds.random() < 0.15:
-            delay = self.bounds.uniform(0.0, 3.0)
-            processes.append(self._process(Commands.stop, f"p{len(self.running) + 1}", delay))
+        if self.level in {"quiet", "kills"} and self.stops.random() < _STOP_SHARE:
+            delay = self.stops.uniform(0.0, 3.0)
+            processes.append(self._process(Commands.stop_all, f"p{len(self.running) + 1}", delay))
+        for kind, work, delay in self.operations.beside():
+            self._begin_beside(f"{kind}{len(self.running) + 1}", work, delay)
         return processes
 
-    def _bounded(self) -> Commands:
-        """Return the commands of a process, which may make so many calls, or begin files for so long."""
-        random, is_drawn = self.bounds, self.level in {"quiet", "kills"}
-        max_calls = random.choice((4, 8, 15, 30)) if is_drawn and random.random() < 0.15 else None
-        window_seconds = random.uniform(0.0, 3.0) if is_drawn and random.random() < 0.1 else None
-        return Commands(self.settings, max_calls, window_seconds)
+    def _begin_beside(
+        self, name: str, work: Callable[[Commands], Done], delay: float, *, is_threatened: bool = True
+    ) -> None:
+        """Let a command begin beside those that verify; nobody waits for it."""
+        told: list[Done] = []
+        process = self._process(work, name, delay, told=told, is_threatened=is_threatened)
+        kind = name.removeprefix("last-").rstrip("0123456789")
+        self.operations.begun.append(Operation(kind, process, told))
 
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
         location = self.music.folder
@@ -164,10 +186,11 @@ class Night:
         selection = self.random.choice(choices)
         if self.level in {"two", "all"} and self.random.random() < 0.3:
             location = self._drawn_list()
+        allowed = self.operations.allowance()
 
         def verify(commands: Commands) -> Done:
             commands.begin_workers = self._begin_workers if is_apart else None
-            return commands.verify(location, selection, partitions=partitions)
+            return commands.verify(location, selection, partitions=partitions, allowed=allowed)
 
         return verify
 
@@ -194,18 +217,28 @@ class Night:
 
     # --- Processes
 
-    def _process(self, work: Callable[[Commands], Done], name: str, delay: float = 0.0) -> Process:
+    def _process(
+        self,
+        work: Callable[[Commands], Done],
+        name: str,
+        delay: float = 0.0,
+        *,
+        told: list[Done] | None = None,
+        is_threatened: bool = True,
+    ) -> Process:
+        told = self.done if told is None else told
         host = self.random.choice(self.disturbances.hosts)
         process = self.world.process(name, host=host, skew=self.disturbances.skews[host])
-        commands = self._bounded()
+        commands = Commands(self.settings)
         self.running.append((process, commands))
 
         def begin() -> None:
             self.world.tell("BEGINS on", host, of=process)
-            self.world.run_process(process, lambda: self.done.append(work(commands)))
+            self.world.run_process(process, lambda: told.append(work(commands)))
 
         self.world.at(self.world.now + delay, begin)
-        self.disturbances.threaten(process, delay)
+        if is_threatened:
+            self.disturbances.threaten(process, delay)
         return process
 
     def _run(self, work: Callable[[Commands], Done], name: str) -> Done:

@@ -55,8 +55,15 @@ class Served:
     sidecar: str = ""  # its digest
     verdict: str = ""
     is_accepted: bool = False
+    proof: str = ""  # that was to be erased
+    outcome: str = ""  # of that
     retry_after: float | None = None
     arrived_at: float | None = None  # when the caller had read the whole answer
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether the caller has read the whole answer, and as it was given."""
+        return self.arrived_at is not None and self.arrived_at < math.inf
 
 
 @dataclass(slots=True, kw_only=True)
@@ -234,9 +241,11 @@ class Partner:
             document |= {"classification": "human", "grade": grade}
         return Answer(200, document)
 
-    def _erase(self, request: "Request", _served: Served) -> Answer:
+    def _erase(self, request: "Request", served: Served) -> Answer:
         proof = request.path.rpartition("/")[2]
-        outcome = "already_erased" if proof in self.erased else "erased"
+        is_there = any(each.proof == proof for each in self.judgements.values()) and proof not in self.erased
+        outcome = "erased" if is_there else "already_erased"
+        served.proof, served.outcome = proof, outcome
         self.erased.add(proof)
         return Answer(200, {"proofId": proof, "outcome": outcome, "erasedAt": int(EPOCH + here().now)})
 
