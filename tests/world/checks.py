@@ -174,8 +174,8 @@ class Checks:
     def _rivals_before(self, name: str) -> list[str]:
         """Return the leases of other runs of a leg's catalog that were taken before it ended."""
         run_id, _, _ = self.receipts[name]
-        ended_at, catalog = self.bucket.written_at[f"results/{name}"], self.plans[run_id]["catalog"]
-        rivals = (run for run, plan in self.plans.items() if run != run_id and plan["catalog"] == catalog)
+        ended_at, catalog = self.bucket.written_at[f"results/{name}"], self.plans[run_id].get("catalog")
+        rivals = (run for run, plan in self.plans.items() if run != run_id and plan.get("catalog") == catalog)
         of_rivals = tuple(f"results/_runs/{run}/legs/" for run in rivals)
         taken = (key for key in self.bucket.written_at if key.startswith(of_rivals) and key.endswith("/lease.json"))
         return [key for key in taken if self.bucket.written_at[key] < ended_at]
@@ -183,7 +183,7 @@ class Checks:
     def _settled_later(self, name: str) -> list[int]:
         """Return the earlier legs of a leg's partition that were settled after it."""
         run_id, leg, _ = self.receipts[name]
-        partitions = self.plans[run_id]["partitions"]
+        partitions = self.plans[run_id].get("partitions", 1)
         settled_at = self.bucket.written_at[f"results/{name}"]
         return [
             number
