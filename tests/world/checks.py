@@ -130,8 +130,6 @@ class Checks:
         for done in [*self.night.done, *beside]:
             if "mistake" in str(done):
                 yield str(done)
-            if EndedBy.ERROR in done.states:
-                yield f"{done.command} ended with error"
 
     def last_night(self) -> Iterator[str]:
         """After the last fault, one more verify brings everything in order."""
@@ -186,7 +184,7 @@ class Checks:
     def _settled_later(self, name: str) -> list[int]:
         """Return the earlier legs of a leg's partition that were settled after it."""
         run_id, leg, _ = self.receipts[name]
-        partitions = self.plans[run_id]["partitions"]
+        partitions = self.plans[run_id].get("partitions", 1)
         settled_at = self.bucket.written_at[f"results/{name}"]
         return [
             number

@@ -18,7 +18,6 @@ from operations import OLD_SECONDS, Operation, Operations
 from partner import HOST, KEY, Partner
 
 from proofsweep.config.load import Settings, load_settings
-from proofsweep.domain import runs
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
@@ -68,7 +67,8 @@ class Night:
         self.random, self.stops = self.world.stream("night"), self.world.stream("stops")
         self.lists = self.world.stream("lists")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
-        set_sizes(*self.world.stream("sizes").choice(_SIZES))
+        sizes = _SIZES[2:] if self.level == "two" else _SIZES  # only the last have partitions
+        set_sizes(*self.world.stream("sizes").choice(sizes))
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
         Surroundings.partner, Surroundings.bucket = self.partner, self.bucket
@@ -78,9 +78,6 @@ class Night:
         fcntl.flock(self._lock, fcntl.LOCK_EX)  # the same world may be played by another process, at the same place
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
-        # A run of more items has objects of items, whose rows are a batch each, and partitions if they are wanted.
-        sizes = ((4, 3),) if self.level == "two" else ((4, 3), (200, 10_000))
-        runs.SMALL_RUN_ITEMS, runs.BATCH_ITEMS = self.world.stream("small").choice(sizes)
         self.music = Music(self.folder / "music", self.partner)
         self.operations = Operations(self.world, self.music, self.partner, self.is_small)
         self.settings = self._settings(rate)
