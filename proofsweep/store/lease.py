@@ -18,7 +18,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from proofsweep.config.threads import Event, background_thread, sleep, utc_now
+from proofsweep.config.threads import Event, background_thread, utc_now
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import NameTaken, ResultsError, RunIsActive, RunMustStop
 from proofsweep.domain.items import Row
@@ -115,7 +115,7 @@ class Lease:
     store: Store
     name: str  # of what is leased
     clock: Callable[[], datetime] = utc_now
-    rest: Callable[[float], object] = sleep  # waits for a number of seconds
+    rest: Callable[[float], object] = Event().wait  # waits for a number of seconds
     first: int = 1  # the number of the first term
     step: int = 1  # from one term to the next
     # the message for a process that comes while another holds the lease; `{holder}` stands for that one.

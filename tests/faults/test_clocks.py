@@ -1,11 +1,9 @@
-"""A wall clock that jumps by hours does not change the rows of a run.
-
-Nor does it change which process works on it: tests/unit/store/test_lease.py.
-"""
+"""A wall clock that jumps by hours changes neither the rows of a run nor which process works on it."""
 
 import os
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +14,7 @@ import pytest
 from ..servers.foreign_service import Answer
 from ..servers.launching import need
 from ..worlds.foreign_world import ForeignWorld
+from ..worlds.waiting import LONGEST_WAIT_SECONDS
 from .bare_runner import Runner
 
 ROWS = 40
@@ -82,3 +81,26 @@ def test_a_clock_that_jumps_during_a_run_changes_nothing(bare_world: ForeignWorl
     assert all(row["started_at"] <= row["finished_at"] for row in [*rows, leg])
     assert all(0.0 <= row["elapsed_ms"] <= took_seconds * 1_000 for row in exchanges)
     assert (leg["ended_by"], leg["throttled"], {row["failure"] for row in exchanges}) == ("complete", 1, {None})
+
+
+def test_a_leg_is_not_taken_over_because_a_clock_has_jumped(bare_world: ForeignWorld, wall_clock: WallClock) -> None:
+    """A second process, whose wall clock is hours ahead or behind, sees that the first one is alive."""
+    released, runner = threading.Event(), Runner()
+
+    def wait(_number: int, usual: Answer) -> Answer:
+        assert released.wait(LONGEST_WAIT_SECONDS)
+        return usual
+
+    bare_world.service.changes["verify"] = wait
+    runner.do(f"plan {bare_world.catalog('valid', 'valid')}")
+    (run_id,) = bare_world.runs
+    runner.begin(f"leg {run_id}")
+    bare_world.wait_for(lambda: bare_world.service.received["verify"] == 2)
+    codes = []
+    for shift in ("+3h", "-3h"):
+        wall_clock.set_wrong_by(shift)
+        codes.append(wall_clock.do(f"leg {run_id}"))
+    released.set()
+
+    assert [*codes, runner.exit_code()] == [9, 9, 0]
+    assert [row["accepted"] for row in bare_world.rows()] == [True, True]
