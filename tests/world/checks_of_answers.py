@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from bucket import URL
+from checks_of_views import ViewChecks
 from kernel import here
 from model import Leg, Model, Run, Told, wall_time
 from night import Night
@@ -39,7 +40,7 @@ class AnswerChecks:
             return found  # a store that was replaced took some rows along
         for check in (self.latest, self.listings, self.plans, self.due, self.status, self.superseded):
             found += [f"{check.__name__}: {problem}" for problem in check()]
-        return found
+        return found or ViewChecks(self.night).problems()  # views follow what these say
 
     def latest(self) -> Iterator[str]:
         """The newest answer of a file is the one that the partner gave last."""

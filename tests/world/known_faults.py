@@ -18,7 +18,56 @@ class KnownFault:
     seed: int
 
 
-KNOWN: tuple[KnownFault, ...] = ()
+_OF_ANSWER = r"(latest: \w+ is [^;]*, {0}; .*|due: --max-age \w+ (takes|leaves out) \w+, whose newest answer is {0})"
+
+KNOWN: tuple[KnownFault, ...] = (
+    KnownFault(
+        number="1.1",
+        what="of two answers that one counts as newer whose leg ended, or was settled, later, and not that given last",
+        levels=("kills", "two", "clocks", "lag", "all"),
+        problem=_OF_ANSWER.format("of a (killed leg that was settled|leg that ended) later"),
+        level="two",
+        seed=4,
+    ),
+    KnownFault(
+        number="1.4",
+        what="a listing shows a later entry of the ledger and not an earlier one: the index never has that one's leg",
+        levels=("lag", "all"),
+        problem=_OF_ANSWER.format("of a leg whose entry the index lacks"),
+        level="lag",
+        seed=87,
+    ),
+    KnownFault(
+        number="1.5",
+        what="what a catalog lists is said by the plan whose machine's clock was furthest ahead, and not by the newest",
+        levels=("clocks", "all"),
+        problem=r"listings: \S+ is listed by \w+ \([^)]*clock [+-].*, and the newest is .*"
+        r"|listings: .*, and the newest is \w+ \([^)]*clock -.*",
+        level="clocks",
+        seed=40,
+    ),
+    KnownFault(
+        number="1.7",
+        what="the answers of a killed leg count as newer than all others until somebody settles it",
+        levels=("kills", "two", "clocks", "lag", "all"),
+        problem=_OF_ANSWER.format("of a killed leg that nobody has settled"),
+        level="kills",
+        seed=31,
+    ),
+    KnownFault(
+        number="1.17",
+        what="commit, parts and lease learn from a listing what their own process knows, and the listing is late",
+        levels=("lag", "all"),
+        problem=(
+            r"superseded: .* is superseded without a row, and nobody answered .* since it was planned"
+            r"|(latest|due): .* of a row that is in no part and never will be.*"
+            r"|tasks: .*\berror(, \w+)*"
+            r"|requests_kept: .*"
+        ),
+        level="lag",
+        seed=1,
+    ),
+)
 
 
 def known_fault(level: str, problem: str) -> str | None:
