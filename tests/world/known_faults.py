@@ -55,6 +55,14 @@ KNOWN: tuple[KnownFault, ...] = (
         seed=31,
     ),
     KnownFault(
+        number="1.11",
+        what="a run that was given up still says what its catalog lists",
+        levels=("kills", "two", "clocks", "lag", "all"),
+        problem=r"listings: \S+ is listed by \w+ \([^)]*, superseded\), and the newest is .*",
+        level="lag",
+        seed=43,
+    ),
+    KnownFault(
         number="1.17",
         what="commit, parts and lease learn from a listing what their own process knows, and the listing is late",
         levels=("lag", "all"),
