@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from bucket import URL
+from checks_of_views import ViewChecks
 from kernel import here
 from model import Leg, Model, Run, Told, wall_time
 from night import Night
@@ -21,6 +22,7 @@ from proofsweep.store.parts import Results
 from proofsweep.store.runs import RunIndex
 
 _ENVIRONMENT = "beta"
+_NOWHERE = "of a row that is in no part and never will be"
 _SHOWN = ("run_id", "leg", "verify_request_id", "outcome", "verdict", "audio_sha256", "accepted")
 _CLOCKS_DIFFER = timedelta(days=1)  # an answer that is later than that was given by a wrong clock
 
@@ -39,7 +41,7 @@ class AnswerChecks:
             return found  # a store that was replaced took some rows along
         for check in (self.latest, self.listings, self.plans, self.due, self.status, self.superseded):
             found += [f"{check.__name__}: {problem}" for problem in check()]
-        return found
+        return found or ViewChecks(self.night).problems()  # views follow what these say
 
     def latest(self) -> Iterator[str]:
         """The newest answer of a file is the one that the partner gave last."""
@@ -60,7 +62,7 @@ class AnswerChecks:
         """Say of which kind a leg is whose older answer is shown as the newest."""
         leg, other = None if shown is None else shown.leg, newest.leg
         if leg is None or other is None:
-            return "of a row that is in no part and never will be"
+            return _NOWHERE
         kinds = (
             (leg.receipt is None, "of a killed leg that nobody has settled"),
             (leg.entry is None, "of a leg that has no entry"),
@@ -108,7 +110,12 @@ class AnswerChecks:
             said = self._due_rows(selection)
             for item in sorted(due ^ said):
                 words = "leaves out" if item in due else "takes"
-                yield f"{selection.text} {words} {item}, whose newest answer is {self._misled.get(item, 'right')}"
+                yield f"{selection.text} {words} {item}, whose newest answer is {self._kind_of(item)}"
+
+    def _kind_of(self, item: str) -> str:
+        if item not in self.model.newest_answers():
+            return _NOWHERE
+        return self._misled.get(item, "right")
 
     def _items_of_folder(self) -> set[str]:
         return self.model.items_at(str(self.night.music.folder), here().now) or set()

@@ -27,10 +27,44 @@ class KnownFault:
         )
 
 
+_OF_ANSWER = r"(latest: \w+ is [^;]*, {0}; .*|due: --max-age \w+ (takes|leaves out) \w+, whose newest answer is {0})"
 _LEG = r"legs: leg \d+ of \S+"
 _CUT_SHORT = ("kills", "store", "clocks", "gateway", "lag", "all")  # processes are killed, or their store fails
 
 KNOWN: tuple[KnownFault, ...] = (
+    KnownFault(
+        number="1.1",
+        what="of two answers that one counts as newer whose leg ended, or was settled, later, and not that given last",
+        levels=("kills", "two", "clocks", "lag", "all"),
+        problem=_OF_ANSWER.format("of a (killed leg that was settled|leg that ended) later"),
+        level="two",
+        seed=4,
+    ),
+    KnownFault(
+        number="1.5",
+        what="what a catalog lists is said by the plan whose machine's clock was furthest ahead, and not by the newest",
+        levels=("clocks", "all"),
+        problem=r"listings: \S+ is listed by \w+ \([^)]*clock [+-].*, and the newest is .*"
+        r"|listings: .*, and the newest is \w+ \([^)]*clock -.*",
+        level="clocks",
+        seed=40,
+    ),
+    KnownFault(
+        number="1.7",
+        what="the answers of a killed leg count as newer than all others until somebody settles it",
+        levels=("kills", "two", "clocks", "lag", "all"),
+        problem=_OF_ANSWER.format("of a killed leg that nobody has settled"),
+        level="kills",
+        seed=31,
+    ),
+    KnownFault(
+        number="1.11",
+        what="a run that was given up still says what its catalog lists",
+        levels=("kills", "two", "clocks", "lag", "all"),
+        problem=r"listings: \S+ is listed by \w+ \([^)]*, superseded\), and the newest is .*",
+        level="lag",
+        seed=43,
+    ),
     KnownFault(
         number="1.2",
         what="a leg whose process ended between its receipt and its entry never gets that entry, nor its row in `runs`",
@@ -67,6 +101,9 @@ KNOWN: tuple[KnownFault, ...] = (
             rf"{_LEG} ended with error: Rows remain, and nothing says why\."
             rf"|{_LEG} was superseded, and no other run of its catalog had begun"
             r"|requests_kept: .*"
+            r"|superseded: .* is superseded without a row, and nobody answered .* since it was planned"
+            r"|(latest|due): .* of a row that is in no part and never will be.*"
+            r"|(latest|due): .* of a leg whose entry the index lacks.*"
         ),
         event=r"listings lag",
         level="lag",
