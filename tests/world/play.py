@@ -61,7 +61,7 @@ def play(level: str, seed: int, files: int | None = None, without: Collection[in
     played = Played(level, seed, files, without)
     try:
         night.play()
-        problems = night.asked(AnswerChecks(night).problems)
+        problems = [] if night.is_small else night.asked(AnswerChecks(night).problems)  # it takes a third of the time
         night.play_last()
         problems += night.asked(Checks(night).problems)
     except StuckError as error:
