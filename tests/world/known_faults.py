@@ -28,7 +28,7 @@ KNOWN: tuple[KnownFault, ...] = (
         seed=19,
     ),
     KnownFault(
-        number="2.1",
+        number="2.2",
         what="a run that was planned in an empty store below a mount that was away goes on in the one that came back",
         levels=("mounts", "all"),
         problem=r"rows: \w+ has rows and no plan",
