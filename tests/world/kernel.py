@@ -47,6 +47,8 @@ class Process:
     was_frozen: bool = False
     writes: int = 0  # to the store
     dies_at_write: tuple[int, bool] | None = None  # at which write, and whether the write has happened before
+    steps: int = 0  # on the disk, in moves of files
+    dies_at_step: tuple[int, bool] | None = None  # likewise
     error: BaseException | None = None  # that ended its main task
 
     @property

@@ -162,6 +162,8 @@ class Night:
         told: list[Done] = []
         process = self._process(work, name, delay, told=told, is_threatened=is_threatened)
         kind = name.removeprefix("last-").rstrip("0123456789")
+        if is_threatened and kind == "ingest":
+            self.disturbances.threaten_moves(process)
         self.operations.begun.append(Operation(kind, process, told))
 
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
@@ -250,7 +252,7 @@ class Night:
         world = self.world
         self.disturbances.end()
         for process, _ in self.running:
-            process.dies_at_write = None
+            process.dies_at_write = process.dies_at_step = None
         self._pass_time(400.0)  # whoever was frozen goes on, and ends
         self._wait_for([process for process, _ in self.running])
         self._pass_time(120.0)

@@ -113,7 +113,7 @@ class Operations:
             case "max_calls":
                 return Allowance(max_calls=self.random.randint(3, 20))
             case "window":
-                return Allowance(seconds=self.random.randint(1, 8))
+                return Allowance(seconds=self.random.randint(1, 2))
             case _:
                 return Allowance(of_quota=self.random.randint(3, 20))
 
