@@ -162,8 +162,6 @@ class Night:
         told: list[Done] = []
         process = self._process(work, name, delay, told=told, is_threatened=is_threatened)
         kind = name.removeprefix("last-").rstrip("0123456789")
-        if is_threatened and kind == "ingest":
-            self.disturbances.threaten_moves(process)
         self.operations.begun.append(Operation(kind, process, told))
 
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
@@ -207,7 +205,8 @@ class Night:
 
         self.world.at(self.world.now + delay, begin)
         if is_threatened:
-            self.disturbances.threaten(process, delay)
+            threaten = self.disturbances.threaten_pass if name.startswith("ingest") else self.disturbances.threaten
+            threaten(process, delay)
         return process
 
     def _run(self, work: Callable[[Commands], Done], name: str) -> Done:

@@ -14,7 +14,7 @@ from partner import Partner
 
 KINDS = ("ingest", "erase", "prune", "refresh", "status", "stop", "bounds")
 _NONE_SHARE = 0.5  # of the worlds that only verify
-_SHARES = {"bounds": 0.0, "ingest": 0.7, "status": 0.3}  # in which a kind begins, of the attempts at a night
+_SHARES = {"bounds": 0.0, "ingest": 0.8, "status": 0.3}  # in which a kind begins, of the attempts at a night
 _USUAL_SHARE = 0.4
 _PRUNED_DAYS = 1
 _LONGEST_DELAY = 6.0  # seconds, until a command begins beside others
