@@ -29,7 +29,7 @@ KNOWN: tuple[KnownFault, ...] = (
     ),
     KnownFault(
         number="2.2",
-        what="a run or a watch that began in an empty store below a mount that was away goes on in the one that is back",
+        what="a run or a watch that began in an empty store below a mount that was away goes on in the old one",
         levels=("mounts", "all"),
         problem=(
             r"rows: \w+ has rows and no plan"
