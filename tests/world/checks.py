@@ -21,7 +21,7 @@ from partner import KEY, NEXT_KEY, Served
 from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
 from proofsweep.domain.errors import ResultsError
-from proofsweep.queries.status import describe_run
+from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.layout import kind_of
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
@@ -94,6 +94,10 @@ class Checks:
     @property
     def runs(self) -> list[str]:
         return [run for run in self.plans if not kind_of(run)]
+
+    @cached_property
+    def statuses(self) -> dict[str, RunStatus]:
+        return {run_id: describe_run(self.results, run_id) for run_id in self.runs}
 
     @cached_property
     def is_pruned(self) -> bool:
@@ -200,7 +204,7 @@ class Checks:
         yield from (f"{count} rows of {key}" for key, count in counts.items() if count > 1)
         by_run = Counter(run for run, _ in counts)
         for run_id in self.runs:
-            status = describe_run(self.results, run_id)
+            status = self.statuses[run_id]
             rows = by_run[run_id]
             if status.pruned_at is not None:
                 continue

@@ -17,8 +17,6 @@ from kernel import Process
 from operations import Operation
 from partner import Served
 
-from proofsweep.queries.status import describe_run
-
 if TYPE_CHECKING:
     from checks import Checks
 
@@ -104,8 +102,7 @@ class _ChecksOfCommands:
         rows: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for row in self.checks.verdicts:
             rows[row["run_id"]][row["outcome"]] += 1
-        for run_id in self.checks.runs:
-            status = describe_run(self.checks.results, run_id)
+        for run_id, status in self.checks.statuses.items():
             if status.pruned_at is not None or status.open_legs:
                 continue
             told = {group.outcome: status.rows(group.outcome) for group in status.groups}

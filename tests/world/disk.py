@@ -23,18 +23,18 @@ def rest() -> None:
 
 
 class _Step:
-    """One change of the disk, counted as one of the writes of its process."""
+    """One change of the disk."""
 
     def __enter__(self) -> None:
         process = here().require_life().process
-        process.writes += 1
-        self._count = process.writes
-        if process.dies_at_write == (self._count, False):
+        process.steps += 1
+        self._count = process.steps
+        if process.dies_at_step == (self._count, False):
             here().die()
 
     def __exit__(self, *_: object) -> None:
         process = current_process()
-        if process is not None and process.dies_at_write == (self._count, True):
+        if process is not None and process.dies_at_step == (self._count, True):
             here().die()
         rest()
 

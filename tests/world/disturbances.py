@@ -66,6 +66,15 @@ class Disturbances:
             words = f"freeze {process} at {at:.3f} for {seconds:.0f} s"
             self.event(words, lambda: world.at(at, lambda: world.freeze(process, seconds)))
 
+    def threaten_pass(self, process: Process, delay: float) -> None:
+        """Draw how a pass is killed or frozen, if it is: often at a step of its moves; a file takes some ten."""
+        if not self.has("kills", "clocks", "gateway") or self.random.random() < 0.4:
+            self.threaten(process, delay)
+        else:
+            step = (self.random.randint(1, 20), self.random.random() < 0.5)
+            words = f"kill {process} {'after' if step[1] else 'before'} step {step[0]} of its moves"
+            self.event(words, lambda: setattr(process, "dies_at_step", step))
+
     def of_night(self) -> None:
         """Draw what disturbs the partner, the store, the clocks and the files in this night."""
         if self.has("clocks"):

@@ -49,6 +49,8 @@ class Process:
     requests: int = 0  # to the store
     fails_at_request: int | None = None  # which of them the store fails, alone
     dies_at_write: tuple[int, bool] | None = None  # at which write, and whether the write has happened before
+    steps: int = 0  # on the disk, in moves of files
+    dies_at_step: tuple[int, bool] | None = None  # likewise
     error: BaseException | None = None  # that ended its main task
 
     @property

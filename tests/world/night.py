@@ -245,7 +245,8 @@ class Night:
 
         self.world.at(self.world.now + delay, begin)
         if is_threatened:
-            self.disturbances.threaten(process, delay)
+            threaten = self.disturbances.threaten_pass if name.startswith("ingest") else self.disturbances.threaten
+            threaten(process, delay)
         return process
 
     def _run(self, work: Callable[[Commands], Done], name: str) -> Done:
@@ -290,7 +291,7 @@ class Night:
         world = self.world
         self.disturbances.end()
         for process, _ in self.running:
-            process.dies_at_write = process.fails_at_request = None
+            process.dies_at_write = process.dies_at_step = process.fails_at_request = None
         self._pass_time(400.0)  # whoever was frozen goes on, and ends
         self._wait_for([process for process, _ in self.running])
         self._pass_time(120.0)

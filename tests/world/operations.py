@@ -14,8 +14,8 @@ from partner import Partner
 
 KINDS = ("ingest", "erase", "prune", "refresh", "status", "stop", "bounds")
 _NONE_SHARE = 0.5  # of the worlds that only verify
-_SHARES = {"bounds": 0.0, "ingest": 0.9, "status": 0.3}  # in which a kind begins, of the attempts at a night
-_USUAL_SHARE = 0.5
+_SHARES = {"bounds": 0.0, "ingest": 0.8, "status": 0.3}  # in which a kind begins, of the attempts at a night
+_USUAL_SHARE = 0.4
 _PRUNED_DAYS = 1
 _LONGEST_DELAY = 6.0  # seconds, until a command begins beside others
 _LONGEST_REST = 2 * 86_400.0  # of a file that failed, until it is tried again
@@ -50,7 +50,7 @@ class Operations:
 
     def __post_init__(self) -> None:
         self.random = self.world.stream("operations")
-        count = 0 if self.random.random() < _NONE_SHARE else self.random.randint(1, 2 if self.is_small else 4)
+        count = 0 if self.random.random() < _NONE_SHARE else self.random.randint(1, 1 if self.is_small else 4)
         drawn = self.random.sample((*KINDS, "ingest"), count)  # a watched folder has more to show than the others
         self.kinds = list(dict.fromkeys(drawn))
         if self.kinds:
@@ -113,7 +113,7 @@ class Operations:
             case "max_calls":
                 return Allowance(max_calls=self.random.randint(3, 20))
             case "window":
-                return Allowance(seconds=self.random.randint(1, 8))
+                return Allowance(seconds=self.random.randint(1, 2))
             case _:
                 return Allowance(of_quota=self.random.randint(3, 20))
 
