@@ -16,6 +16,7 @@ from partner import KEY, NEXT_KEY, Served
 
 from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
+from proofsweep.domain.errors import ProofsweepError
 from proofsweep.queries.status import describe_run
 from proofsweep.store.objects import open_store
 from proofsweep.store.parts import Results
@@ -55,7 +56,10 @@ class Checks:
             self.audit,
             self.secrets,
         ):
-            found += [f"{check.__name__}: {problem}" for problem in check()]
+            try:
+                found += [f"{check.__name__}: {problem}" for problem in check()]
+            except ProofsweepError as error:  # a store that cannot be read is a problem, and not the end
+                found.append(f"{check.__name__}: {error.message}")
         return found
 
     # --- What is there

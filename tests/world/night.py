@@ -21,7 +21,7 @@ from proofsweep.sources.selection import ALL_ROWS, Selection
 
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
-_SIZES = ((25_000, 10_000, 200), (1, 10_000, 200), (2, 3, 2), (25_000, 2, 2))  # of parts, batches and small runs
+_SIZES = ((25_000, 10_000, 200), (1, 3, 2), (2, 2, 2), (1, 10_000, 200))  # of parts, batches and small runs
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _ATTEMPTS = 5  # in one night, each after a fault
 _LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
@@ -144,15 +144,15 @@ class Night:
     def _bounded(self) -> Commands:
         """Return the commands of a process, which may make so many calls, or begin files for so long."""
         random, is_drawn = self.bounds, self.level in {"quiet", "kills"}
-        max_calls = random.choice((4, 8, 15, 30)) if is_drawn and random.random() < 0.15 else None
-        window_seconds = random.uniform(0.0, 3.0) if is_drawn and random.random() < 0.1 else None
+        max_calls = random.choice((4, 8, 15, 30)) if is_drawn and random.random() < 0.3 else None
+        window_seconds = random.uniform(0.0, 3.0) if is_drawn and random.random() < 0.2 else None
         return Commands(self.settings, max_calls, window_seconds)
 
     def _drawn_command(self, attempt: int) -> Callable[[Commands], Done]:
         location = self.music.folder
         if attempt and self.random.random() < 0.4:
             return Commands.resume
-        partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
+        partitions = self.random.choice((1, 2, 3)) if self.disturbances.has("two", "gateway") else 1
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
         if self.level in {"two", "all"} and self.random.random() < 0.3:
