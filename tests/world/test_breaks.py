@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from breaks import BREAKS, Break
-from test_worlds import played
+
+from tests.world.breaks import BREAKS, Break
+from tests.world.test_worlds import played
 
 _ALWAYS = ("the slot is used twice", "a mark is off by one")
 _IS_SOAK = bool(os.environ.get("PROOFSWEEP_SOAK_BREAKS"))
