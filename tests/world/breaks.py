@@ -305,15 +305,6 @@ BREAKS: Sequence[Break] = (
         check="bounds",
     ),
     Break(
-        name="the quota is not asked for",
-        module="proofsweep.verify.budget",
-        old="        return EndedBy.QUOTA if share <",
-        new="        return EndedBy.QUOTA if share > 10**9 and share <",
-        level="network",
-        seed=18,
-        check="pauses",
-    ),
-    Break(
         name="a receipt is written before the last parts",
         module="proofsweep.verify.commit",
         old=("    parts.close()  # (1)\n    row, beside = count_leg(parts)"),

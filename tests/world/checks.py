@@ -30,6 +30,7 @@ _OF_LANE = ("uploads", "verify")
 _IN_FLIGHT_SECONDS = 0.1  # how long a call may be on its way
 _CLOSING_SECONDS, _HEARING_SECONDS = 2.0, 6.0  # how late a window and a request to stop are heard, at most
 _THROTTLED = 429
+_LONGEST_PAUSE_SECONDS = 3_600.0
 _TELLING_SECONDS = 3.0  # until all processes know of a pause
 
 
@@ -216,7 +217,8 @@ class Checks:
                 if heard_at < served.at < until - _IN_FLIGHT_SECONDS:
                     yield f"{served.request_id} ({served.call}) of {served.by} at {served.at:.3f}, before {until:.3f}"
             heard_at = served.arrived_at or math.inf
-            if served.retry_after is not None and heard_at < math.inf:
+            is_quota = (served.retry_after or 0.0) > _LONGEST_PAUSE_SECONDS  # then usage is asked first, beside others
+            if served.retry_after is not None and heard_at < math.inf and not is_quota:
                 told.append((served.by, heard_at, heard_at + served.retry_after))
 
     def _hearing_seconds(self, teller: Process, other: Process) -> float:
