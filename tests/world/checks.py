@@ -20,7 +20,7 @@ from partner import KEY, NEXT_KEY, Served
 
 from proofsweep.audit.check import audit_store
 from proofsweep.domain.endings import EndedBy
-from proofsweep.domain.errors import ResultsError
+from proofsweep.domain.errors import ProofsweepError, ResultsError
 from proofsweep.queries.status import RunStatus, describe_run
 from proofsweep.store.layout import kind_of
 from proofsweep.store.objects import open_store
@@ -37,6 +37,7 @@ _OF_LANE = ("uploads", "verify")
 _IN_FLIGHT_SECONDS = 0.1  # how long a call may be on its way
 _HEARING_SECONDS = 6.0  # how late a request to stop is heard, at most
 _THROTTLED = 429
+_LONGEST_PAUSE_SECONDS = 3_600.0
 _TELLING_SECONDS = 3.0  # until all processes know of a pause
 
 
@@ -65,7 +66,10 @@ class Checks:
             self.secrets,
             *checks_of_commands(self),
         ):
-            found += [f"{check.__name__}: {problem}" for problem in check()]
+            try:
+                found += [f"{check.__name__}: {problem}" for problem in check()]
+            except ProofsweepError as error:  # a store that cannot be read is a problem, and not the end
+                found.append(f"{check.__name__}: {error.message}")
         return found + AnswerChecks(self.night).problems()
 
     # --- What is there
@@ -340,7 +344,8 @@ class Checks:
                 if heard_at < served.at < until - _IN_FLIGHT_SECONDS:
                     yield f"{served.request_id} ({served.call}) of {served.by} at {served.at:.3f}, before {until:.3f}"
             heard_at = served.arrived_at or math.inf
-            if served.retry_after is not None and heard_at < math.inf:
+            is_quota = (served.retry_after or 0.0) > _LONGEST_PAUSE_SECONDS  # then usage is asked first, beside others
+            if served.retry_after is not None and heard_at < math.inf and not is_quota:
                 told.append((served.by, heard_at, heard_at + served.retry_after))
 
     def _hearing_seconds(self, teller: Process, other: Process) -> float:

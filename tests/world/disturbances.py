@@ -137,10 +137,10 @@ class Disturbances:
         if random.random() < 0.25:
             echo = Weather(since=since, until=until, echoes=random.choice((0.1, 0.5)))
             self.event("answers come twice", lambda: partner.weather.append(echo))
-        if random.random() < 0.2:
+        if random.random() < 0.3:
             quota = random.randint(3, 30)
             self.event(f"a quota of {quota} calls", lambda: setattr(partner, "quota", quota))
-        if random.random() < 0.2 and partner.key == KEY:
+        if random.random() < 0.3 and partner.key == KEY:
             late = until if random.random() < 0.5 else since
             words = f"another key from {since:.1f} on, which is here at {late:.1f}"
             self.event(words, lambda: self._swap(since, late, self._renew_key, self._lay_key))

@@ -23,7 +23,7 @@ from proofsweep.sources.selection import ALL_ROWS, Selection
 LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 _LEVELS_WITH_LISTS = {"kills", "two", "clocks", "lag", "all"}  # other catalogs of partly the same files
 SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
-_SIZES = ((25_000, 10_000, 200), (1, 10_000, 200), (2, 3, 2), (25_000, 2, 2))  # of parts, batches and small runs
+_SIZES = ((25_000, 10_000, 200), (1, 3, 2), (2, 2, 2), (1, 10_000, 200))  # of parts, batches and small runs
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
@@ -185,7 +185,7 @@ class Night:
             return self._drawn_resume()
         if attempt and self.level in _LEVELS_WITH_LISTS and self.lists.random() < 0.1:
             return Commands.give_up
-        partitions = self.random.choice((1, 1, 2)) if self.disturbances.has("two", "gateway") else 1
+        partitions = self.random.choice((1, 2, 3)) if self.disturbances.has("two", "gateway") else 1
         apart = self.world.stream("apart")
         is_apart = partitions > 1 and apart.random() < _APART_SHARE
         partitions = apart.choice((2, 6)) if is_apart else partitions
