@@ -9,9 +9,7 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from bucket import URL
+from bucket import URL, read_parquet
 from checks_of_answers import AnswerChecks
 from checks_of_commands import checks_of_commands
 from kernel import EPOCH, Process
@@ -79,7 +77,7 @@ class Checks:
         parts = sorted(key for key in self.bucket.objects if key.startswith(f"results/{name}/"))
         rows: list[Row] = []
         for part in parts:
-            rows += pq.read_table(pa.BufferReader(self.bucket.objects[part])).to_pylist()
+            rows += read_parquet(self.bucket.objects[part]).to_pylist()
         return rows
 
     @cached_property
@@ -160,6 +158,7 @@ class Checks:
     def legs(self) -> Iterator[str]:
         """Each ended leg has its row in `runs` and its entry in the ledger, and none was ended by a mistake."""
         rows = {(row["run_id"], row["leg"]) for row in self.table("runs")}
+        given_up = {run_id for _, commands in self.night.running for run_id in commands.given_up}
         for name, (run_id, leg, receipt) in self.receipts.items():
             where = f"leg {leg} of {run_id}"
             if run_id not in self.runs or self.bucket.lost:
@@ -168,17 +167,12 @@ class Checks:
                 yield f"{where} has no entry in the ledger"
             elif (run_id, leg) not in rows:
                 yield f"{where} has an entry, and no row in runs"
-            if receipt["ended_by"] == EndedBy.SUPERSEDED and not (self._has_given_up or self._rivals_before(name)):
+            if receipt["ended_by"] == EndedBy.SUPERSEDED and not (run_id in given_up or self._rivals_before(name)):
                 yield f"{where} was superseded, and no other run of its catalog had begun"
             if receipt["ended_by"] == EndedBy.ERROR:
                 later = self._settled_later(name)
                 order = f" before leg {later[0]} was settled" if later else ""
                 yield f"{where} ended with error{order}: {receipt['why']}"
-
-    @property
-    def _has_given_up(self) -> bool:
-        """Whether somebody gave a run up, by a command or one that was killed."""
-        return any(operation.kind == "stop" for operation in self.night.operations.begun)
 
     def _rivals_before(self, name: str) -> list[str]:
         """Return the leases of other runs of a leg's catalog that were taken before it ended."""

@@ -86,7 +86,7 @@ class Commands:
         self.stopped: list[tuple[int, float]] = []  # which processes it asked to stop, and when
         self.legs: list[WorkedLeg] = []
         self.allowed = Allowance()
-        self.given_up: list[str] = []  # runs
+        self.given_up: list[str] = []  # runs that it was to end for good
 
     def verify(
         self, location: Path, selection: Selection = ALL_ROWS, *, partitions: int = 1, allowed: Allowance | None = None
@@ -139,8 +139,8 @@ class Commands:
         try:
             plan = app.run_to_resume()
             if plan is not None:
-                supersede(app.results, plan, app.planner.clock)
                 self.given_up.append(plan.run_id)
+                supersede(app.results, plan, app.planner.clock)
                 done.states.append(str(EndedBy.SUPERSEDED))
         except ProofsweepError as error:
             done.error = error
@@ -275,8 +275,8 @@ class Commands:
                 raise UsageError("A pass goes on with it.")
             stopped = stop_run(app.results, run_id, _STOP_SECONDS)
             if for_good and (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
-                supersede(app.results, stopped.run.plan, utc_now)
                 self.given_up.append(run_id)
+                supersede(app.results, stopped.run.plan, utc_now)
             here().tell("stopped", run_id, stopped.run.state)
 
         return self._do("stop for good" if for_good else "stop", ask)

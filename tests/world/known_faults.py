@@ -35,10 +35,19 @@ KNOWN: tuple[KnownFault, ...] = (
     KnownFault(
         number="1.1",
         what="of two answers that one counts as newer whose leg ended, or was settled, later, and not that given last",
-        levels=("kills", "two", "clocks", "lag", "all"),
+        levels=("kills", "store", "two", "clocks", "lag", "gateway", "all"),
         problem=_OF_ANSWER.format("of a (killed leg that was settled|leg that ended) later"),
         level="two",
         seed=4,
+    ),
+    KnownFault(
+        number="1.4",
+        what="an entry of the ledger that a lagging listing lacks is written once more, behind the last one",
+        levels=("lag", "all"),
+        problem=r"audit: _ledger/\d+/\d+\.json: is no entry, or names a receipt that another entry names",
+        event=r"listings lag",
+        level="lag",
+        seed=1,
     ),
     KnownFault(
         number="1.5",
@@ -69,7 +78,7 @@ KNOWN: tuple[KnownFault, ...] = (
         number="1.2",
         what="a leg whose process ended between its receipt and its entry never gets that entry, nor its row in `runs`",
         levels=_CUT_SHORT,
-        problem=rf"{_LEG} has no entry in the ledger",
+        problem=rf"{_LEG} has no entry in the ledger|(latest|due): .* of a leg that has no entry.*",
         level="kills",
         seed=121,
     ),
@@ -116,6 +125,17 @@ KNOWN: tuple[KnownFault, ...] = (
         problem=rf"{_LEG} was superseded, and no other run of its catalog had begun",
         level="two",
         seed=104,
+    ),
+    KnownFault(
+        number="1.10b",
+        what="of a run that loses a race against another, some partitions are superseded, and others go on",
+        levels=("two", "gateway", "all"),
+        problem=(
+            r"superseded: .* is superseded with \d+ rows of its own, and nobody answered .*"
+            r"|status: .* superseded\) is superseded, and its legs ended with several"
+        ),
+        level="two",
+        seed=1,
     ),
     KnownFault(
         number="2.2",

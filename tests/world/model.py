@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+from bucket import read_parquet
 from kernel import EPOCH, Process
 from night import Night
 
@@ -155,7 +155,7 @@ class Model:
         return [row for key in sorted(self._ever) if key.startswith(folder) for row in self._table(key).to_pylist()]
 
     def _table(self, key: str) -> pa.Table:
-        return pq.read_table(pa.BufferReader(self._ever[key]))
+        return read_parquet(self._ever[key])
 
     @cached_property
     def _legs(self) -> dict[str, list[Leg]]:
@@ -257,7 +257,8 @@ class Model:
     @cached_property
     def given_up(self) -> set[str]:
         """The runs that a person gave up; others that were superseded have listed their catalog all the same."""
-        return {run_id for _, commands in self.night.running for run_id in commands.given_up}
+        asked = {run_id for _, commands in self.night.running for run_id in commands.given_up}
+        return {run_id for run_id in asked if self.runs[run_id].superseded is not None}
 
     def rows_of(self, run: Run) -> list[Told]:
         return [told for told in self.told if told.run is run]

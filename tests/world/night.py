@@ -28,7 +28,7 @@ _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
 _STOP_SHARE = 0.15  # of attempts in which somebody asks all legs to stop
-_ATTEMPTS = 5  # in one night, each after a fault
+_ATTEMPTS, _ATTEMPTS_OF_SMALL = 5, 3  # in one night, each after a fault
 _LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
 _BETWEEN_SECONDS = 6 * 3600.0  # two nights
 Found = TypeVar("Found")
@@ -81,7 +81,7 @@ class Night:
         self.music = Music(self.folder / "music", self.partner)
         self.operations = Operations(self.world, self.music, self.partner, self.is_small)
         self.settings = self._settings(rate)
-        drawn = self.random.randint(6, 7 if self.is_small else 12)
+        drawn = self.random.randint(4, 5) if self.is_small else self.random.randint(6, 12)
         self.music.make(self.files or drawn)
         self.disturbances = Disturbances(self.level, self.world, self.partner, self.bucket, self.music, self.without)
 
@@ -148,7 +148,7 @@ class Night:
 
     def _work(self) -> None:
         """Let commands work on the catalog until one tells that all is done, or they tried often enough."""
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS_OF_SMALL if self.is_small else _ATTEMPTS):
             processes = self._start(attempt)
             self._wait_for(processes)
             told = [done for done in self.done if done.by in processes]
@@ -157,7 +157,8 @@ class Night:
             self._pass_time(self.random.choice((0.5, 5.0, 45.0)))
 
     def _start(self, attempt: int) -> list[Process]:
-        count = self.random.randint(2, 3) if self.disturbances.has("two", "gateway") else 1
+        most = 2 if self.is_small else 3
+        count = self.random.randint(2, most) if self.disturbances.has("two", "gateway") else 1
         processes = []
         for number in range(count):
             work = self._drawn_command(attempt)
@@ -188,7 +189,7 @@ class Night:
         partitions = self.random.choice((1, 2, 3)) if self.disturbances.has("two", "gateway") else 1
         apart = self.world.stream("apart")
         is_apart = partitions > 1 and apart.random() < _APART_SHARE
-        partitions = apart.choice((2, 6)) if is_apart else partitions
+        partitions = apart.choice((2, 3) if self.is_small else (2, 6)) if is_apart else partitions
         choices = [ALL_ROWS, ALL_ROWS, Selection(since_last=True), Selection(max_age="1d")]
         selection = self.random.choice(choices)
         if self.level in _LEVELS_WITH_LISTS and self.lists.random() < 0.3:
@@ -260,7 +261,14 @@ class Night:
 
     def _wait_for(self, processes: list[Process]) -> None:
         late = self.world.now + _LONGEST_SECONDS
-        self.world.run(late, lambda: all(process.is_over for process in processes))
+        left = list(processes)
+
+        def are_over() -> bool:
+            while left and left[-1].is_over:
+                left.pop()
+            return not left
+
+        self.world.run(late, are_over)
         stuck = [str(process) for process in processes if not process.is_over]
         if stuck:
             raise StuckError(f"{', '.join(stuck)} did not end in {_LONGEST_SECONDS / 3600:.0f} h")

@@ -13,7 +13,7 @@ from music import Music
 from partner import Partner
 
 KINDS = ("ingest", "erase", "prune", "refresh", "status", "stop", "bounds")
-_NONE_SHARE = 0.5  # of the worlds that only verify
+_NONE_SHARE, _NONE_SHARE_OF_SMALL = 0.5, 0.7  # of the worlds that only verify
 _SHARES = {"bounds": 0.0, "ingest": 0.8, "status": 0.3}  # in which a kind begins, of the attempts at a night
 _USUAL_SHARE = 0.4
 _PRUNED_DAYS = 1
@@ -50,7 +50,8 @@ class Operations:
 
     def __post_init__(self) -> None:
         self.random = self.world.stream("operations")
-        count = 0 if self.random.random() < _NONE_SHARE else self.random.randint(1, 1 if self.is_small else 4)
+        share, most = (_NONE_SHARE_OF_SMALL, 1) if self.is_small else (_NONE_SHARE, 4)
+        count = 0 if self.random.random() < share else self.random.randint(1, most)
         drawn = self.random.sample((*KINDS, "ingest"), count)  # a watched folder has more to show than the others
         self.kinds = list(dict.fromkeys(drawn))
         if self.kinds:
