@@ -168,18 +168,17 @@ class Checks:
             elif (run_id, leg) not in rows:
                 yield f"{where} has an entry, and no row in runs"
             if receipt["ended_by"] == EndedBy.SUPERSEDED and not (run_id in given_up or self._rivals_before(name)):
-                yield f"{where} was superseded, and no other run of its catalog had begun"
+                yield f"{where} was superseded, and no other run had begun"
             if receipt["ended_by"] == EndedBy.ERROR:
                 later = self._settled_later(name)
                 order = f" before leg {later[0]} was settled" if later else ""
                 yield f"{where} ended with error{order}: {receipt['why']}"
 
     def _rivals_before(self, name: str) -> list[str]:
-        """Return the leases of other runs of a leg's catalog that were taken before it ended."""
+        """Return the leases of other runs that were taken before a leg ended: these may have answered its files."""
         run_id, _, _ = self.receipts[name]
-        ended_at, catalog = self.bucket.written_at[f"results/{name}"], self.plans[run_id].get("catalog")
-        rivals = (run for run, plan in self.plans.items() if run != run_id and plan.get("catalog") == catalog)
-        of_rivals = tuple(f"results/_runs/{run}/legs/" for run in rivals)
+        ended_at = self.bucket.written_at[f"results/{name}"]
+        of_rivals = tuple(f"results/_runs/{run}/legs/" for run in self.runs if run != run_id)
         taken = (key for key in self.bucket.written_at if key.startswith(of_rivals) and key.endswith("/lease.json"))
         return [key for key in taken if self.bucket.written_at[key] < ended_at]
 

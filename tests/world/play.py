@@ -133,48 +133,69 @@ def tell_known() -> None:
         print(json.dumps({"number": fault.number, "shown": play(fault.level, fault.seed).known}))
 
 
-def main() -> int:
+def given_arguments() -> argparse.Namespace:
     arguments = argparse.ArgumentParser(description=__doc__, parents=[_breaks])
     arguments.add_argument("--level", choices=LEVELS, default="all")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--count", type=int, default=1)
+    arguments.add_argument("--worlds", nargs="+", metavar="LEVEL:COUNT", help="play so many of each of these levels")
     arguments.add_argument("--files", type=int, default=None, help="how many files, of one world")
     arguments.add_argument("--without", type=int, nargs="*", default=(), help="events that do not happen in one world")
     arguments.add_argument("--story", action="store_true", help="tell each world line by line")
     arguments.add_argument("--brief", action="store_true", help="look for no shortest story of a failure")
     arguments.add_argument("--until-found", action="store_true", help="play no other world after one that fails")
     arguments.add_argument("--known", action="store_true", help="play the world of each known fault, and no other")
-    given = arguments.parse_args()
-    failures = 0
-    if given.known:
-        tell_known()
-        return 0
+    return arguments.parse_args()
 
-    def tell(played: Played) -> None:
-        nonlocal failures
-        failures += bool(played.problems)
-        if given.story:
+
+@dataclass
+class Teller:
+    """Tells of worlds as a person wants it, and counts those that failed."""
+
+    given: argparse.Namespace
+    failures: int = 0
+
+    def tell(self, played: Played) -> None:
+        self.failures += bool(played.problems)
+        if self.given.story:
             print("\n".join(played.story))
-        for number in played.known if given.story else ():
-            print(f"It shows the known fault {number}.")
-        if played.problems and (given.story or given.brief):
+            for number in played.known:
+                print(f"It shows the known fault {number}.")
+        if played.problems and (self.given.story or self.given.brief):
             print("\n".join(f"{played.level} {played.seed}: {problem}" for problem in played.problems[:8]))
         elif played.problems:
             tell_failure(played)
         sys.stdout.flush()
 
-    if given.count == 1:
-        played = play(given.level, given.seed, given.files, given.without)
-        tell(played)
-        counts = played.counts + Counter(worlds=1, failed=bool(played.problems))
-    else:
+    def play_chosen(self) -> Counter[str]:
+        """Play one world, or the worlds of some seeds of a level."""
+        given = self.given
+        if given.count == 1:
+            played = play(given.level, given.seed, given.files, given.without)
+            self.tell(played)
+            return played.counts + Counter(worlds=1, failed=bool(played.problems))
         seeds = range(given.seed, given.seed + given.count)
-        is_enough = (lambda: failures > 0) if given.until_found else (lambda: False)
-        counts = play_many(given.level, takewhile(lambda _: not is_enough(), seeds), tell)
-    print(json.dumps(counts))
+        is_enough = (lambda: self.failures > 0) if given.until_found else (lambda: False)
+        return play_many(given.level, takewhile(lambda _: not is_enough(), seeds), self.tell)
+
+    def play_levels(self) -> None:
+        for worlds in self.given.worlds:
+            level, _, count = worlds.partition(":")
+            print(f"== {level}")
+            print(json.dumps(play_many(level, range(self.given.seed, self.given.seed + int(count)), self.tell)))
+
+
+def main() -> int:
+    teller = Teller(given_arguments())
+    if teller.given.known:
+        tell_known()
+    elif teller.given.worlds:
+        teller.play_levels()
+    else:
+        print(json.dumps(teller.play_chosen()))
     if _breaking is not None:
         _breaking.require_broken()
-    return int(failures > 0)
+    return int(teller.failures > 0)
 
 
 if __name__ == "__main__":
