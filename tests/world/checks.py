@@ -149,8 +149,8 @@ class Checks:
         if set(rows) != listed:
             yield f"its rows are {sorted(rows)}, and its files {sorted(listed)}"
         partner = self.night.partner
-        kept = (song for song in self.night.music.there if song.proof not in partner.erased)  # some since then
-        said = {song.name: partner.judge(*song.key).verdict for song in kept}
+        judged = {song.name: partner.judgements[song.key] for song in self.night.music.there}
+        said = {name: each.verdict for name, each in judged.items() if each.proof not in partner.erased}
         for row in of_last:
             if row["verdict"] != said.get(row["relative_path"], row["verdict"]):
                 yield f"it says {row['verdict']} of {row['relative_path']}, and the partner says otherwise"
