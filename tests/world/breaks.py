@@ -166,7 +166,7 @@ BREAKS: Sequence[Break] = (
         old=("        if last and self.is_held(last):\n            raise"),
         new=("        if last and not self.is_taken(last):\n            raise"),
         level="two",
-        seed=8,
+        seed=28,
         check="requests_kept",
     ),
     Break(
@@ -175,7 +175,7 @@ BREAKS: Sequence[Break] = (
         old="if legs.name != own_run and (last := legs.last()) and legs.is_held(last):",
         new="if legs.name == own_run and (last := legs.last()) and legs.is_held(last):",
         level="two",
-        seed=1,
+        seed=32,
         check="last_night",
     ),
     Break(
@@ -193,8 +193,8 @@ BREAKS: Sequence[Break] = (
         old="        found |= {part.name: part for part in named}",
         new="        del named",
         level="lag",
-        seed=3,
-        check="requests_kept",
+        seed=1,
+        check="last_night",
     ),
     Break(
         name="the digest of a part is of other bytes",
@@ -212,7 +212,7 @@ BREAKS: Sequence[Break] = (
         new="return Part(name=name, rows=whole.num_rows + 1, sha256=sha256_hex(written))",
         level="quiet",
         seed=1,
-        check="tasks",
+        check="last_night",
     ),
     Break(
         name="a killed leg is not settled",
@@ -230,7 +230,7 @@ BREAKS: Sequence[Break] = (
         new="            yield",
         level="kills",
         seed=3,
-        check="tasks",
+        check="legs",
     ),
     Break(
         name="the key stands in the lease",
@@ -247,17 +247,8 @@ BREAKS: Sequence[Break] = (
         old=("            if question is None:\n                self._write(done, row)"),
         new=("            if True:\n                self._write(done, row)"),
         level="network",
-        seed=5,
-        check="outcomes",
-    ),
-    Break(
-        name="exchanges of no row are not written",
-        module="proofsweep.verify.audit_trail",
-        old="                self.note(None, self.unattributed.pop(0))",
-        new="                self.unattributed.pop(0)",
-        level="quiet",
-        seed=20,
-        check="bounds",
+        seed=10,
+        check="last_night",
     ),
     Break(
         name="a finished row is not noted",
@@ -266,7 +257,7 @@ BREAKS: Sequence[Break] = (
         new="",
         level="quiet",
         seed=1,
-        check="tasks",
+        check="last_night",
     ),
     Break(
         name="an exchange is not noted",
@@ -283,8 +274,8 @@ BREAKS: Sequence[Break] = (
         old="needed = calls + sum(map(len, self._owed.values()))",
         new="needed = calls",
         level="kills",
-        seed=8,
-        check="bounds",
+        seed=243,
+        check="calls_allowed",
     ),
     Break(
         name="a bound is not counted",
@@ -443,8 +434,8 @@ BREAKS: Sequence[Break] = (
         old="begun = [leg.workers.submit(work_item, leg, item) for item in known]",
         new="begun = [leg.workers.submit(work_item, leg, item) for item in known for _ in range(2)]",
         level="quiet",
-        seed=15,
-        check="tasks",
+        seed=31,
+        check="last_night",
     ),
     Break(
         name="the circuit stays open",
@@ -452,7 +443,7 @@ BREAKS: Sequence[Break] = (
         old=("        self.is_open = self.is_outage = False\n        self._failing.clear()"),
         new="        self._failing.clear()",
         level="network",
-        seed=5,
+        seed=11,
         check="ends",
     ),
     Break(
@@ -470,7 +461,7 @@ BREAKS: Sequence[Break] = (
         old="        self.opens_at = max(self.opens_at, now + pause_seconds)",
         new="        self.opens_at = now",
         level="network",
-        seed=7,
+        seed=10,
         check="pauses",
     ),
     Break(
@@ -488,7 +479,7 @@ BREAKS: Sequence[Break] = (
         old=("    if exchange.call not in _OWN_LANES:\n        return Step.PAUSE_ALL, wait"),
         new=("    if exchange.call not in _OWN_LANES:\n        return GIVE_UP"),
         level="quiet",
-        seed=4,
+        seed=28,
         check="last_night",
     ),
     Break(
@@ -497,7 +488,7 @@ BREAKS: Sequence[Break] = (
         old="    wait = exchange.headers.retry_after_seconds or backoff(retry, exchange.attempt, jitter)",
         new="    wait = backoff(retry, exchange.attempt, jitter)",
         level="quiet",
-        seed=4,
+        seed=28,
         check="pauses",
     ),
     Break(
@@ -506,7 +497,7 @@ BREAKS: Sequence[Break] = (
         old=("    if exchange.call not in _OWN_LANES:\n        return Step.PAUSE_ALL, wait"),
         new=("    if exchange.call not in _OWN_LANES:\n        return Step.RETRY, wait"),
         level="network",
-        seed=2,
+        seed=10,
         check="pauses",
     ),
     Break(
@@ -533,7 +524,7 @@ BREAKS: Sequence[Break] = (
         old="if isinstance(stream, _Stream) and stream.has_read:",
         new="if isinstance(stream, _Stream):",
         level="network",
-        seed=11,
+        seed=2,
         check="requests_kept",
     ),
     Break(
@@ -544,7 +535,7 @@ BREAKS: Sequence[Break] = (
             "    if verdict not in VERDICT_ACTIONS:\n        return Accepted(answer) if good is not None else Rejected("
         ),
         level="quiet",
-        seed=2,
+        seed=14,
         check="answers",
     ),
     Break(
@@ -553,7 +544,7 @@ BREAKS: Sequence[Break] = (
         old="    if good is True and verdict == Verdict.VALID:",
         new="    if verdict == Verdict.VALID:",
         level="quiet",
-        seed=7,
+        seed=1,
         check="answers",
     ),
 )

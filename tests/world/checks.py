@@ -9,6 +9,7 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
+import pyarrow as pa
 from bucket import URL, read_parquet
 from checks_of_answers import AnswerChecks
 from checks_of_commands import checks_of_commands
@@ -258,14 +259,25 @@ class Checks:
         is_outage = any(self.night.partner.was_away(call, at) for call, at in times)
         return "an outage met it" if is_outage else ""
 
+    @property
+    def _waiting_requests(self) -> set[str]:
+        """Return the requests in journals: of a killed leg of which nobody has written the last part yet."""
+        found: set[str] = set()
+        for key, content in self.bucket.objects.items():
+            if "/journal/" in key and "/exchanges-" in key:
+                with pa.ipc.open_stream(content) as stream:
+                    found |= set(stream.read_all()["request_id"].to_pylist())
+        return found
+
     def requests_kept(self) -> Iterator[str]:
         """Each request ID that was received stands in `exchanges`, but for the last second of who could not write."""
         kept = Counter(row["request_id"] for row in self.exchanges if row["request_id"] is not None)
         yield from (f"{request_id} stands there {count} times" for request_id, count in kept.items() if count > 1)
         if self.bucket.lost or self.is_pruned:
             return  # a store that was replaced took some along, and a pruning others
+        known = {*kept, *self._waiting_requests, None}
         for row in self.verdicts:
-            if row["verify_request_id"] is not None and row["verify_request_id"] not in kept:
+            if row["verify_request_id"] not in known:
                 yield f"{row['run_id']} row {row['manifest_row']} names {row['verify_request_id']}"
         for served in self.night.partner.served:
             if served.call not in _OF_ITEMS or served.request_id in kept:

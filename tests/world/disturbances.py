@@ -56,7 +56,7 @@ class Disturbances:
                 words = f"kill {process} {'after' if write[1] else 'before'} write {write[0]}"
                 self.event(words, lambda: setattr(process, "dies_at_write", write))
         once = world.stream("one failure")
-        if self.level in {"store", "gateway", "all"} and once.random() < 0.4:
+        if once.random() < {"store": 0.8, "gateway": 0.4, "all": 0.4}.get(self.level, 0.0):
             number = once.randint(20, 90)
             words = f"store fails the request {number} of {process}"
             self.event(words, lambda: setattr(process, "fails_at_request", number))
