@@ -283,8 +283,8 @@ BREAKS: Sequence[Break] = (
         old="if self.bounds.max_calls is not None and self.spent + needed > self.bounds.max_calls:",
         new="if self.bounds.max_calls is not None and 3 > self.bounds.max_calls:",
         level="kills",
-        seed=8,
-        check="bounds",
+        seed=281,
+        check="calls_allowed",
     ),
     Break(
         name="a window never closes",

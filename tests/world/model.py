@@ -19,6 +19,7 @@ from bucket import read_parquet
 from kernel import EPOCH, Process
 from night import Night
 
+from proofsweep.domain.endings import EndedBy
 from proofsweep.store.layout import kind_of
 
 Row = dict[str, Any]
@@ -264,10 +265,11 @@ class Model:
         return [told for told in self.told if told.run is run]
 
     def state_of(self, run: Run) -> str:
-        """How a run ended that nobody works on."""
+        """How a run ended that nobody works on: as the worst of its partitions, and not well if one never began."""
         last = {(leg.number - 1) % run.plan["partitions"]: leg for leg in run.legs}
-        ends = {leg.ended_by for leg in last.values()}
-        return ends.pop() if len(ends) == 1 else "several"
+        worst = max((EndedBy(leg.ended_by) for leg in last.values()), key=[*EndedBy].index)
+        is_begun = len(last) == run.plan["partitions"]
+        return str(worst if is_begun or worst is not EndedBy.COMPLETE else EndedBy.KILLED)
 
     @cached_property
     def catalog(self) -> dict[str, Standing]:
