@@ -6,7 +6,7 @@ import signal
 import ssl
 from collections import deque
 from collections.abc import Generator, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,9 +16,6 @@ import httpx
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
-from xdist.workermanage import WorkerController
-
-from .worlds.waiting import wait_for
 
 if TYPE_CHECKING:
     import proofsweep_sandbox as sandbox
@@ -28,9 +25,6 @@ if TYPE_CHECKING:
 
 KEPT = ("PROOFSWEEP_CI", "PROOFSWEEP_CORPUS", "PROOFSWEEP_SOAK_")
 """How our only variables begin that a test run may inherit; the person who runs it may have set others."""
-WITHOUT_PREFECT = {"architecture", "benchmarks", "sandbox", "unit", "world"}
-"""Folders of tests that need no Prefect server."""
-SERVER = pytest.StashKey[dict[str, str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,24 +54,6 @@ def _interrupt(_number: int, _frame: object) -> None:
     """End as after Ctrl-C, so that the tests stop their servers; a second signal does not disturb that."""
     signal.signal(signal.SIGTERM, lambda *_: None)
     raise KeyboardInterrupt
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: WorkerController) -> None:
-    """Start one Prefect server for all workers, unless only tests are chosen that need none; they get its address."""
-    config = node.config
-    if all(WITHOUT_PREFECT & {*Path(chosen.partition("::")[0]).parts} for chosen in config.args):
-        return
-    if SERVER not in config.stash:
-        from proofsweep_cli.prefect_api import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
-
-        servers = ExitStack()
-        config.add_cleanup(servers.close)
-        server = servers.enter_context(prefect_api())
-        assert server is not None
-        del os.environ["PREFECT_API_URL"]
-        config.stash[SERVER] = {"prefect_url": server.url, "prefect_home": os.environ["PREFECT_HOME"]}
-    node.workerinput |= config.stash[SERVER]
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -129,30 +105,15 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def prefect_url(pytestconfig: pytest.Config) -> Iterator[str]:
-    """One Prefect server for all tests; a test sets PREFECT_API_URL for itself."""
-    from proofsweep_cli.prefect_api import is_there, prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
+def prefect_url() -> Iterator[str]:
+    """One Prefect server for all tests of a worker; a test sets PREFECT_API_URL for itself."""
+    from proofsweep_cli.prefect_api import prefect_api  # noqa: PLC0415 - Prefect reads the environment on import
 
-    if (url := shared_by_workers(pytestconfig).get("prefect_url")) is not None:
-        wait_for(lambda: is_there(url))
-        os.environ["PREFECT_API_URL"] = url
     with prefect_api() as server:
+        assert server is not None
         del os.environ["PREFECT_API_URL"]
-        if server is not None:
-            server.wait_until_up()
-        yield url or server.url
-
-
-@pytest.fixture(scope="session")
-def home_of_prefect(pytestconfig: pytest.Config) -> Path:
-    """Where that server keeps its records."""
-    return Path(shared_by_workers(pytestconfig).get("prefect_home") or os.environ["PREFECT_HOME"])
-
-
-def shared_by_workers(config: pytest.Config) -> dict[str, str]:
-    """Return what the process that hands out the tests has started for all workers; nothing where there is none."""
-    given: dict[str, str] = getattr(config, "workerinput", {})
-    return given
+        server.wait_until_up()
+        yield server.url
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 
 from ..worlds.sandbox_world import Samples, SandboxWorld
@@ -27,17 +26,15 @@ def piece_of(path: Path) -> bytes:
     return content[len(content) // 2 :][:100]
 
 
-def kept(world: SandboxWorld, *homes: Path) -> dict[str, bytes]:
-    """Read everything that remains after a run: logs, JSON files of the store, tables as text, and Prefect's homes."""
-    places = [*world.results.rglob("*.json"), *world.folder.glob("log-*"), *chain(*(each.rglob("*") for each in homes))]
+def kept(world: SandboxWorld) -> dict[str, bytes]:
+    """Read everything that remains after a run: logs, JSON files of the store, tables as text, and Prefect's home."""
+    places = [*world.results.rglob("*.json"), *world.folder.glob("log-*"), *Path(os.environ["PREFECT_HOME"]).rglob("*")]
     read = {path.name: path.read_bytes() for path in places if path.is_file()}
     tables = {name: json.dumps(world.table(name), default=str).encode() for name in TABLES}
     return read | tables
 
 
-def test_no_secret_and_no_proof_id_is_found_anywhere(
-    world: SandboxWorld, samples: Samples, home_of_prefect: Path
-) -> None:
+def test_no_secret_and_no_proof_id_is_found_anywhere(world: SandboxWorld, samples: Samples) -> None:
     """All that two legs with faults and a stop leave behind is searched; `verdicts` alone has proof IDs."""
     folder, expected = samples
     world.operator.add_fault("slot", "status", status=403, share=0.05)
@@ -47,7 +44,7 @@ def test_no_secret_and_no_proof_id_is_found_anywhere(
 
     sidecars = [base64.b64encode(one.sidecar.read_bytes()) for one in expected if one.sidecar]
     secrets = words_of([secret.encode() for secret in world.operator.secrets()] + sidecars)
-    left = kept(world, Path(os.environ["PREFECT_HOME"]), home_of_prefect)
+    left = kept(world)
     words = {name: words_of([text]) for name, text in left.items()}
     pieces = {piece_of(path) for one in expected for path in (one.audio, one.sidecar) if path}
     pieces = {piece for piece in pieces if len(piece) == 100 and len(set(piece)) > 16}  # no silence
