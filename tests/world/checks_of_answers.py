@@ -24,6 +24,7 @@ from proofsweep.store.runs import RunIndex
 _ENVIRONMENT = "beta"
 _NOWHERE = "of a row that is in no part and never will be"
 _SHOWN = ("run_id", "leg", "verify_request_id", "outcome", "verdict", "audio_sha256", "accepted")
+_LONGEST_FREEZE_SECONDS = 310.0
 _CLOCKS_DIFFER = timedelta(days=1)  # an answer that is later than that was given by a wrong clock
 
 
@@ -175,7 +176,8 @@ class AnswerChecks:
         others = [each for each in self.model.runs.values() if each.identity == run.identity and each is not run]
         written_at = self.night.bucket.written_at
         leases = [f"results/_runs/{leg.run_id}/legs/{leg.number:03}/lease.json" for o in others for leg in o.legs]
-        return any(run.planned_at - 60.0 <= written_at[lease] <= before for lease in leases)
+        began_at = run.planned_at + max(-_LONGEST_FREEZE_SECONDS, min(0.0, run.clock_ahead))  # a planner may be frozen
+        return any(began_at - 60.0 <= written_at[lease] <= before for lease in leases)
 
 
 def _said(told: Told) -> str:
