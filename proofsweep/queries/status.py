@@ -171,7 +171,7 @@ def describe_run(results: Results, run_id: str) -> RunStatus:
         for leg, receipt in receipts.items()
     )
     pruned = next(reversed(prunings_of(results.store, run_id)), None)
-    killed = [] if pruned else [leg.leg for leg in opened if not leg.is_alive]
+    killed = [leg for leg, receipt in receipts.items() if receipt is None and leg not in alive and not pruned]
     waiting = [table for leg in killed for table in unpublished(results, plan, leg, "verdicts")]
     return RunStatus(
         plan=plan,

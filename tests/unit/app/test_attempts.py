@@ -291,6 +291,20 @@ def test_a_run_whose_rest_was_answered_since_is_skipped_and_marked(
     assert (status.ended_by, status.remaining, status.is_over) == ("superseded", 2, True)
 
 
+def test_rows_of_a_killed_leg_count_though_the_next_one_died_before_it_settled_it(
+    settings: Settings, catalog: str
+) -> None:
+    results, plan = App(settings).results, App(settings).plan(catalog)
+    for leg in (1, 2):
+        Legs(results.store, plan.run_id).take(leg)
+    write_journal(results, plan, 1, range(1))
+    let_holder_die(results, plan, 2)
+
+    status = describe_run(results, plan.run_id)
+
+    assert (status.remaining, status.unpublished) == (plan.items - 1, 1)
+
+
 @pytest.mark.parametrize("has_parts", [False, True])
 def test_a_run_that_was_killed_when_all_rows_were_done_is_the_one_to_end(
     settings: Settings, config: str, catalog: str, *, has_parts: bool
