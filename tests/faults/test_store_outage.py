@@ -35,7 +35,7 @@ def proxy(moto: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interrupt
 
 @pytest.mark.parametrize(
     ("way", "noticed_seconds"),
-    [("stall", 6.5), ("fill", 4.0)],  # a bucket does not answer for five; a write fails within one
+    [("disconnect", 6.5), ("stall", 6.5), ("fill", 4.0)],  # a bucket does not answer for five; a write fails within one
 )
 def test_a_run_waits_for_a_store_that_is_unavailable_for_a_time(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, way: str, noticed_seconds: float
