@@ -115,7 +115,7 @@ class Lease:
     store: Store
     name: str  # of what is leased
     clock: Callable[[], datetime] = utc_now
-    rest: Callable[[float], object] = Event().wait  # waits for a number of seconds
+    rest: Callable[[float], object] = Event().wait  # in seconds; `time.sleep` fails where a clock is faked, as tests do
     first: int = 1  # the number of the first term
     step: int = 1  # from one term to the next
     # the message for a process that comes while another holds the lease; `{holder}` stands for that one.

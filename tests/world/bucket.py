@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from kernel import Dead, Process, here
+from kernel import Process, here
 from obstore import exceptions
 
 URL = "s3://world/results"
@@ -23,12 +23,9 @@ class StoreWeather:
     fails_after: float = 0.0  # a write happened, and its answer was lost
     hangs: float = 0.0  # the answer comes very late
     is_away: bool = False  # no request is answered
-    hosts: tuple[str, ...] = ()  # only processes on these; empty for all
 
-    def has(self, now: float, process: Process | None) -> bool:
-        return self.since <= now < self.until and (
-            not self.hosts or (process is not None and process.host in self.hosts)
-        )
+    def has(self, now: float) -> bool:
+        return self.since <= now < self.until
 
 
 class Bucket:
@@ -46,7 +43,6 @@ class Bucket:
         self.lag_seconds = 0.0
         self.lets_two_through = False  # whether a conditional create may overwrite, as some gateways' do
         self.weather: list[StoreWeather] = []
-        self.requests = 0
         self._hidden_until: dict[str, float] = {}
 
     def was_failing(self, since: float, until: float) -> bool:
@@ -77,10 +73,12 @@ class Bucket:
             raise exceptions.AlreadyExistsError(f"{key} exists")
 
     def get(self, _root: object, key: str) -> "_Content":
-        self._end(self._begin("get", key), key)
-        if key not in self.objects:
+        answer = self._begin("get", key)
+        content = self.objects.get(key)
+        self._end(answer, key)
+        if content is None:
             raise FileNotFoundError(key)
-        return _Content(self.objects[key])
+        return _Content(content)
 
     def get_range(self, root: object, key: str, *, start: int, end: int) -> bytes:
         return self.get(root, key).bytes()[start:end]
@@ -93,7 +91,7 @@ class Bucket:
         self._end(answer, key)
 
     def list_with_delimiter(self, _root: object, prefix: str) -> dict[str, list[object]]:
-        self._end(self._begin("list", prefix), prefix)
+        answer = self._begin("list", prefix)
         objects: list[object] = []
         folders: dict[str, None] = {}
         for key in self._listed(prefix):
@@ -102,23 +100,31 @@ class Bucket:
                 folders[f"{prefix}{below}"] = None
             else:
                 objects.append({"path": key, "size": len(self.objects[key])})
+        self._end(answer, prefix)
         return {"objects": objects, "common_prefixes": [*folders]}
 
     def pages(self, _root: object, prefix: str, *, offset: str) -> Iterator[list[dict[str, object]]]:
-        self._end(self._begin("list", prefix), prefix)
-        yield [{"path": key, "size": len(self.objects[key])} for key in self._listed(prefix) if key > offset]
+        answer = self._begin("list", prefix)
+        page: list[dict[str, object]] = [
+            {"path": key, "size": len(self.objects[key])} for key in self._listed(prefix) if key > offset
+        ]
+        self._end(answer, prefix)
+        yield page
 
     # --- What a request goes through
 
     def _begin(self, what: str, key: str, *, is_write: bool = False) -> bool:
-        """Let a request reach the bucket; return whether its answer is lost."""
+        """Let a request reach the bucket; return whether its answer is lost. One that reads is there at once.
+
+        So what it reads is old when its answer arrives, and no wait is spent that no other process could notice.
+        """
         world = here()
         if world.current is None:
             return False  # the checks look from outside
-        self.requests += 1
         process = world.require_life().process
-        world.sleep(self._way_seconds())
-        weather = [each for each in self.weather if each.has(world.now, process)]
+        if is_write:
+            world.sleep(self._way_seconds())
+        weather = [each for each in self.weather if each.has(world.now)]
         if any(each.is_away for each in weather):
             world.sleep(self.random.uniform(0.5, 6.0))
             raise exceptions.GenericError("connect error")
@@ -176,6 +182,3 @@ class _Content:
 
     def bytes(self) -> bytes:
         return self._content
-
-
-__all__ = ["URL", "Bucket", "Dead", "StoreWeather"]

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from bucket import URL, read_parquet
 from checks_of_answers import AnswerChecks
-from checks_of_commands import checks_of_commands
+from checks_of_commands import LAST_SECONDS, SOUND_STORES, checks_of_commands
 from kernel import EPOCH, Process
 from night import Night
 from partner import KEY, NEXT_KEY, Served
@@ -27,10 +27,11 @@ from proofsweep.store.parts import Results
 
 Row = dict[str, Any]
 
-_LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept: a flush a second, and a slow write
 _SECRETS = (KEY.encode(), NEXT_KEY.encode(), b"a-secret-policy", b"/slots")
 _OF_ITEMS = ("uploads", "slot", "verify")
 _RECEIPT = re.compile(r"results/(_runs/([^/]+)/legs/(\d+)/receipt\.json)")
+_EXCHANGES_SEGMENT = re.compile(r"results/_runs/([^/]+)/journal/(\d+)/exchanges-.*")
+_STOP = re.compile(r"results/_runs/([^/]+/legs/\d+)/stop-\w+\.json")
 _TRIES = 2  # of a file, before a failure of the service is believed
 _OF_LANE = ("uploads", "verify")
 _IN_FLIGHT_SECONDS = 0.1  # how long a call may be on its way
@@ -261,10 +262,11 @@ class Checks:
 
     @property
     def _waiting_requests(self) -> set[str]:
-        """Return the requests in journals: of a killed leg of which nobody has written the last part yet."""
+        """Return the requests in journals of legs that nobody has ended: who goes on with their runs publishes them."""
         found: set[str] = set()
         for key, content in self.bucket.objects.items():
-            if "/journal/" in key and "/exchanges-" in key:
+            segment = _EXCHANGES_SEGMENT.fullmatch(key)
+            if segment and f"_runs/{segment[1]}/legs/{segment[2]}/receipt.json" not in self.receipts:
                 with pa.ipc.open_stream(content) as stream:
                     found |= set(stream.read_all()["request_id"].to_pylist())
         return found
@@ -275,12 +277,12 @@ class Checks:
         yield from (f"{request_id} stands there {count} times" for request_id, count in kept.items() if count > 1)
         if self.bucket.lost or self.is_pruned:
             return  # a store that was replaced took some along, and a pruning others
-        known = {*kept, *self._waiting_requests, None}
+        kept_or_waiting = {*kept, *self._waiting_requests}
         for row in self.verdicts:
-            if row["verify_request_id"] not in known:
+            if row["verify_request_id"] is not None and row["verify_request_id"] not in kept_or_waiting:
                 yield f"{row['run_id']} row {row['manifest_row']} names {row['verify_request_id']}"
         for served in self.night.partner.served:
-            if served.call not in _OF_ITEMS or served.request_id in kept:
+            if served.call not in _OF_ITEMS or served.request_id in kept_or_waiting:
                 continue
             arrived = served.arrived_at
             if arrived is not None and arrived < min(self._end_of(served.by), self._written_by(served.by)):
@@ -291,7 +293,7 @@ class Checks:
         end = process.dead_at
         if end is None and process.first_frozen_at is not None and self._was_replaced(process):
             end = process.first_frozen_at
-        return math.inf if end is None else end - _LAST_SECONDS
+        return math.inf if end is None else end - LAST_SECONDS
 
     def _was_replaced(self, process: Process) -> bool:
         """Whether another process has ended a leg that this one had begun."""
@@ -361,14 +363,17 @@ class Checks:
         return _TELLING_SECONDS if is_told else math.inf
 
     def stops(self) -> Iterator[str]:
-        """A process that was asked to stop begins no file."""
-        stopped = dict(asked for _, commands in self.night.running for asked in commands.stopped)
-        for process in (process for process, _ in self.night.running if process.pid in stopped):
-            until = stopped[process.pid] + _HEARING_SECONDS
-            served = (each for each in self.night.partner.served if each.by is process and each.call == "uploads")
-            if not process.was_frozen:
-                late = (each for each in served if each.at > until)
-                yield from (f"{process} made {each.request_id} at {each.at:.3f}, after {until:.3f}" for each in late)
+        """A process that was asked to stop a leg begins no more files of it."""
+        if self.night.level not in SOUND_STORES:
+            return
+        asked_at = {asked[1]: at for key, at in self.bucket.written_at.items() if (asked := _STOP.fullmatch(key))}
+        for process, commands in self.night.running:
+            for leg in commands.legs:
+                until = asked_at.get(f"{leg.run_id}/legs/{leg.number:03}", math.inf) + _HEARING_SECONDS
+                for served in self.night.partner.served:
+                    is_late = until < served.at < (leg.ended_at or math.inf)
+                    if is_late and served.by is process and served.call == "uploads" and not process.was_frozen:
+                        yield f"{process} made {served.request_id} at {served.at:.3f}, after {until:.3f}"
 
     def audit(self) -> Iterator[str]:
         """The audit finds nothing wrong in a store that nobody tampered with."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_SOUND_STORES = {"quiet", "kills", "network", "two", "clocks"}  # levels whose stores answer, and at once
-_LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept
+SOUND_STORES = {"quiet", "kills", "network", "two", "clocks"}  # levels whose stores answer, and at once
+LAST_SECONDS = 2.6  # before a kill, of which nothing need be kept: a flush a second, and a slow write
 _TURN = timedelta(seconds=3)  # that the first call of a file which has begun may wait for those of others
 _OK = 200
 
@@ -51,7 +51,7 @@ class _ChecksOfCommands:
         for each in self.operations.begun:
             for done in each.done:
                 is_last = each.process.name.startswith("last-")
-                is_look = each.kind == "status" and self.night.level in _SOUND_STORES
+                is_look = each.kind == "status" and self.night.level in SOUND_STORES
                 if (is_last and not done.is_whole) or (is_look and done.error is not None):
                     yield f"{each.process}: {done}"
 
@@ -118,7 +118,7 @@ class _ChecksOfCommands:
 
     def erased_once(self) -> Iterator[str]:
         """A proof is asked for again only if somebody was killed, or asked at the same time."""
-        if self.night.level not in _SOUND_STORES:
+        if self.night.level not in SOUND_STORES:
             return
         began = {each.process: each for each in self.operations.begun if each.kind == "erase"}
         asked: dict[str, list[Operation]] = defaultdict(list)
@@ -142,11 +142,11 @@ class _ChecksOfCommands:
                 yield f"{row['operation_id']} names {row['request_id']} for {row['proof_id']}"
             elif row["reason"] is None and served is not None and served.outcome != row["outcome"]:
                 yield f"{row['proof_id']} is {row['outcome']}, the partner said {served.outcome}"
-        if self.night.level not in _SOUND_STORES:
+        if self.night.level not in SOUND_STORES:
             return
         for served in self._erasures():
             killed_at = math.inf if served.by.dead_at is None else served.by.dead_at
-            if served.request_id not in kept and (served.arrived_at or 0.0) < killed_at - _LAST_SECONDS:
+            if served.request_id not in kept and (served.arrived_at or 0.0) < killed_at - LAST_SECONDS:
                 yield f"the answer {served.request_id} about {served.proof} is in no row"
 
     def _erasures(self) -> Iterator[Served]:

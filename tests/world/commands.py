@@ -22,7 +22,6 @@ from proofsweep.queries.status import describe_run, only_active_run, stop_run, u
 from proofsweep.queries.store_status import store_status
 from proofsweep.sources.selection import ALL_ROWS, Selection
 from proofsweep.store.latest import refresh
-from proofsweep.store.lease import legs_of, open_legs
 from proofsweep.verify.attempt import settle_last_legs, supersede, unfinished_partitions
 from proofsweep.verify.worker import verify_batch, work_last
 
@@ -83,7 +82,6 @@ class Commands:
         self.runs: list[str] = []  # that it began to work on, even if it was killed
         # begins a process for each of some partitions of a run, as Dask does; None to work on them in turn.
         self.begin_workers: Callable[[str, list[int]], list[Process]] | None = None
-        self.stopped: list[tuple[int, float]] = []  # which processes it asked to stop, and when
         self.legs: list[WorkedLeg] = []
         self.allowed = Allowance()
         self.given_up: list[str] = []  # runs that it was to end for good
@@ -112,36 +110,6 @@ class Commands:
             newest = app.run_to_resume() if run_id is None else app.results.plan(run_id)
             if newest is not None:
                 self._work_on(app, newest.run_id, self._bounds(app), done)
-        except ProofsweepError as error:
-            done.error = error
-        finally:
-            app.close()
-        return _told(done)
-
-    def stop_all(self) -> Done:
-        """Ask all legs that are at work to stop, as a person does."""
-        done, app = Done("stop all"), App(self.settings)
-        try:
-            for plan in unfinished_runs(app.results):
-                for leg in open_legs(app.results.store, plan):
-                    legs_of(app.results.store, plan)[0].ask_to_stop(leg)
-                    self.stopped.append((leg.holder.pid, here().now))
-        except ProofsweepError as error:
-            done.error = error
-        finally:
-            app.close()
-        return _told(done)
-
-    def give_up(self) -> Done:
-        """Give up the newest unfinished run, as `stop --for-good` does."""
-        done = Done("stop --for-good")
-        app = App(self.settings)
-        try:
-            plan = app.run_to_resume()
-            if plan is not None:
-                self.given_up.append(plan.run_id)
-                supersede(app.results, plan, app.planner.clock)
-                done.states.append(str(EndedBy.SUPERSEDED))
         except ProofsweepError as error:
             done.error = error
         finally:
@@ -263,23 +231,25 @@ class Commands:
 
     def stop(self, *, for_good: bool = False) -> Done:
         """Stop the one active run; or give the newest unfinished one up."""
+        return self._do("stop for good" if for_good else "stop", self._give_up if for_good else self._stop)
 
-        def ask(app: App, _done: Done) -> None:
-            if for_good:
-                run_id = next((plan.run_id for plan in unfinished_runs(app.results)), None)
-            else:
-                run_id = only_active_run(app.results, app.environment)
-            if run_id is None:
-                raise UsageError("There is nothing to stop.")
-            if for_good and app.results.plan(run_id).catalog_kind == INGEST:
-                raise UsageError("A pass goes on with it.")
-            stopped = stop_run(app.results, run_id, _STOP_SECONDS)
-            if for_good and (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
-                self.given_up.append(run_id)
-                supersede(app.results, stopped.run.plan, utc_now)
-            here().tell("stopped", run_id, stopped.run.state)
+    def _stop(self, app: App, _done: Done) -> None:
+        run_id = only_active_run(app.results, app.environment)
+        if run_id is None:
+            raise UsageError("There is nothing to stop.")
+        here().tell("stopped", run_id, stop_run(app.results, run_id, _STOP_SECONDS).run.state)
 
-        return self._do("stop for good" if for_good else "stop", ask)
+    def _give_up(self, app: App, done: Done) -> None:
+        plan = next(unfinished_runs(app.results), None)
+        if plan is None:
+            raise UsageError("There is nothing to stop.")
+        if plan.catalog_kind == INGEST:
+            raise UsageError("A pass goes on with it.")
+        stopped = stop_run(app.results, plan.run_id, _STOP_SECONDS)
+        if (stopped.has_ended or stopped.is_silent) and not stopped.run.is_over:
+            self.given_up.append(plan.run_id)
+            supersede(app.results, stopped.run.plan, utc_now)
+            done.states.append(str(EndedBy.SUPERSEDED))
 
     def _do(self, name: str, work: Callable[[App, Done], object]) -> Done:
         done = Done(name)

@@ -146,6 +146,7 @@ KNOWN: tuple[KnownFault, ...] = (
         levels=("mounts", "all"),
         problem=(
             r"rows: \S+ has rows and no plan|last_night: .* is missing from the results store \S+"
+            r"|last_night: it ended with verify .*: breaker"
             r"|commands: last-ingest: ingest drops: RunIsActive: This folder is being worked on by process \d+.*"
         ),
         event=r"store is an empty one",
@@ -156,7 +157,8 @@ KNOWN: tuple[KnownFault, ...] = (
         number="2.4",
         what="a root that is gone before a file of it was read, or that a list names, is not seen to be away (2.3 too)",
         levels=("mounts", "all"),
-        problem=r"outcomes: \S+ row \d+ is ineligible, missing_audio: its file was never touched",
+        problem=r"outcomes: \S+ row \d+ is ineligible, (missing_audio|unreadable_folder): its file was never touched"
+        r"|plans: .* lists .*, and there were .*",
         event=r"music is",
         level="mounts",
         seed=66,

@@ -12,6 +12,7 @@ from bucket import URL, Bucket
 from commands import Commands, Done
 from disturbances import Disturbances
 from kernel import Process, StuckError, World
+from levels import SMALL_BELOW
 from loading import Surroundings, set_sizes
 from music import Music
 from operations import OLD_SECONDS, Operation, Operations
@@ -20,14 +21,11 @@ from partner import HOST, KEY, Partner
 from proofsweep.config.load import Settings, load_settings
 from proofsweep.sources.selection import ALL_ROWS, Selection
 
-LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 _LEVELS_WITH_LISTS = {"kills", "two", "clocks", "lag", "all"}  # other catalogs of partly the same files
-SMALL_BELOW = 1_000  # worlds of these seeds are small: one night of few files
 _SIZES = ((25_000, 10_000, 200), (1, 3, 2), (2, 2, 2), (1, 10_000, 200))  # of parts, batches and small runs
 _LONGEST_SECONDS = 4 * 3600.0  # of virtual time, that one command may take
 _NAMED_SHARE = 0.5  # of those who resume name the run
 _APART_SHARE = 0.7  # of the runs with partitions have a process for each of them
-_STOP_SHARE = 0.15  # of attempts in which somebody asks all legs to stop
 _ATTEMPTS, _ATTEMPTS_OF_SMALL = 5, 3  # in one night, each after a fault
 _LAST_ATTEMPTS = 4  # after all faults: each may go on with one unfinished run
 _BETWEEN_SECONDS = 6 * 3600.0  # two nights
@@ -59,15 +57,13 @@ class Night:
     without: Collection[int] = ()
     done: list[Done] = field(default_factory=list)
     running: list[tuple[Process, Commands]] = field(default_factory=list)
-    last_calm_at: float = 0.0
     last: Done | None = None  # what the last verify told, after all faults
 
     def __post_init__(self) -> None:
         self.world = World(f"{self.level} {self.seed}")
-        self.random, self.stops = self.world.stream("night"), self.world.stream("stops")
-        self.lists = self.world.stream("lists")
+        self.random, self.lists = self.world.stream("night"), self.world.stream("lists")
         rate, burst = self.random.choice(((200.0, 50.0), (40.0, 20.0), (20.0, 5.0), (6.0, 3.0)))
-        sizes = _SIZES[2:] if self.level == "two" else _SIZES  # only the last have partitions
+        sizes = _SIZES[1:3] if self.level == "two" else _SIZES  # only these have several batches, and so partitions
         set_sizes(*self.world.stream("sizes").choice(sizes))
         self.partner = Partner(rate=rate, burst=burst)
         self.bucket = Bucket()
@@ -164,9 +160,6 @@ class Night:
             work = self._drawn_command(attempt)
             delay = self.random.choice((0.0, 0.0, self.random.uniform(0.0, 3.0)))
             processes.append(self._process(work, f"p{len(self.running) + 1}", delay if number else 0.0))
-        if self.level in {"quiet", "kills"} and self.stops.random() < _STOP_SHARE:
-            delay = self.stops.uniform(0.0, 3.0)
-            processes.append(self._process(Commands.stop_all, f"p{len(self.running) + 1}", delay))
         for kind, work, delay in self.operations.beside():
             self._begin_beside(f"{kind}{len(self.running) + 1}", work, delay)
         return processes
@@ -185,7 +178,7 @@ class Night:
         if attempt and self.random.random() < 0.4:
             return self._drawn_resume()
         if attempt and self.level in _LEVELS_WITH_LISTS and self.lists.random() < 0.1:
-            return Commands.give_up
+            return lambda commands: commands.stop(for_good=True)
         partitions = self.random.choice((1, 2, 3)) if self.disturbances.has("two", "gateway") else 1
         apart = self.world.stream("apart")
         is_apart = partitions > 1 and apart.random() < _APART_SHARE
@@ -303,5 +296,4 @@ class Night:
         self._pass_time(400.0)  # whoever was frozen goes on, and ends
         self._wait_for([process for process, _ in self.running])
         self._pass_time(120.0)
-        self.last_calm_at = world.now
         world.tell("CALM", of="world")

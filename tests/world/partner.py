@@ -7,12 +7,11 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from random import Random
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import httpcore
 from kernel import EPOCH, Process, here
@@ -266,7 +265,6 @@ class Request:
     host: str
     method: str
     path: str
-    query: dict[str, list[str]]
     headers: dict[str, str]
     body: bytes
 
@@ -302,7 +300,7 @@ def _request_in(data: bytes) -> tuple[Request | None, bytes]:
     if len(rest) < length:
         return None, data
     url = urlsplit(target)
-    request = Request(headers["host"], method, url.path, parse_qs(url.query), headers, rest[:length])
+    request = Request(headers["host"], method, url.path, headers, rest[:length])
     return request, rest[length:]
 
 
@@ -438,7 +436,3 @@ def connect(partner: Partner, host: str, seconds: float | None) -> httpcore.Netw
             raise httpcore.ConnectTimeout("no answer")
         raise httpcore.ConnectError("refused")
     return Connection(partner)
-
-
-def calls_of(served: Iterable[Served], *calls: str) -> list[Served]:
-    return [each for each in served if each.call in calls]

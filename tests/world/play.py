@@ -30,7 +30,8 @@ from checks import Checks
 from checks_of_answers import AnswerChecks
 from kernel import StuckError
 from known_faults import KNOWN, known_fault
-from night import LEVELS, Night
+from levels import LEVELS
+from night import Night
 
 _FEWER_FILES = (2, 3, 4, 6)
 _MOST_REPLAYS = 60

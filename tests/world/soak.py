@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
+from levels import LEVELS
+
 PLAY = Path(__file__).with_name("play.py")
-LEVELS = ("quiet", "kills", "store", "network", "two", "clocks", "mounts", "lag", "gateway", "all")
 _WORLDS = 25  # of one level in one process: loading the core takes as long as a few worlds
 _TOLD_SECONDS = 60.0
 
@@ -55,7 +56,7 @@ def main() -> int:
     arguments.add_argument("--nights", type=int, default=None, help="stop after so many; by default on Ctrl-C")
     arguments.add_argument("--levels", nargs="*", choices=LEVELS, default=LEVELS)
     given = arguments.parse_args()
-    print(f"The worlds are drawn from seed {given.seed}. To play the same: {PLAY} --seed {given.seed} …", flush=True)
+    print(f"To play the same worlds again: python tests/world/soak.py --seed {given.seed}", flush=True)
     counts, began, told_at = Counter[str](), time.monotonic(), 0.0
     to_play, at_work = portions(given.seed, tuple(given.levels)), set[Future[tuple[Counter[str], str]]]()
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -11,21 +11,9 @@ from pathlib import Path
 import pytest
 
 from .known_faults import KNOWN, KnownFault
+from .levels import COUNTS
 
 PLAY = Path(__file__).with_name("play.py")
-WORLDS = {
-    "quiet": 30,
-    "kills": 25,
-    "store": 20,
-    "network": 25,
-    "two": 10,
-    "clocks": 25,
-    "mounts": 25,
-    "lag": 10,
-    "gateway": 15,
-    "all": 15,
-}
-"""How many are played of each level: two hundred, of the quick ones more than of those in which much happens."""
 
 
 def played(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -42,19 +30,19 @@ def chosen(request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def told() -> dict[str, str]:
     """What is told of the worlds of each level: one process plays them all, since loading the core takes seconds."""
-    play = played("--worlds", *(f"{level}:{count}" for level, count in WORLDS.items()))
+    play = played("--worlds", *(f"{level}:{count}" for level, count in COUNTS.items()))
     assert play.returncode in {0, 1}, play.stderr[-10_000:]
     levels = play.stdout.split("== ")[1:]
     return {level.partition("\n")[0]: level for level in levels}
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("level", WORLDS)
+@pytest.mark.parametrize("level", COUNTS)
 def test_worlds_of_a_level_hold_what_is_promised(level: str, told: dict[str, str]) -> None:
     """No row is lost, doubled or wrong, whatever is drawn; a failure tells the shortest story that was found."""
     counts = json.loads(told[level].splitlines()[-1])
 
-    assert counts["worlds"] == WORLDS[level]
+    assert counts["worlds"] == COUNTS[level]
     assert counts.get("failed", 0) == 0, told[level][-60_000:]
 
 
