@@ -138,8 +138,8 @@ class Bucket:
         return is_write and self._draws(each.fails_after for each in weather)
 
     def _way_seconds(self) -> float:
-        """Draw how long a request, or its answer, is on its way: now and then far longer than usual."""
-        usual = self.latency * self.random.uniform(0.2, 2.0)
+        """Draw how long a request, or its answer, is on its way: many are quick, some slow, and a few very slow."""
+        usual = self.random.expovariate(1.0 / self.latency)
         return usual * _SLOW_FACTOR if self.random.random() < _SLOW_SHARE else usual
 
     def _draws(self, shares: Iterable[float]) -> bool:

@@ -109,9 +109,15 @@ class AnswerChecks:
         for selection, since in ((Selection(since_last=True), None), *self._ages(now)):
             due = {item for item, digest in bytes_of.items() if self.model.is_due(item, digest, since, until)}
             said = self._due_rows(selection)
-            for item in sorted(due ^ said):
+            for item in sorted((due - said) | (said - due - self._to_be_compared)):
                 words = "leaves out" if item in due else "takes"
                 yield f"{selection.text} {words} {item}, whose newest answer is {self._kind_of(item)}"
+
+    @property
+    def _to_be_compared(self) -> set[str]:
+        """The files that came after the plan of the run which answered them: taken, and compared before a call."""
+        newest = self.model.newest_answers().items()
+        return {item for item, told in newest if self.model.was_laid_since(item, told.run.planned_at)}
 
     def _kind_of(self, item: str) -> str:
         if item not in self.model.newest_answers():

@@ -249,6 +249,9 @@ class Model:
             return newest is None
         return not since <= newest.row["finished_at"] <= until
 
+    def was_laid_since(self, item: str, at: float) -> bool:
+        return any(each.name == item and each.at > at for each in self.night.music.history)
+
     @cached_property
     def listings(self) -> dict[str, Run]:
         """By catalog, the newest run that listed all of it and was not given up."""

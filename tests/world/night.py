@@ -57,6 +57,7 @@ class Night:
     without: Collection[int] = ()
     done: list[Done] = field(default_factory=list)
     running: list[tuple[Process, Commands]] = field(default_factory=list)
+    has_withdrawn: bool = False
     last: Done | None = None  # what the last verify told, after all faults
 
     def __post_init__(self) -> None:
@@ -282,10 +283,11 @@ class Night:
             music.remove(random.choice(there))
         if random.random() < 0.4:
             music.change(random.choice(music.there))
-        if random.random() < 0.4:
+        if random.random() < 0.4 and not self.has_withdrawn:  # of few files, the second is a registry that is wrong
             withdrawn = random.choice(music.there)
             self.world.tell("withdrawn", withdrawn.name)
             self.partner.judgements[withdrawn.key].verdict = "unregistered"
+            self.has_withdrawn = True
 
     def _calm(self) -> None:
         """End all faults, and let what they left behind become old."""

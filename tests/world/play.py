@@ -77,7 +77,7 @@ def play(level: str, seed: int, files: int | None = None, without: Collection[in
         elif number not in played.known:
             played.known.append(number)
     played.counts = Counter(
-        nights=night.nights,
+        nights=night.nights + 1,  # with the last one, in which nothing is disturbed
         processes=len(night.world.processes),
         kills=sum(process.is_dead for process in night.world.processes),
         calls=len(night.partner.served),
