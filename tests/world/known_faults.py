@@ -68,7 +68,7 @@ KNOWN: tuple[KnownFault, ...] = (
     ),
     KnownFault(
         number="1.8",
-        what="a run is superseded because of answers that are older than its plan: their leg was killed, or a clock wrong",
+        what="a run is superseded because of answers older than its plan: their leg was killed, or a clock wrong",
         levels=_CUT_SHORT,
         problem=r"superseded: .* is superseded (without a row|with \d+ rows of its own), and nobody answered .*",
         level="all",
@@ -117,6 +117,7 @@ KNOWN: tuple[KnownFault, ...] = (
             r"|requests_kept: .*"
             r"|superseded: .* is superseded without a row, and nobody answered .* since it was planned"
             r"|(latest|due): .* of a row that is in no part and never will be.*"
+            r"|plans: .* leaves out \w+, which had no answer"
             r"|(latest|due): .* of a leg whose entry the index lacks.*"
         ),
         event=r"listings lag",
