@@ -53,14 +53,16 @@ class Ledger:
                 line.append(self._next(line[-1], {"kind": kind, "name": name, "sha256": sha256_hex(content)}))
 
     def entries(self, after: int = 0) -> Iterator[LedgerEntry]:
-        """Yield the entries behind a number, in order."""
-        folders = [folder for folder in self._folders() if folder >= layout.ledger_folder(after)]
-        numbers = [number for folder in folders for number in self._numbers_in(folder) if number > after]
-        yield from some_at_once(numbers, self._entry, REQUESTS_AT_ONCE)
+        """Yield the entries behind a number, in order; one that a listing lacks is asked for by its number."""
+        found = some_at_once(range(after + 1, self.newest() + 1), self._entry_if_there, REQUESTS_AT_ONCE)
+        yield from (entry for entry in found if entry is not None)
 
     def newest(self) -> int:
         """Return the number of the newest entry, 0 if there is none: what a receipt says as `after_entry`."""
-        return next((numbers[-1] for each in reversed(self._folders()) if (numbers := self._numbers_in(each))), 0)
+        newest = next((numbers[-1] for each in reversed(self._folders()) if (numbers := self._numbers_in(each))), 0)
+        while self._entry_if_there(newest + 1) is not None:  # a listing may lag behind
+            newest += 1
+        return newest
 
     def head(self) -> str:
         """Return the digest of the newest entry, empty if there is none."""
@@ -79,6 +81,10 @@ class Ledger:
 
     def _entry(self, number: int) -> LedgerEntry:
         return _entry_of(number, read_required(self._store, layout.ledger_name(number)))
+
+    def _entry_if_there(self, number: int) -> LedgerEntry | None:
+        content = self._store.read(layout.ledger_name(number))
+        return None if content is None else _entry_of(number, content)
 
     def _folders(self) -> list[str]:
         return [f"{layout.LEDGER_FOLDER}/{name}" for name in self._store.folders(layout.LEDGER_FOLDER)]

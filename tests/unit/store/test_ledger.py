@@ -58,6 +58,22 @@ def test_each_receipt_has_one_entry(store: FolderStore, monkeypatch: pytest.Monk
     assert (Ledger(store).newest(), list(Ledger(store).entries(9))) == (9, [])
 
 
+def test_an_entry_that_no_listing_has_yet_is_not_written_again(
+    store: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for by its number, whether it is the last one or one before."""
+    for number in range(3):
+        Ledger(store).append(EntryKind.LEG, receipt(store, f"r/{number}.json"))
+    listed = store.names
+
+    for late in ({layout.ledger_name(2)}, {layout.ledger_name(2), layout.ledger_name(3)}):
+        with monkeypatch.context() as patched:
+            patched.setattr(store, "names", lambda folder, late=late: sorted({*listed(folder)} - late))
+            Ledger(store).append(EntryKind.LEG, "r/1.json", "r/2.json")
+
+    assert names(store) == ["r/0.json", "r/1.json", "r/2.json"]
+
+
 def test_several_appenders_meet_at_the_numbers(store: FolderStore) -> None:
     """Two of them have the same receipt: its own process, and the next one that finds it."""
     receipts = [
