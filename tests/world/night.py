@@ -283,7 +283,8 @@ class Night:
             music.remove(random.choice(there))
         if random.random() < 0.4:
             music.change(random.choice(music.there))
-        if random.random() < 0.4 and not self.has_withdrawn:  # of few files, the second is a registry that is wrong
+        # Of few files, a second one that is refused is a registry that is wrong.
+        if random.random() < 0.4 and not self.has_withdrawn and "erase" not in self.operations.kinds:
             withdrawn = random.choice(music.there)
             self.world.tell("withdrawn", withdrawn.name)
             self.partner.judgements[withdrawn.key].verdict = "unregistered"
